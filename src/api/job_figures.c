@@ -11,7 +11,7 @@
 
 /* value x times / divisor. Values of the same rank are added: several packages, several disks. */
 static const struct rule {
-    enum figures_place figure;
+    enum job_figure_index figure;
     unsigned rank;
     const char *set, *metric;
     uint64_t times, divisor;
@@ -19,41 +19,41 @@ static const struct rule {
     bool is_most;  /* of those of the same rank the largest: each sees but a part */
     const char *unless; /* a metric of the set; where it is known and not 0, others have the same already */
 } job_rules[] = {
-    { FIGURES_cpu_us, 1, "cgroup", "cpu", 1, 1 },
-    { FIGURES_cpu_us, 2, "taskstats", "cpu", 1, 1000 },
-    { FIGURES_cpu_us, 3, "process", "cpu", 1, 1000 },
-    { FIGURES_memory_bytes, 1, "cgroup", "memory", 1, 1 },
-    { FIGURES_memory_bytes, 2, "process", "pss", 1, 1 },
-    { FIGURES_memory_bytes, 3, "process", "rss", 1, 1 },
-    { FIGURES_memory_limit_bytes, 1, "cgroup", "memory_limit", 1, 1 },
+    { JOB_FIGURES_cpu_us, 1, "cgroup", "cpu", 1, 1 },
+    { JOB_FIGURES_cpu_us, 2, "taskstats", "cpu", 1, 1000 },
+    { JOB_FIGURES_cpu_us, 3, "process", "cpu", 1, 1000 },
+    { JOB_FIGURES_memory_bytes, 1, "cgroup", "memory", 1, 1 },
+    { JOB_FIGURES_memory_bytes, 2, "process", "pss", 1, 1 },
+    { JOB_FIGURES_memory_bytes, 3, "process", "rss", 1, 1 },
+    { JOB_FIGURES_memory_limit_bytes, 1, "cgroup", "memory_limit", 1, 1 },
     /* A cgroup has no bytes of NFS, in v1 none that were written through the cache; the others lack who was not seen. */
-    { FIGURES_read_bytes, 1, "cgroup", "io_read", 1, 1, .is_most = true },
-    { FIGURES_read_bytes, 1, "taskstats", "read_bytes", 1, 1, .is_most = true },
-    { FIGURES_read_bytes, 1, "process", "read_bytes", 1, 1, .is_most = true },
-    { FIGURES_write_bytes, 1, "cgroup", "io_written", 1, 1, .is_most = true },
-    { FIGURES_write_bytes, 1, "taskstats", "write_bytes", 1, 1, .is_most = true },
-    { FIGURES_write_bytes, 1, "process", "write_bytes", 1, 1, .is_most = true },
-    { FIGURES_tasks, 1, "cgroup", "pids", 1, 1 },
-    { FIGURES_tasks, 2, "taskstats", "tasks", 1, 1 },
-    { FIGURES_tasks, 3, "process", "threads", 1, 1 },
-    { FIGURES_energy_uj, 1, "energy", "package", 1, 1 },
-    { FIGURES_energy_uj, 1, "energy", "dram", 1, 1 },
+    { JOB_FIGURES_read_bytes, 1, "cgroup", "io_read", 1, 1, .is_most = true },
+    { JOB_FIGURES_read_bytes, 1, "taskstats", "read_bytes", 1, 1, .is_most = true },
+    { JOB_FIGURES_read_bytes, 1, "process", "read_bytes", 1, 1, .is_most = true },
+    { JOB_FIGURES_write_bytes, 1, "cgroup", "io_written", 1, 1, .is_most = true },
+    { JOB_FIGURES_write_bytes, 1, "taskstats", "write_bytes", 1, 1, .is_most = true },
+    { JOB_FIGURES_write_bytes, 1, "process", "write_bytes", 1, 1, .is_most = true },
+    { JOB_FIGURES_tasks, 1, "cgroup", "pids", 1, 1 },
+    { JOB_FIGURES_tasks, 2, "taskstats", "tasks", 1, 1 },
+    { JOB_FIGURES_tasks, 3, "process", "threads", 1, 1 },
+    { JOB_FIGURES_energy_uj, 1, "energy", "package", 1, 1 },
+    { JOB_FIGURES_energy_uj, 1, "energy", "dram", 1, 1 },
 }, node_rules[] = {
-    { FIGURES_cpu_us, 1, "stat", "user", 1, 1 },
-    { FIGURES_cpu_us, 1, "stat", "nice", 1, 1 },
-    { FIGURES_cpu_us, 1, "stat", "system", 1, 1 },
-    { FIGURES_cpu_us, 1, "stat", "irq", 1, 1 },
-    { FIGURES_cpu_us, 1, "stat", "softirq", 1, 1 },
-    { FIGURES_memory_bytes, 1, "meminfo", "mem_available", 1, 1 }, /* turned round at the end */
-    { FIGURES_memory_limit_bytes, 1, "meminfo", "mem_total", 1, 1 },
-    { FIGURES_read_bytes, 1, "diskstats", "read", 1, 1, .unless = "stacked" },
-    { FIGURES_write_bytes, 1, "diskstats", "written", 1, 1, .unless = "stacked" },
-    { FIGURES_tasks, 1, "loadavg", "tasks", 1, 1 },
-    { FIGURES_load_milli, 1, "loadavg", "load1", 1000, 1 },
-    { FIGURES_energy_uj, 1, "rapl", "package", 1, 1 },
-    { FIGURES_energy_uj, 1, "rapl", "dram", 1, 1 },
-    { FIGURES_power_mw, 1, "ipmi", "power", 1000, 1, .is_whole = true },
-    { FIGURES_cpus, 1, "stat_cpu", "idle", 0, 1 }, /* counted at the end */
+    { JOB_FIGURES_cpu_us, 1, "stat", "user", 1, 1 },
+    { JOB_FIGURES_cpu_us, 1, "stat", "nice", 1, 1 },
+    { JOB_FIGURES_cpu_us, 1, "stat", "system", 1, 1 },
+    { JOB_FIGURES_cpu_us, 1, "stat", "irq", 1, 1 },
+    { JOB_FIGURES_cpu_us, 1, "stat", "softirq", 1, 1 },
+    { JOB_FIGURES_memory_bytes, 1, "meminfo", "mem_available", 1, 1 }, /* turned round at the end */
+    { JOB_FIGURES_memory_limit_bytes, 1, "meminfo", "mem_total", 1, 1 },
+    { JOB_FIGURES_read_bytes, 1, "diskstats", "read", 1, 1, .unless = "stacked" },
+    { JOB_FIGURES_write_bytes, 1, "diskstats", "written", 1, 1, .unless = "stacked" },
+    { JOB_FIGURES_tasks, 1, "loadavg", "tasks", 1, 1 },
+    { JOB_FIGURES_load_milli, 1, "loadavg", "load1", 1000, 1 },
+    { JOB_FIGURES_energy_uj, 1, "rapl", "package", 1, 1 },
+    { JOB_FIGURES_energy_uj, 1, "rapl", "dram", 1, 1 },
+    { JOB_FIGURES_power_mw, 1, "ipmi", "power", 1000, 1, .is_whole = true },
+    { JOB_FIGURES_cpus, 1, "stat_cpu", "idle", 0, 1 }, /* counted at the end */
 };
 
 /* The rules that fit one set, with the places of their metrics in it. */
@@ -102,21 +102,21 @@ static bool is_elsewhere(const struct view_entry *entry, size_t unless)
     return unless < entry->set->size && entry->known[unless] && entry->values[unless].u64;
 }
 
-static void take(struct figures *figures, const struct fitting *fitting, const struct view_entry *entry)
+static void take(struct job_figures *figures, const struct fitting *fitting, const struct view_entry *entry)
 {
     for (size_t i = 0; i < fitting->count; i++) {
         const struct rule *rule = fitting->rules[i].rule;
-        struct figures_value *figure = &figures->values[rule->figure];
+        struct job_figure *figure = &figures->values[rule->figure];
         if ((rule->is_whole && *entry->instance) || is_elsewhere(entry, fitting->rules[i].unless))
             continue;
         if (!entry->known[fitting->rules[i].metric] || (figure->time_ns && figure->rank < rule->rank))
             continue;
-        uint64_t value = rule->figure == FIGURES_cpus ? 1 : number_of(entry, fitting->rules[i].metric, rule);
+        uint64_t value = rule->figure == JOB_FIGURES_cpus ? 1 : number_of(entry, fitting->rules[i].metric, rule);
         bool is_same = figure->time_ns && figure->rank == rule->rank;
         if (is_same && rule->is_most && value <= figure->value)
             continue;
         bool is_added = is_same && !rule->is_most;
-        *figure = (struct figures_value){ value + (is_added ? figure->value : 0), entry->time_ns, rule->rank };
+        *figure = (struct job_figure){ value + (is_added ? figure->value : 0), entry->time_ns, rule->rank };
     }
 }
 
@@ -132,21 +132,21 @@ static size_t slots_of(const struct view *view)
 }
 
 /* What is available becomes what is used. */
-static void turn_memory(struct figures *node)
+static void turn_memory(struct job_figures *node)
 {
-    struct figures_value *used = &node->values[FIGURES_memory_bytes], *total = &node->values[FIGURES_memory_limit_bytes];
+    struct job_figure *used = &node->values[JOB_FIGURES_memory_bytes], *total = &node->values[JOB_FIGURES_memory_limit_bytes];
     if (total->time_ns && total->value >= used->value)
         used->value = total->value - used->value;
     else
         used->time_ns = 0;
 }
 
-enum err figures_read(struct figures_all *all, const struct view *view)
+enum err job_figures_read(struct job_figures_all *all, const struct view *view)
 {
     struct fitting for_jobs = { 0 }, for_node = { 0 };
     struct view_entry entry;
     struct view_at at = { 0 };
-    *all = (struct figures_all){ .job_count = slots_of(view) };
+    *all = (struct job_figures_all){ .job_count = slots_of(view) };
     all->jobs = calloc(all->job_count + 1, sizeof *all->jobs);
     if (!all->jobs)
         return NOMEM;
@@ -163,16 +163,16 @@ enum err figures_read(struct figures_all *all, const struct view *view)
     return OK;
 }
 
-void figures_clear(struct figures_all *all)
+void job_figures_clear(struct job_figures_all *all)
 {
     free(all->jobs);
-    *all = (struct figures_all){ 0 };
+    *all = (struct job_figures_all){ 0 };
 }
 
-void figures_sum(struct figures *sum, const struct figures *more)
+void job_figures_sum(struct job_figures *sum, const struct job_figures *more)
 {
-    for (size_t i = 0; i < FIGURES_SIZE; i++) {
-        const struct figures_value *value = &more->values[i];
+    for (size_t i = 0; i < JOB_FIGURES_SIZE; i++) {
+        const struct job_figure *value = &more->values[i];
         if (!value->time_ns)
             continue;
         sum->values[i].value += value->value;
@@ -181,16 +181,16 @@ void figures_sum(struct figures *sum, const struct figures *more)
     }
 }
 
-void figures_write(struct json *json, const struct figures *figures)
+void job_figures_write(struct json *json, const struct job_figures *figures)
 {
     static const char *const names[] = {
 #define X(name) #name,
-        FIGURES_LIST(X)
+        JOB_FIGURES_LIST(X)
 #undef X
     };
     json_key(json, API_FIGURES);
     json_begin_object(json);
-    for (size_t i = 0; i < FIGURES_SIZE; i++) {
+    for (size_t i = 0; i < JOB_FIGURES_SIZE; i++) {
         if (!figures->values[i].time_ns)
             continue;
         json_key(json, names[i]);

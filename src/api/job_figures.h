@@ -6,37 +6,37 @@
 #include "model/view.h"
 
 /* X(name): the counters among them only grow. */
-#define FIGURES_LIST(X) \
+#define JOB_FIGURES_LIST(X) \
     X(cpu_us) X(memory_bytes) X(memory_limit_bytes) X(read_bytes) X(write_bytes) X(tasks) X(energy_uj) X(power_mw) \
     X(load_milli) X(cpus)
 
-enum figures_place {
-#define X(name) FIGURES_##name,
-    FIGURES_LIST(X)
+enum job_figure_index {
+#define X(name) JOB_FIGURES_##name,
+    JOB_FIGURES_LIST(X)
 #undef X
-    FIGURES_SIZE,
+    JOB_FIGURES_SIZE,
 };
 
-struct figures {
-    struct figures_value {
+struct job_figures {
+    struct job_figure {
         uint64_t value, time_ns; /* when it was read; 0: it is not known */
         unsigned rank;           /* of the sensor that gave it: less is better */
-    } values[FIGURES_SIZE];
+    } values[JOB_FIGURES_SIZE];
 };
 
 /* All of the jobs, by their slots, and of the node. */
-struct figures_all {
-    struct figures node, *jobs;
+struct job_figures_all {
+    struct job_figures node, *jobs;
     size_t job_count; /* slots */
 };
 
-enum err figures_read(struct figures_all *all, const struct view *view);
-void figures_clear(struct figures_all *all);
+enum err job_figures_read(struct job_figures_all *all, const struct view *view);
+void job_figures_clear(struct job_figures_all *all);
 
 /* Adds those of one more node, as far as they are known. */
-void figures_sum(struct figures *sum, const struct figures *more);
+void job_figures_sum(struct job_figures *sum, const struct job_figures *more);
 
 /* "figures": {"cpu_us": [VALUE, TIME_NS], …}, those that are known. */
-void figures_write(struct json *json, const struct figures *figures);
+void job_figures_write(struct json *json, const struct job_figures *figures);
 
 #endif

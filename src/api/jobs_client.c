@@ -93,7 +93,7 @@ static enum err read_jobs(struct reader *reader, struct jobs_answer *now)
 {
     json_read_array(&reader->json);
     while (json_read_more(&reader->json)) {
-        if (array_reserve(now->jobs, now->room, now->count + 1, VEC_MAX))
+        if (array_reserve(now->jobs, now->capacity, now->count + 1, VEC_MAX))
             return NOMEM;
         struct jobs_answer_job *job = &now->jobs[now->count++];
         *job = (struct jobs_answer_job){ 0 };

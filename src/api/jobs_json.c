@@ -10,39 +10,39 @@
 
 #define BUCKETS_FIRST 256u
 
-static size_t bucket_of(const struct held_jobs *jobs, const char *id)
+static size_t bucket_of(const struct jobs_json *jobs, const char *id)
 {
     return hash_add_text(HASH_START, id) & (jobs->bucket_count - 1);
 }
 
-static void put_into_bucket(struct held_jobs *jobs, size_t at)
+static void put_into_bucket(struct jobs_json *jobs, size_t at)
 {
     uint32_t *bucket = &jobs->buckets[bucket_of(jobs, jobs->list[at].job->id)];
     jobs->list[at].next = *bucket;
     *bucket = (uint32_t)at + 1;
 }
 
-static enum err grow(struct held_jobs *jobs)
+static enum err grow(struct jobs_json *jobs)
 {
-    size_t room = jobs->room ? jobs->room * 2 : BUCKETS_FIRST;
-    struct held_job *list = reallocarray(jobs->list, room, sizeof *list);
+    size_t capacity = jobs->capacity ? jobs->capacity * 2 : BUCKETS_FIRST;
+    struct jobs_json_job *list = reallocarray(jobs->list, capacity, sizeof *list);
     if (!list)
         return NOMEM;
     jobs->list = list;
-    jobs->room = room;
-    uint32_t *buckets = calloc(room, sizeof *buckets);
+    jobs->capacity = capacity;
+    uint32_t *buckets = calloc(capacity, sizeof *buckets);
     if (!buckets)
         return NOMEM;
     free(jobs->buckets);
     jobs->buckets = buckets;
-    jobs->bucket_count = room;
+    jobs->bucket_count = capacity;
     for (size_t i = 0; i < jobs->count; i++)
         put_into_bucket(jobs, i);
     return OK;
 }
 
 /* Two users may have told jobs of the same name on two nodes. */
-static struct held_job *find(const struct held_jobs *jobs, const struct job *job)
+static struct jobs_json_job *find(const struct jobs_json *jobs, const struct job *job)
 {
     uint32_t at = jobs->bucket_count ? jobs->buckets[bucket_of(jobs, job->id)] : 0;
     for (; at; at = jobs->list[at - 1].next)
@@ -51,16 +51,16 @@ static struct held_job *find(const struct held_jobs *jobs, const struct job *job
     return NULL;
 }
 
-static enum err find_or_add(struct held_jobs *jobs, const struct job *job, struct held_job **found)
+static enum err find_or_add(struct jobs_json *jobs, const struct job *job, struct jobs_json_job **found)
 {
     *found = find(jobs, job);
     if (*found)
         return OK;
-    enum err err = jobs->count == jobs->room ? grow(jobs) : OK;
+    enum err err = jobs->count == jobs->capacity ? grow(jobs) : OK;
     if (err)
         return err;
     *found = &jobs->list[jobs->count];
-    **found = (struct held_job){ .job = job };
+    **found = (struct jobs_json_job){ .job = job };
     put_into_bucket(jobs, jobs->count++);
     return OK;
 }
@@ -70,27 +70,27 @@ static uint64_t sum_known(uint64_t sum, uint64_t more, bool is_first)
     return is_first ? more : sum && more ? sum + more : 0;
 }
 
-static void add_job(struct held_job *held, const struct job *job, const struct figures *figures)
+static void add_job(struct jobs_json_job *held, const struct job *job, const struct job_figures *figures)
 {
     held->cores_milli = sum_known(held->cores_milli, job->cores_milli, !held->nodes);
     held->memory_bytes = sum_known(held->memory_bytes, job->memory_bytes, !held->nodes);
     held->nodes++;
     if (figures)
-        figures_sum(&held->figures, figures);
+        job_figures_sum(&held->figures, figures);
 }
 
-enum err held_jobs_add(struct held_jobs *jobs, const struct view *view)
+enum err jobs_json_add(struct jobs_json *jobs, const struct view *view)
 {
-    struct figures_all all;
+    struct job_figures_all all;
     struct view_at at = { 0 };
-    struct held_job *held;
+    struct jobs_json_job *held;
     const struct job *job;
     const char *host;
-    enum err err = figures_read(&all, view);
+    enum err err = job_figures_read(&all, view);
     if (err)
         return err;
     jobs->nodes++;
-    figures_sum(&jobs->node, &all.node);
+    job_figures_sum(&jobs->node, &all.node);
     while (!err && view_next_job(view, &at, &host, &job)) {
         if (!view_shows_job(view, job)) {
             jobs->others++;
@@ -100,18 +100,18 @@ enum err held_jobs_add(struct held_jobs *jobs, const struct view *view)
         if (!err)
             add_job(held, job, job->slot < all.job_count ? &all.jobs[job->slot] : NULL);
     }
-    figures_clear(&all);
+    job_figures_clear(&all);
     return err;
 }
 
-void held_jobs_clear(struct held_jobs *jobs)
+void jobs_json_clear(struct jobs_json *jobs)
 {
     free(jobs->list);
     free(jobs->buckets);
-    *jobs = (struct held_jobs){ 0 };
+    *jobs = (struct jobs_json){ 0 };
 }
 
-static void write_job(struct json *json, const struct held_job *held)
+static void write_job(struct json *json, const struct jobs_json_job *held)
 {
     const struct job *job = held->job;
     json_begin_object(json);
@@ -135,18 +135,18 @@ static void write_job(struct json *json, const struct held_job *held)
     if (job->pid)
         json_field_u64(json, API_PID, job->pid);
     json_field_u64(json, API_NODES, held->nodes);
-    figures_write(json, &held->figures);
+    job_figures_write(json, &held->figures);
     json_end_object(json);
 }
 
-void held_jobs_write(const struct held_jobs *jobs, const struct view *view, struct buf *out)
+void jobs_json_write(const struct jobs_json *jobs, const struct view *view, struct buf *out)
 {
     struct json json;
-    held_begin(&json, out, view);
+    sets_json_begin(&json, out, view);
     json_field_u64(&json, API_NODES, jobs->nodes);
     json_key(&json, API_NODE);
     json_begin_object(&json);
-    figures_write(&json, &jobs->node);
+    job_figures_write(&json, &jobs->node);
     json_end_object(&json);
     json_key(&json, API_JOBS);
     json_begin_array(&json);
@@ -158,12 +158,12 @@ void held_jobs_write(const struct held_jobs *jobs, const struct view *view, stru
     json_end(&json);
 }
 
-void held_jobs_of_node(const struct view *view, struct buf *out)
+void jobs_json_write_node(const struct view *view, struct buf *out)
 {
-    struct held_jobs jobs = { 0 };
-    if (held_jobs_add(&jobs, view))
+    struct jobs_json jobs = { 0 };
+    if (jobs_json_add(&jobs, view))
         out->failed = true;
     else
-        held_jobs_write(&jobs, view, out);
-    held_jobs_clear(&jobs);
+        jobs_json_write(&jobs, view, out);
+    jobs_json_clear(&jobs);
 }

@@ -7,30 +7,30 @@
 #include "model/view.h"
 #include "api/job_figures.h"
 
-struct held_job {
+struct jobs_json_job {
     const struct job *job; /* as its first node has it */
     uint64_t nodes, cores_milli, memory_bytes; /* of all of them; 0: not known on one */
-    struct figures figures;
+    struct job_figures figures;
     uint32_t next; /* in its bucket, + 1; 0: the last */
 };
 
-struct held_jobs {
-    struct held_job *list;
+struct jobs_json {
+    struct jobs_json_job *list;
     uint32_t *buckets;
-    size_t count, room, bucket_count;
-    struct figures node; /* of all of them */
+    size_t count, capacity, bucket_count;
+    struct job_figures node; /* of all of them */
     uint64_t nodes, others; /* others: jobs that whoever asks may not see */
 };
 
 /* Adds what a view shows of one node. What it borrows must stay until it is written. NOMEM. Begins with zeroes. */
-enum err held_jobs_add(struct held_jobs *jobs, const struct view *view);
-void held_jobs_clear(struct held_jobs *jobs);
+enum err jobs_json_add(struct jobs_json *jobs, const struct view *view);
+void jobs_json_clear(struct jobs_json *jobs);
 
 /* {"host", "time_ns", "nodes": how many, "node": {"figures"}, "jobs": [{"id", "user", …, "nodes", "figures": {"cpu_us": [VALUE,
  *  TIME_NS], …}}], "others"} */
-void held_jobs_write(const struct held_jobs *jobs, const struct view *view, struct buf *out);
+void jobs_json_write(const struct jobs_json *jobs, const struct view *view, struct buf *out);
 
 /* The same for one node alone. */
-void held_jobs_of_node(const struct view *view, struct buf *out);
+void jobs_json_write_node(const struct view *view, struct buf *out);
 
 #endif

@@ -23,12 +23,12 @@ static const struct metric *metric_of(const struct set *const *sets, const struc
     return &sets[column->set]->metrics[column->metric];
 }
 
-static void chain(struct metrics_column **slots, size_t room, const struct set *const *sets, struct metrics_column *column)
+static void chain(struct metrics_column **slots, size_t capacity, const struct set *const *sets, struct metrics_column *column)
 {
     const struct metric *metric = metric_of(sets, column);
-    size_t at = hash_of(metric) & (room - 1);
+    size_t at = hash_of(metric) & (capacity - 1);
     while (slots[at] && !is_same(metric_of(sets, slots[at]), metric))
-        at = (at + 1) & (room - 1);
+        at = (at + 1) & (capacity - 1);
     column->is_first = !slots[at];
     column->last = column;
     if (column->is_first) {
@@ -41,12 +41,12 @@ static void chain(struct metrics_column **slots, size_t room, const struct set *
 
 enum err metrics_columns_init(struct metrics_columns *columns, const struct set *const *sets, size_t count)
 {
-    size_t total = 0, room = 64, at = 0;
+    size_t total = 0, capacity = 64, at = 0;
     for (size_t i = 0; i < count; i++)
         total += sets[i]->size;
-    while (room < total * 2)
-        room *= 2;
-    struct metrics_column **slots = calloc(room, sizeof(struct metrics_column *));
+    while (capacity < total * 2)
+        capacity *= 2;
+    struct metrics_column **slots = calloc(capacity, sizeof(struct metrics_column *));
     *columns = (struct metrics_columns){ calloc(total + 1, sizeof(struct metrics_column)), total };
     if (!slots || !columns->items) {
         free(slots);
@@ -57,7 +57,7 @@ enum err metrics_columns_init(struct metrics_columns *columns, const struct set 
         for (size_t k = 0; k < sets[i]->size; k++) {
             struct metrics_column *column = &columns->items[at++];
             *column = (struct metrics_column){ .set = i, .metric = k };
-            chain(slots, room, sets, column);
+            chain(slots, capacity, sets, column);
         }
     free(slots);
     return OK;

@@ -50,26 +50,26 @@ static uint64_t hash_of(const char *text, bool is_counter)
     return hash ? hash : 1;
 }
 
-static void seen_put(uint64_t *slots, size_t room, uint64_t hash)
+static void seen_put(uint64_t *slots, size_t capacity, uint64_t hash)
 {
-    size_t at = hash & (room - 1);
+    size_t at = hash & (capacity - 1);
     while (slots[at])
-        at = (at + 1) & (room - 1);
+        at = (at + 1) & (capacity - 1);
     slots[at] = hash;
 }
 
 static bool seen_grow(struct writer *writer)
 {
-    size_t room = writer->seen_room ? writer->seen_room * 2 : 256;
-    uint64_t *slots = calloc(room, sizeof *slots);
+    size_t capacity = writer->seen_room ? writer->seen_room * 2 : 256;
+    uint64_t *slots = calloc(capacity, sizeof *slots);
     if (!slots)
         return false;
     for (size_t i = 0; i < writer->seen_room; i++)
         if (writer->seen[i])
-            seen_put(slots, room, writer->seen[i]);
+            seen_put(slots, capacity, writer->seen[i]);
     free(writer->seen);
     writer->seen = slots;
-    writer->seen_room = room;
+    writer->seen_room = capacity;
     return true;
 }
 
@@ -153,8 +153,8 @@ static size_t facts_of(const struct job *job)
     return count;
 }
 
-/* Jobs in their order, each with all that is known of it, until there is no room: then none of the rest. */
-static void choose_jobs(struct writer *writer, const struct view *view, size_t *room)
+/* Jobs in their order, each with all that is known of it, until there is no capacity: then none of the rest. */
+static void choose_jobs(struct writer *writer, const struct view *view, size_t *capacity)
 {
     const struct job *job;
     const char *host;
@@ -162,31 +162,31 @@ static void choose_jobs(struct writer *writer, const struct view *view, size_t *
     bool is_full = false;
     while (view_next_job(view, &at, &host, &job)) {
         size_t series = view_shows_job(view, job) ? facts_of(job) : 0;
-        is_full = is_full || series > *room;
+        is_full = is_full || series > *capacity;
         *(is_full ? &writer->left_out : &writer->series) += series;
-        *room -= is_full ? 0 : series;
+        *capacity -= is_full ? 0 : series;
         writer->job_count += !is_full && series;
     }
 }
 
-struct room {
+struct capacity {
     size_t node, jobs;
 };
 
-static struct room room_of(const struct view *view, size_t series_max)
+static struct capacity room_of(const struct view *view, size_t series_max)
 {
     size_t node = series_of_nodes(view);
-    return (struct room){ .node = series_max, .jobs = series_max > node ? series_max - node : 0 };
+    return (struct capacity){ .node = series_max, .jobs = series_max > node ? series_max - node : 0 };
 }
 
 static bool choose(struct writer *writer, const struct view *view, size_t series_max)
 {
-    struct room room = room_of(view, series_max);
-    choose_jobs(writer, view, &room.jobs);
+    struct capacity capacity = room_of(view, series_max);
+    choose_jobs(writer, view, &capacity.jobs);
     struct view_entry entry;
     struct view_at at = { 0 };
     while (view_next(view, &at, &entry)) {
-        size_t series = series_of(&entry), *left = entry.job ? &room.jobs : &room.node;
+        size_t series = series_of(&entry), *left = entry.job ? &capacity.jobs : &capacity.node;
         if (series > *left) {
             writer->left_out += series;
             continue;
@@ -320,7 +320,7 @@ static void add_series(struct writer *writer, const struct prom_name *name, cons
     *at++ = ' ';
     at += write_value(at, name, type, value);
     *at++ = '\n';
-    *at = '\0'; /* as a buffer ends; there is room for it */
+    *at = '\0'; /* as a buffer ends; there is capacity for it */
     writer->out->size += (size_t)(at - begin);
 }
 

@@ -8,14 +8,14 @@
 enum metrics_format { METRICS_TEXT, METRICS_OPEN };
 
 /* By the Accept header of a request; empty: text. Takes any bytes. */
-enum metrics_format metrics_negotiate(struct bytes accept);
+enum metrics_format metrics_format_negotiate(struct bytes accept);
 
 /* For Content-Type. */
-const char *metrics_type(enum metrics_format format);
+const char *metrics_format_content_type(enum metrics_format format);
 
 /* Adds the whole exposition. At most about series_max series: the entries of nodes come first, then what jobs are,
  * then their entries, in the order of their coming; a job and an entry are shown whole or not at all; how many series were
  * left out is told too. */
-void metrics_write(struct buf *out, const struct view *view, enum metrics_format format, size_t series_max);
+void metrics_page_write(struct buf *out, const struct view *view, enum metrics_format format, size_t series_max);
 
 #endif

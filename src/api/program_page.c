@@ -26,7 +26,7 @@ static void add_line(struct buf *out, const struct program_cell *cell, const cha
     const struct program_metric *metric = cell->metric;
     const struct buf *labels = &cell->scope->suffix;
     size_t suffix_size = strlen(suffix);
-    char *begin = buf_reserve(out, metric->page_size + suffix_size + extra.size + labels->size + METRICS_NUMBER_MAX + 2);
+    char *begin = buf_reserve(out, metric->page_size + suffix_size + extra.size + labels->size + PROM_NUMBER_MAX + 2);
     if (!begin)
         return;
     char *at = put(begin, metric->page, metric->page_base);
@@ -35,7 +35,7 @@ static void add_line(struct buf *out, const struct program_cell *cell, const cha
     if (extra.size)
         at = put(at, extra.data, extra.size);
     at = put(at, labels->data, labels->size);
-    at += metrics_number_f64(at, value);
+    at += prom_number_f64(at, value);
     *at++ = '\n';
     *at = '\0';
     out->size += (size_t)(at - begin);
@@ -130,10 +130,10 @@ static void add_histogram(struct buf *out, const struct program_cell *cell)
     const struct program_metric *metric = cell->metric;
     double count = 0;
     for (size_t i = 0; i <= metric->bound_count; i++) {
-        char label[METRICS_NUMBER_MAX + 16] = "le=\"";
+        char label[PROM_NUMBER_MAX + 16] = "le=\"";
         size_t size = strlen(label);
         if (i < metric->bound_count)
-            size += metrics_number_f64(label + size, metric->bounds[i]);
+            size += prom_number_f64(label + size, metric->bounds[i]);
         else
             size = (size_t)(put(label + size, "+Inf", 4) - label);
         size = (size_t)(put(label + size, "\",", 2) - label);
@@ -171,7 +171,7 @@ static bool is_shown(const struct program_page *page, const struct program_metri
     return page->has_tau_names || !metric->is_alias;
 }
 
-/* Names may be so long, and in so many jobs, that what one user has named would not leave room for anybody else's. */
+/* Names may be so long, and in so many jobs, that what one user has named would not leave capacity for anybody else's. */
 static void add_cells(struct buf *out, const struct program_page *page, const struct program_family *family,
                       enum aspect aspect)
 {
@@ -237,7 +237,7 @@ static void add_figures(struct buf *out, const struct program_table *table, cons
     add_own(out, table, page, "left_out", true, "metrics and jobs that were more than the maximum", figures->left_out);
     add_own(out, table, page, "refused", true, "metrics of two types, and values that no counter can take", figures->refused);
     add_own(out, table, page, "bad_boards", true, "boards that could not be read", figures->bad_boards);
-    add_own(out, table, page, "no_room", true, "metrics, and pages of them, without room in shared memory", figures->no_room);
+    add_own(out, table, page, "no_room", true, "metrics, and pages of them, without capacity in shared memory", figures->no_room);
 }
 
 static void add_family(struct buf *out, const struct program_table *table, const struct program_page *page,
@@ -253,7 +253,7 @@ static void add_family(struct buf *out, const struct program_table *table, const
     add_cells(out, page, family, SUM);
 }
 
-/* Very long names come last: it is they that are left out where there is no room for all. */
+/* Very long names come last: it is they that are left out where there is no capacity for all. */
 void program_page_write(struct buf *out, struct program_table *table, const struct program_page *page)
 {
     uint64_t left_out = 0;
@@ -265,6 +265,6 @@ void program_page_write(struct buf *out, struct program_table *table, const stru
             else
                 left_out += family->is_long == is_long;
     add_figures(out, table, page);
-    add_own(out, table, page, "families_left_out", false, "families for which this page had no room", left_out);
+    add_own(out, table, page, "families_left_out", false, "families for which this page had no capacity", left_out);
     program_table_unlock(table);
 }

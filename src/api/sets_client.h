@@ -19,7 +19,7 @@ struct sets_item {
 };
 
 /* Owns all that the items point to. */
-struct sets {
+struct sets_answer {
     const char *host;
     struct set **schemas; /* metrics NULL: they were not asked for */
     size_t schema_count;
@@ -29,7 +29,7 @@ struct sets {
 };
 
 /* Takes any text. CORRUPT: it is no such answer; NOMEM. */
-enum err sets_read(struct sets *sets, const char *text, size_t size);
-void sets_clear(struct sets *sets);
+enum err sets_client_read(struct sets_answer *sets, const char *text, size_t size);
+void sets_client_clear(struct sets_answer *sets);
 
 #endif

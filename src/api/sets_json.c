@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-void held_begin(struct json *json, struct buf *out, const struct view *view)
+void sets_json_begin(struct json *json, struct buf *out, const struct view *view)
 {
     json_init(json, out);
     json_begin_object(json);
@@ -132,12 +132,12 @@ static enum err add_sets(struct json *json, struct set_index *index, const struc
     return OK;
 }
 
-void held_sets(struct buf *out, const struct view *view, bool with_values)
+void sets_json_write(struct buf *out, const struct view *view, bool with_values)
 {
     struct json json;
     struct set_index index;
     set_index_init(&index);
-    held_begin(&json, out, view);
+    sets_json_begin(&json, out, view);
     if (add_schemas(&json, &index, view, with_values) || add_sets(&json, &index, view, with_values))
         out->failed = true;
     json_end_object(&json);

@@ -6,12 +6,12 @@
 #include "model/view.h"
 
 /* Begins an object with what every answer has: {"host", "time_ns", "version". */
-void held_begin(struct json *json, struct buf *out, const struct view *view);
+void sets_json_begin(struct json *json, struct buf *out, const struct view *view);
 
 /* {"host", "time_ns", "schemas": [{"name", "instances", "metrics": [{"name", "unit", "kind", "type", …}]}],
  *  "sets": [{"schema": place in schemas, "instance", "job", "user", "uid", "time_ns", …}]}
  * A set that was read on another host than the one that holds it has "host" too.
  * with_values: schemas hold metrics and sets hold values, null where not known. */
-void held_sets(struct buf *out, const struct view *view, bool with_values);
+void sets_json_write(struct buf *out, const struct view *view, bool with_values);
 
 #endif

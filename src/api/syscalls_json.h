@@ -8,9 +8,9 @@
 #include "model/batch.h"
 
 /* The samples of batch, as the value of a key. */
-void calls_json_write(struct json *json, const struct batch *batch);
+void syscalls_json_write(struct json *json, const struct batch *batch);
 
 /* Adds samples to out; those of sets that we do not know are passed over. False: it is not that. */
-bool calls_json_read(struct json_read *read, uint64_t time_ns, struct batch *out);
+bool syscalls_json_read(struct json_read *read, uint64_t time_ns, struct batch *out);
 
 #endif

@@ -27,13 +27,13 @@ struct colmet_state {
 };
 
 static const struct setting colmet_settings[] = {
-    { "address", SETTING_TEXT, "tcp://127.0.0.1:5556", offsetof(struct colmet_state, address), "where the collector listens" },
-    { "queue", SETTING_U64, "1000", offsetof(struct colmet_state, queue), "messages that may wait while it is away; 0: any" },
-    { "linger", SETTING_DURATION, "2s", offsetof(struct colmet_state, linger_ns), "how long to wait for it at the end" },
+    { "address", SETTING_TEXT, "tcp://127.0.0.1:5556", offsetof(struct colmet_state, address), "address of the collector" },
+    { "queue", SETTING_U64, "1000", offsetof(struct colmet_state, queue), "maximum number of messages queued while the collector is down; 0: unlimited" },
+    { "linger", SETTING_DURATION, "2s", offsetof(struct colmet_state, linger_ns), "how long to wait for the collector at exit" },
     { "nvidia", SETTING_FLAG, "no", offsetof(struct colmet_state, nvidia),
-      "send records of GPUs: a collector of Colmet's that writes HDF5 dies of them" },
+      "send GPU records; they crash a Colmet collector that writes HDF5" },
     { "mapping", SETTING_TEXT, NULL, offsetof(struct colmet_state, mapping),
-      "a folder for the CSV files that tell what the numbered counters are; none when not given" },
+      "directory for the CSV files that describe the numbered counters; default: none" },
     { 0 },
 };
 
@@ -43,9 +43,9 @@ static enum err colmet_check(void *state)
     char address[ADDRESS_MAX];
     s->message[0] = '\0';
     if (s->queue > QUEUE_MAX)
-        snprintf(s->message, sizeof s->message, "queue is 0 to %u, not %llu", QUEUE_MAX, (unsigned long long)s->queue);
-    else if (address_complete(s->address, 0, address) || strcmp(address, s->address) != 0)
-        snprintf(s->message, sizeof s->message, "address is as tcp://HOST:5556, not %.100s", s->address);
+        snprintf(s->message, sizeof s->message, "invalid queue %llu (expected 0 to %u)", (unsigned long long)s->queue, QUEUE_MAX);
+    else if (address_normalize(s->address, 0, address) || strcmp(address, s->address) != 0)
+        snprintf(s->message, sizeof s->message, "invalid address '%.100s' (expected tcp://HOST:PORT)", s->address);
     return s->message[0] ? USAGE : zmq_load(&s->zmq, s->message, sizeof s->message);
 }
 
@@ -101,7 +101,7 @@ static enum err colmet_write(void *state, const struct batch *batch)
     if (!err)
         err = s->zmq->push_send(s->push, (struct bytes){ s->out.data, s->out.size });
     if (err == AGAIN)
-        snprintf(s->message, sizeof s->message, "the collector at %.200s takes nothing", s->address);
+        snprintf(s->message, sizeof s->message, "the collector at %.200s accepts no messages", s->address);
     return err;
 }
 
@@ -128,7 +128,7 @@ static void colmet_close(void *state)
 
 const struct sink sink_colmet = {
     .name = "colmet",
-    .about = "records as a node of Colmet's sends them, to a collector of Colmet's",
+    .about = "records in Colmet's format, sent to a Colmet collector",
     .settings = colmet_settings,
     .state_size = sizeof(struct colmet_state),
     .check = colmet_check,

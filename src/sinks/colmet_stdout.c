@@ -10,13 +10,13 @@
 
 struct stdout_state {
     const char *path;
-    struct stream stream;
+    struct output output;
     struct colmet_rows *rows;
     char message[512];
 };
 
 static const struct setting stdout_settings[] = {
-    { "path", SETTING_TEXT, NULL, offsetof(struct stdout_state, path), "file to write; standard output when it is not given" },
+    { "path", SETTING_TEXT, NULL, offsetof(struct stdout_state, path), "output file; default: standard output" },
     { 0 },
 };
 
@@ -99,12 +99,12 @@ static enum err stdout_open(void *state)
 {
     struct stdout_state *s = state;
     bool is_new;
-    enum err err = stream_append(&s->stream, s->path, &is_new);
+    enum err err = output_append(&s->output, s->path, &is_new);
     if (err)
         return err;
     err = colmet_rows_new(&s->rows);
     if (err)
-        stream_close(&s->stream);
+        output_close(&s->output);
     return err;
 }
 
@@ -113,26 +113,26 @@ static enum err stdout_write(void *state, const struct batch *batch)
     struct stdout_state *s = state;
     const struct colmet_row *rows;
     size_t count;
-    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
-    if (!err && stream_is_stuck(&s->stream))
+    enum err err = output_is_stuck(&s->output) ? output_write(&s->output) : OK;
+    if (!err && output_is_stuck(&s->output))
         return AGAIN;
     if (!err)
         err = colmet_rows_make(s->rows, batch, &rows, &count);
     for (size_t i = 0; !err && i < count; i++)
-        add_row(&s->stream.out, &rows[i]);
-    return err ? err : stream_push(&s->stream);
+        add_row(&s->output.out, &rows[i]);
+    return err ? err : output_write(&s->output);
 }
 
 static enum err stdout_flush(void *state, uint64_t deadline_ns)
 {
     (void)deadline_ns;
-    return stream_flush(&((struct stdout_state *)state)->stream);
+    return output_flush(&((struct stdout_state *)state)->output);
 }
 
 static void stdout_close(void *state)
 {
     struct stdout_state *s = state;
-    stream_close(&s->stream);
+    output_close(&s->output);
     colmet_rows_free(&s->rows);
 }
 

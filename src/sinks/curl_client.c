@@ -18,11 +18,11 @@
 #define CONNECT_MS 10000L
 #define HEADERS_MAX 8
 
-void http_client_say(struct http_client *client, const char *format, ...)
+void curl_client_set_error(struct curl_client *client, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(client->why, sizeof client->why, format, args);
+    vsnprintf(client->error, sizeof client->error, format, args);
     va_end(args);
 }
 
@@ -32,7 +32,7 @@ static void init_library(void)
 }
 
 /* "http://user:secret@host/x" is shown as "http://host/x". */
-static void show_address(struct http_client *client)
+static void show_address(struct curl_client *client)
 {
     const char *host = strstr(client->url, "://") + 3;
     size_t authority = strcspn(host, "/?#");
@@ -44,7 +44,7 @@ static void show_address(struct http_client *client)
 }
 
 /* An Elasticsearch key as "id:key" is sent in base64; as it is given out ("encoded") it is sent as it is. */
-static void set_token(struct http_client *client, const char *scheme, const char *token)
+static void set_token(struct curl_client *client, const char *scheme, const char *token)
 {
     struct buf encoded;
     struct json json;
@@ -59,7 +59,7 @@ static void set_token(struct http_client *client, const char *scheme, const char
     buf_clear(&encoded);
 }
 
-static void set_basic(struct http_client *client, const char *pair)
+static void set_basic(struct curl_client *client, const char *pair)
 {
     struct buf encoded;
     struct json json;
@@ -72,13 +72,13 @@ static void set_basic(struct http_client *client, const char *pair)
     buf_clear(&encoded);
 }
 
-static enum err read_credentials(struct http_client *client)
+static enum err read_credentials(struct curl_client *client)
 {
     static const char *const schemes[] = { "ApiKey", "Bearer", "Token" };
     char line[512];
     enum err err = file_read_line(NULL, client->credentials, line, sizeof line);
     if (err) {
-        http_client_say(client, "cannot read the credentials in %s: %s", client->credentials, err_text(err));
+        curl_client_set_error(client, "cannot read the credentials in %s: %s", client->credentials, err_text(err));
         return err;
     }
     line[strcspn(line, "\r\n")] = '\0';
@@ -90,7 +90,7 @@ static enum err read_credentials(struct http_client *client)
         }
     }
     if (!strchr(line, ':')) {
-        http_client_say(client, "%s holds no credentials: one line USER:PASSWORD, or ApiKey, Bearer or Token and the key",
+        curl_client_set_error(client, "%s holds no credentials (expected one line: USER:PASSWORD, or ApiKey, Bearer or Token and the key)",
                         client->credentials);
         return USAGE;
     }
@@ -98,7 +98,7 @@ static enum err read_credentials(struct http_client *client)
     return OK;
 }
 
-static enum err set_authorization(struct http_client *client)
+static enum err set_authorization(struct curl_client *client)
 {
     char pair[512];
     if (client->credentials)
@@ -112,45 +112,45 @@ static enum err set_authorization(struct http_client *client)
     return OK;
 }
 
-static enum err misused(struct http_client *client, const char *why)
+static enum err misused(struct curl_client *client, const char *error)
 {
-    http_client_say(client, "%s", why);
+    curl_client_set_error(client, "%s", error);
     return USAGE;
 }
 
-static enum err check_settings(struct http_client *client)
+static enum err check_settings(struct curl_client *client)
 {
     if (!client->url || (strncasecmp(client->url, "http://", 7) != 0 && strncasecmp(client->url, "https://", 8) != 0))
-        return misused(client, "the address must begin with http:// or https://: url=http://HOST:PORT");
+        return misused(client, "url must start with http:// or https://: url=http://HOST:PORT");
     if (!strcspn(strstr(client->url, "://") + 3, "/?#"))
-        return misused(client, "there is no host in the address: url=http://HOST:PORT");
+        return misused(client, "url has no host: url=http://HOST:PORT");
     if (!client->timeout_ns)
-        return misused(client, "timeout is a time, as 30s: within none there is no answer");
+        return misused(client, "invalid timeout 0 (expected a duration, for example 30s)");
     if (client->password && !client->user)
-        return misused(client, "there is a password and no user: say user too");
+        return misused(client, "password is set, but user is not");
     if (!!client->credentials + !!client->token + !!client->user > 1)
-        return misused(client, "of user and password, a key, and credentials say one only");
+        return misused(client, "user and password, a key or token, and credentials exclude each other: set one of them");
     return OK;
 }
 
-enum err http_client_check(struct http_client *client)
+enum err curl_client_check(struct curl_client *client)
 {
-    client->why[0] = client->authorization[0] = '\0';
+    client->error[0] = client->authorization[0] = '\0';
     enum err err = check_settings(client);
     if (!err)
         err = set_authorization(client);
     memset(client->authorization, 0, sizeof client->authorization);
     if (err || !client->ca || access(client->ca, R_OK) == 0)
         return err;
-    http_client_say(client, "cannot read the certificates in %.300s: %s", client->ca, strerror(errno));
+    curl_client_set_error(client, "cannot read the certificates in %.300s: %s", client->ca, strerror(errno));
     return err_from_errno(errno);
 }
 
-enum err http_client_open(struct http_client *client)
+enum err curl_client_open(struct curl_client *client)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_library);
-    client->why[0] = client->authorization[0] = '\0';
+    client->error[0] = client->authorization[0] = '\0';
     enum err err = check_settings(client);
     if (err)
         return err;
@@ -162,32 +162,32 @@ enum err http_client_open(struct http_client *client)
     return client->curl ? OK : NOMEM;
 }
 
-void http_client_close(struct http_client *client)
+void curl_client_close(struct curl_client *client)
 {
     curl_easy_cleanup(client->curl);
     client->curl = NULL;
     memset(client->authorization, 0, sizeof client->authorization);
 }
 
-void http_answer_init(struct http_answer *answer)
+void curl_response_init(struct curl_response *answer)
 {
-    *answer = (struct http_answer){ 0 };
-    buf_init(&answer->body, HTTP_CLIENT_ANSWER_MAX);
+    *answer = (struct curl_response){ 0 };
+    buf_init(&answer->body, CURL_CLIENT_RESPONSE_MAX);
 }
 
-void http_answer_clear(struct http_answer *answer)
+void curl_response_clear(struct curl_response *answer)
 {
     buf_clear(&answer->body);
 }
 
 static size_t take_body(char *data, size_t one, size_t size, void *user)
 {
-    struct http_answer *answer = user;
+    struct curl_response *answer = user;
     buf_add(&answer->body, data, one * size);
     return answer->body.failed ? 0 : one * size;
 }
 
-static struct curl_slist *make_headers(const struct http_client *client, const struct http_request *request)
+static struct curl_slist *make_headers(const struct curl_client *client, const struct curl_request *request)
 {
     char type[128];
     struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no round trip to ask whether a body is welcome */
@@ -202,7 +202,7 @@ static struct curl_slist *make_headers(const struct http_client *client, const s
     return list;
 }
 
-static void set_security(const struct http_client *client)
+static void set_security(const struct curl_client *client)
 {
     curl_easy_setopt(client->curl, CURLOPT_PROTOCOLS_STR, "http,https");
     if (client->ca)
@@ -213,7 +213,7 @@ static void set_security(const struct http_client *client)
     }
 }
 
-static void set_request(const struct http_client *client, const struct http_request *request, long limit_ms)
+static void set_request(const struct curl_client *client, const struct curl_request *request, long limit_ms)
 {
     CURL *curl = client->curl;
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -233,7 +233,7 @@ static void set_request(const struct http_client *client, const struct http_requ
 }
 
 /* What there is no answer for, in words of what to do. */
-static enum err say_failure(struct http_client *client, CURLcode code, const char *detail, long limit_ms)
+static enum err say_failure(struct curl_client *client, CURLcode code, const char *detail, long limit_ms)
 {
     const char *said = *detail ? detail : curl_easy_strerror(code);
     switch (code) {
@@ -241,28 +241,28 @@ static enum err say_failure(struct http_client *client, CURLcode code, const cha
         if (client->was_slow && (uint64_t)limit_ms * NS_PER_MS < client->timeout_ns)
             return AGAIN; /* it had less time than before: what was said then is worth more */
         client->was_slow = true;
-        http_client_say(client, "%s did not answer within %ld.%03ld s", client->shown, limit_ms / 1000, limit_ms % 1000);
+        curl_client_set_error(client, "%s did not answer within %ld.%03ld s", client->shown, limit_ms / 1000, limit_ms % 1000);
         return AGAIN;
     case CURLE_PEER_FAILED_VERIFICATION:
-        http_client_say(client, "the certificate of %s is not trusted: %s. Name the file of who signed it: ca=FILE",
+        curl_client_set_error(client, "the certificate of %s is not trusted: %s. Set ca=FILE to the certificate of its CA",
                         client->shown, said);
         return IO;
     case CURLE_SSL_CACERT_BADFILE:
-        http_client_say(client, "cannot read the certificates in %s: %s", client->ca, said);
+        curl_client_set_error(client, "cannot read the certificates in %s: %s", client->ca, said);
         return IO;
     case CURLE_URL_MALFORMAT:
-        http_client_say(client, "%s is no address: %s", client->shown, said);
+        curl_client_set_error(client, "invalid url %s: %s", client->shown, said);
         return IO;
     case CURLE_WRITE_ERROR:
-        http_client_say(client, "%s answered more than %u MiB", client->shown, HTTP_CLIENT_ANSWER_MAX >> 20);
+        curl_client_set_error(client, "the response of %s exceeds %u MiB", client->shown, CURL_CLIENT_RESPONSE_MAX >> 20);
         return IO;
     default:
-        http_client_say(client, "no answer from %s: %s", client->shown, said);
+        curl_client_set_error(client, "no answer from %s: %s", client->shown, said);
         return AGAIN;
     }
 }
 
-static void note_answer(const struct http_client *client, struct http_answer *answer)
+static void note_answer(const struct curl_client *client, struct curl_response *answer)
 {
     long status = 0;
     const char *type = NULL;
@@ -275,7 +275,7 @@ static void note_answer(const struct http_client *client, struct http_answer *an
     answer->retry_after_ns = wait_s > 0 && wait_s < 3600 ? (uint64_t)wait_s * NS_PER_S : 0;
 }
 
-static long limit_of(const struct http_client *client, uint64_t deadline_ns)
+static long limit_of(const struct curl_client *client, uint64_t deadline_ns)
 {
     uint64_t now_ns = clock_monotonic_ns(), limit_ns = client->timeout_ns;
     if (deadline_ns && deadline_ns <= now_ns)
@@ -285,7 +285,7 @@ static long limit_of(const struct http_client *client, uint64_t deadline_ns)
     return (long)(limit_ns / NS_PER_MS) + 1;
 }
 
-enum err http_client_send(struct http_client *client, const struct http_request *request, struct http_answer *answer,
+enum err curl_client_send(struct curl_client *client, const struct curl_request *request, struct curl_response *answer,
                           uint64_t deadline_ns)
 {
     char url[2048], detail[CURL_ERROR_SIZE] = "";
@@ -319,7 +319,7 @@ enum err http_client_send(struct http_client *client, const struct http_request 
     return OK;
 }
 
-bool http_answer_is_page(const struct http_answer *answer)
+bool curl_response_is_html(const struct curl_response *answer)
 {
     const char *text = buf_text(&answer->body);
     text += strspn(text, " \t\r\n");
@@ -338,7 +338,7 @@ static struct bytes title_of(struct bytes body)
     return title;
 }
 
-void http_client_excerpt(char *text, size_t size, struct bytes body)
+void curl_client_excerpt(char *text, size_t size, struct bytes body)
 {
     size_t used = 0;
     bool in_tag = false, is_blank = true, is_page = body.size && body.data[0] == '<';
@@ -362,32 +362,32 @@ void http_client_excerpt(char *text, size_t size, struct bytes body)
 
 static const char *hint_of(unsigned status)
 {
-    return status == 401 ? ": it wants another user, password or key"
-        : status == 403  ? ": it does not allow this"
-        : status == 429  ? ": it has too much to do"
+    return status == 401 ? ": check user, password or key"
+        : status == 403  ? ": access denied"
+        : status == 429  ? ": too many requests"
                          : "";
 }
 
-static void say_status(struct http_client *client, const struct http_request *request, const struct http_answer *answer)
+static void say_status(struct curl_client *client, const struct curl_request *request, const struct curl_response *answer)
 {
     char excerpt[200], path[200];
-    http_client_excerpt(excerpt, sizeof excerpt, (struct bytes){ buf_text(&answer->body), answer->body.size });
+    curl_client_excerpt(excerpt, sizeof excerpt, (struct bytes){ buf_text(&answer->body), answer->body.size });
     snprintf(path, sizeof path, "%s", request->path);
     path[strcspn(path, "?")] = '\0';
-    http_client_say(client, "%s%s answered %u%s%s%s%s", client->shown, path, answer->status, hint_of(answer->status),
+    curl_client_set_error(client, "%s%s returned HTTP %u%s%s%s%s", client->shown, path, answer->status, hint_of(answer->status),
                     *excerpt ? " (" : "", excerpt, *excerpt ? ")" : "");
 }
 
 /* Somebody may be changing them just now. */
-static void reread_credentials(struct http_client *client)
+static void reread_credentials(struct curl_client *client)
 {
-    char why[sizeof client->why];
-    memcpy(why, client->why, sizeof why);
+    char error[sizeof client->error];
+    memcpy(error, client->error, sizeof error);
     read_credentials(client);
-    memcpy(client->why, why, sizeof why);
+    memcpy(client->error, error, sizeof error);
 }
 
-enum err http_client_judge(struct http_client *client, const struct http_request *request, const struct http_answer *answer)
+enum err curl_client_check_status(struct curl_client *client, const struct curl_request *request, const struct curl_response *answer)
 {
     unsigned status = answer->status;
     if (status >= 200 && status < 300)

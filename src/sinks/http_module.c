@@ -1,5 +1,5 @@
 /* sink-http.so: the sinks that speak HTTP. They need libcurl, and libsnappy. */
-#include "sinks/module.h"
+#include "sinks/sink_module.h"
 
 extern const struct sink sink_elasticsearch, sink_influx, sink_prometheus;
 

@@ -13,59 +13,59 @@
 #define WAIT_MAX_NS (8 * NS_PER_S)
 #define PATIENCE_NS (1500 * NS_PER_MS) /* whoever flushes hears soon that it does not go, and tries again later */
 
-enum err courier_open(struct courier *courier)
+enum err http_sender_open(struct http_sender *sender)
 {
-    enum err err = http_client_open(&courier->client);
+    enum err err = curl_client_open(&sender->client);
     if (err)
         return err;
-    outbox_init(&courier->box, COURIER_BOX_MAX);
-    http_answer_init(&courier->answer);
-    courier->portion_bytes = courier->portion_max = PORTION_BYTES;
-    courier->wait_ns = courier->next_try_ns = courier->position = 0;
-    courier->pieces_max = SIZE_MAX;
+    outbox_init(&sender->outbox, HTTP_SENDER_OUTBOX_MAX);
+    curl_response_init(&sender->answer);
+    sender->portion_bytes = sender->portion_max = PORTION_BYTES;
+    sender->wait_ns = sender->next_try_ns = sender->position = 0;
+    sender->items_max = SIZE_MAX;
     return OK;
 }
 
-void courier_close(struct courier *courier)
+void http_sender_close(struct http_sender *sender)
 {
-    http_client_close(&courier->client);
-    outbox_clear(&courier->box);
-    http_answer_clear(&courier->answer);
+    curl_client_close(&sender->client);
+    outbox_clear(&sender->outbox);
+    curl_response_clear(&sender->answer);
 }
 
-bool courier_knows(const struct courier *courier, const struct batch *batch)
+bool http_sender_has(const struct http_sender *sender, const struct batch *batch)
 {
-    return batch->position && batch->position <= courier->position;
+    return batch->position && batch->position <= sender->position;
 }
 
-enum err courier_took(struct courier *courier, const struct batch *batch, size_t count, enum err err)
+enum err http_sender_end_batch(struct http_sender *sender, const struct batch *batch, size_t count, enum err err)
 {
     if (err) {
-        outbox_take_back(&courier->box, count);
+        outbox_truncate(&sender->outbox, count);
         if (err == FULL && count == 0) { /* alone it is too large: it never fits */
-            http_client_say(&courier->client, "a batch is larger than %u MiB", COURIER_BOX_MAX >> 20);
+            curl_client_set_error(&sender->client, "a batch exceeds the maximum of %u MiB", HTTP_SENDER_OUTBOX_MAX >> 20);
             return err;
         }
-        enum err sent = courier_flush(courier, 0);
+        enum err sent = http_sender_flush(sender, 0);
         return sent ? sent : AGAIN;
     }
     if (batch->position)
-        courier->position = batch->position;
-    if (courier->box.used >= SEND_BYTES && clock_monotonic_ns() >= courier->next_try_ns)
-        courier_flush(courier, 0); /* it is in the box: a failure is told by flush */
+        sender->position = batch->position;
+    if (sender->outbox.used >= SEND_BYTES && clock_monotonic_ns() >= sender->next_try_ns)
+        http_sender_flush(sender, 0); /* it is in the outbox: a failure is told by flush */
     return OK;
 }
 
-void courier_refuse(struct courier *courier, struct outbox_piece *piece)
+void http_sender_reject(struct http_sender *sender, struct outbox_item *item)
 {
-    courier->refused += !piece->is_done;
-    piece->is_done = true;
+    sender->refused += !item->is_done;
+    item->is_done = true;
 }
 
-void courier_done(struct courier *courier, size_t count)
+void http_sender_mark_delivered(struct http_sender *sender, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        courier->box.pieces[i].is_done = true;
+        sender->outbox.items[i].is_done = true;
 }
 
 static void sleep_until(uint64_t time_ns)
@@ -76,81 +76,81 @@ static void sleep_until(uint64_t time_ns)
 }
 
 /* After a failure nobody is asked again before its time. */
-static enum err wait_turn(const struct courier *courier, uint64_t patience_ns, uint64_t deadline_ns)
+static enum err wait_turn(const struct http_sender *sender, uint64_t patience_ns, uint64_t deadline_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    if (courier->next_try_ns > now_ns) {
-        if (courier->next_try_ns >= deadline_ns || courier->next_try_ns > patience_ns)
-            return courier->last;
-        sleep_until(courier->next_try_ns);
+    if (sender->next_try_ns > now_ns) {
+        if (sender->next_try_ns >= deadline_ns || sender->next_try_ns > patience_ns)
+            return sender->last;
+        sleep_until(sender->next_try_ns);
     }
     return now_ns >= deadline_ns ? AGAIN : OK;
 }
 
 /* Where it was our own deadline that came too early, the other side need not be spared. */
-static void note_failure(struct courier *courier, enum err err, uint64_t deadline_ns)
+static void note_failure(struct http_sender *sender, enum err err, uint64_t deadline_ns)
 {
-    uint64_t asked_ns = courier->answer.retry_after_ns, now_ns = clock_monotonic_ns();
-    courier->answer.retry_after_ns = 0;
-    courier->wait_ns = courier->wait_ns && now_ns < deadline_ns ? courier->wait_ns * 2 : WAIT_FIRST_NS;
-    if (courier->wait_ns > WAIT_MAX_NS)
-        courier->wait_ns = WAIT_MAX_NS;
-    courier->next_try_ns = now_ns + (asked_ns > courier->wait_ns ? asked_ns : courier->wait_ns);
-    courier->last = err;
+    uint64_t asked_ns = sender->answer.retry_after_ns, now_ns = clock_monotonic_ns();
+    sender->answer.retry_after_ns = 0;
+    sender->wait_ns = sender->wait_ns && now_ns < deadline_ns ? sender->wait_ns * 2 : WAIT_FIRST_NS;
+    if (sender->wait_ns > WAIT_MAX_NS)
+        sender->wait_ns = WAIT_MAX_NS;
+    sender->next_try_ns = now_ns + (asked_ns > sender->wait_ns ? asked_ns : sender->wait_ns);
+    sender->last = err;
 }
 
 /* Too much at once (FULL), or for the time that there was (AGAIN), or one of them is refused (CORRUPT): less the next time.
- * One piece alone that is too much is refused for good. */
-static void shrink(struct courier *courier, enum err err, size_t count, size_t bytes)
+ * One item alone that is too much is refused for good. */
+static void shrink(struct http_sender *sender, enum err err, size_t count, size_t bytes)
 {
     if (count == 1 && err != AGAIN)
-        courier_refuse(courier, &courier->box.pieces[0]);
+        http_sender_reject(sender, &sender->outbox.items[0]);
     else if (err == FULL)
-        courier->portion_max = courier->portion_bytes = bytes / 2;
+        sender->portion_max = sender->portion_bytes = bytes / 2;
     else if (err == CORRUPT)
-        courier->pieces_max = count / 2;
+        sender->items_max = count / 2;
     else if (bytes / 2 >= PORTION_LEAST)
-        courier->portion_bytes = bytes / 2;
+        sender->portion_bytes = bytes / 2;
 }
 
 /* As much again as before a failure. */
-static void grow(struct courier *courier)
+static void grow(struct http_sender *sender)
 {
-    courier->wait_ns = courier->next_try_ns = 0;
-    courier->portion_bytes *= 2;
-    if (courier->portion_bytes > courier->portion_max)
-        courier->portion_bytes = courier->portion_max;
-    if (courier->pieces_max < SIZE_MAX / 2)
-        courier->pieces_max *= 2;
+    sender->wait_ns = sender->next_try_ns = 0;
+    sender->portion_bytes *= 2;
+    if (sender->portion_bytes > sender->portion_max)
+        sender->portion_bytes = sender->portion_max;
+    if (sender->items_max < SIZE_MAX / 2)
+        sender->items_max *= 2;
 }
 
-static enum err send_portion(struct courier *courier, uint64_t deadline_ns)
+static enum err send_portion(struct http_sender *sender, uint64_t deadline_ns)
 {
-    size_t bytes, count = outbox_portion(&courier->box, courier->portion_bytes, courier->pieces_max, &bytes);
-    courier->sent = count;
-    enum err err = courier->post(courier->sink, count, bytes, deadline_ns);
+    size_t bytes, count = outbox_first_items(&sender->outbox, sender->portion_bytes, sender->items_max, &bytes);
+    sender->sent = count;
+    enum err err = sender->post(sender->sink, count, bytes, deadline_ns);
     if (err == FULL || err == AGAIN || err == CORRUPT)
-        shrink(courier, err, courier->sent, bytes);
-    outbox_remove_done(&courier->box);
+        shrink(sender, err, sender->sent, bytes);
+    outbox_remove_done(&sender->outbox);
     if (!err)
-        grow(courier);
+        grow(sender);
     if (err == FULL || err == CORRUPT)
         return OK; /* dealt with */
     if (err)
-        note_failure(courier, err, deadline_ns);
+        note_failure(sender, err, deadline_ns);
     return err;
 }
 
-enum err courier_flush(struct courier *courier, uint64_t deadline_ns)
+enum err http_sender_flush(struct http_sender *sender, uint64_t deadline_ns)
 {
     uint64_t begin_ns = clock_monotonic_ns();
     if (!deadline_ns)
-        deadline_ns = begin_ns + courier->client.timeout_ns;
-    while (courier->box.count) {
-        enum err err = wait_turn(courier, begin_ns + PATIENCE_NS, deadline_ns);
+        deadline_ns = begin_ns + sender->client.timeout_ns;
+    while (sender->outbox.count) {
+        enum err err = wait_turn(sender, begin_ns + PATIENCE_NS, deadline_ns);
         if (err)
             return err;
-        err = send_portion(courier, deadline_ns);
+        err = send_portion(sender, deadline_ns);
         if (err && err != AGAIN) /* nothing that waiting a little would mend */
             return err;
     }

@@ -10,17 +10,17 @@
 struct json_state {
     const char *path;
     bool lines, append;
-    struct stream stream;
+    struct output output;
     struct json json;
     bool ended;
     char message[512];
 };
 
 static const struct setting json_settings[] = {
-    { "path", SETTING_TEXT, NULL, offsetof(struct json_state, path), "file to write; standard output when it is not given" },
-    { "lines", SETTING_FLAG, "no", offsetof(struct json_state, lines), "one object per line, no array around them" },
+    { "path", SETTING_TEXT, NULL, offsetof(struct json_state, path), "output file; default: standard output" },
+    { "lines", SETTING_FLAG, "no", offsetof(struct json_state, lines), "one object per line instead of an array" },
     { "append", SETTING_FLAG, "no", offsetof(struct json_state, append),
-      "add lines to the file, and write what was read together at once" },
+      "append lines to the file, and write each batch immediately" },
     { 0 },
 };
 
@@ -35,10 +35,10 @@ static enum err sink_json_open(void *state)
     struct json_state *s = state;
     bool is_new;
     s->lines = s->lines || s->append; /* behind an array nothing can be added */
-    enum err err = s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
+    enum err err = s->append ? output_append(&s->output, s->path, &is_new) : output_open(&s->output, s->path);
     if (err)
         return err;
-    json_init(&s->json, &s->stream.out);
+    json_init(&s->json, &s->output.out);
     if (!s->lines)
         json_begin_array(&s->json);
     return OK;
@@ -66,20 +66,20 @@ static void add_sample(struct json *json, const struct batch *batch, const struc
 static enum err sink_json_write(void *state, const struct batch *batch)
 {
     struct json_state *s = state;
-    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
-    if (!err && stream_is_stuck(&s->stream))
+    enum err err = output_is_stuck(&s->output) ? output_write(&s->output) : OK;
+    if (!err && output_is_stuck(&s->output))
         return AGAIN;
     if (!err)
-        err = stream_begin(&s->stream, batch->position);
+        err = output_begin_batch(&s->output, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++) {
         if (s->lines)
-            json_init_line(&s->json, &s->stream.out);
+            json_init_line(&s->json, &s->output.out);
         add_sample(&s->json, batch, &batch->samples[i]);
         if (s->lines)
             json_end(&s->json);
-        err = stream_pass(&s->stream);
+        err = output_write_if_large(&s->output);
     }
-    return err || !s->append ? err : stream_push(&s->stream);
+    return err || !s->append ? err : output_write(&s->output);
 }
 
 static enum err sink_json_flush(void *state, uint64_t deadline_ns)
@@ -91,17 +91,17 @@ static enum err sink_json_flush(void *state, uint64_t deadline_ns)
         json_end(&s->json);
         s->ended = true;
     }
-    return stream_flush(&s->stream);
+    return output_flush(&s->output);
 }
 
 static void sink_json_close(void *state)
 {
-    stream_close(&((struct json_state *)state)->stream);
+    output_close(&((struct json_state *)state)->output);
 }
 
 static enum err sink_json_resume(void *state, uint64_t *position)
 {
-    *position = ((struct json_state *)state)->stream.mark.position;
+    *position = ((struct json_state *)state)->output.mark.position;
     return OK;
 }
 

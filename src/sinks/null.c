@@ -1,21 +1,24 @@
-/* The sink to copy: it takes everything and counts it. Values come from model/batch.h and go nowhere. Name your file and
- * its constant after what it writes to (sinks/csv/csv.c, sink_csv), and list it in sinks/sink.c and sink/meson.build. */
+/* The sink `null`: counts samples and discards them. This is the file to copy for a new sink; docs/add-a-sink.md lists the other
+ * files to change. Replace "null" by the name of your sink throughout. */
 #include "sinks/sink.h"
 
-/* All that the sink knows. Zeroed before the settings are applied; freed by the caller, after close. What you allocate
- * yourself in open, you free in close. */
+#include <stdio.h>
+
+/* Everything the sink remembers. The caller zeroes it before it applies the settings, and frees it after close. What open allocates,
+ * close frees. */
 struct null_state {
-    uint64_t limit; /* a setting: written by the settings table through its offset */
+    uint64_t limit; /* a setting: the table below stores it here */
     uint64_t samples, values;
+    char message[128];
 };
 
-/* One row per setting: key, type, default, where it goes, what it means. It parses, checks and documents. */
+/* One row per setting: key, type, default, where to store it, help. The table parses, validates and documents it. */
 static const struct setting null_settings[] = {
-    { "limit", SETTING_U64, "0", offsetof(struct null_state, limit), "report FULL after so many samples; 0: never" },
+    { "limit", SETTING_U64, "0", offsetof(struct null_state, limit), "fail with FULL after this many samples; 0: never" },
     { 0 },
 };
 
-/* Open files and connections here. Return ABSENT or DENIED rather than print: whoever called you tells the person. */
+/* Open files and connections here. Return an error instead of logging it: the caller logs null_message(). */
 static enum err null_open(void *state)
 {
     struct null_state *s = state;
@@ -23,15 +26,18 @@ static enum err null_open(void *state)
     return OK;
 }
 
-/* The batch is borrowed: copy what you keep. A value is there only when its known is 1 (or known is NULL); what is not
- * known must not become 0 on the other side. Its type (u64, i64, f64) stands in the metric. */
+/* Copy what you need later: the batch belongs to the caller. Test known before you use a value: a missing value must stay missing at
+ * the destination, and must not become 0. The type of a value (u64, i64, f64) is in its metric.
+ * If you return an error, nothing of the batch may count: the caller delivers it again. So this checks before it counts. */
 static enum err null_write(void *state, const struct batch *batch)
 {
     struct null_state *s = state;
+    if (s->limit && s->samples + batch->count > s->limit) {
+        snprintf(s->message, sizeof s->message, "limit of %llu samples reached: raise limit", (unsigned long long)s->limit);
+        return FULL;
+    }
     for (size_t i = 0; i < batch->count; i++) {
         const struct sample *sample = &batch->samples[i];
-        if (s->limit && s->samples == s->limit)
-            return FULL;
         s->samples++;
         for (size_t k = 0; k < sample->set->size; k++)
             s->values += !sample->known || sample->known[k];
@@ -39,27 +45,35 @@ static enum err null_write(void *state, const struct batch *batch)
     return OK;
 }
 
-/* Do not return OK before what was written would survive a power cut. Give up with AGAIN at the deadline. */
+/* Return OK only when everything written so far would survive a power failure. Return AGAIN when the deadline has passed. */
 static enum err null_flush(void *state, uint64_t deadline_ns)
 {
     (void)state, (void)deadline_ns;
     return OK;
 }
 
-/* Also called after a write that failed. */
+/* Also called after write or flush failed. */
 static void null_close(void *state)
 {
     (void)state;
 }
 
-/* The one name that others see. */
+/* What failed last, on what, and what to do: one line, without the name of the sink. */
+static const char *null_message(const void *state)
+{
+    return ((const struct null_state *)state)->message;
+}
+
+/* The only symbol that other files see: add it to sinks/sink.c. A sink that talks to a server also sets .may_block; one that can
+ * restart without duplicates sets .resume (see sinks/json.c). */
 const struct sink sink_null = {
     .name = "null",
-    .about = "takes everything and forgets it: the file to copy, and a way to measure the rest",
+    .about = "counts samples and discards them, to measure everything else",
     .settings = null_settings,
     .state_size = sizeof(struct null_state),
     .open = null_open,
     .write = null_write,
     .flush = null_flush,
     .close = null_close,
+    .message = null_message,
 };

@@ -15,19 +15,19 @@ void outbox_init(struct outbox *outbox, size_t max)
 void outbox_clear(struct outbox *outbox)
 {
     buf_clear(&outbox->bytes);
-    free(outbox->pieces);
+    free(outbox->items);
     *outbox = (struct outbox){ .bytes = outbox->bytes };
 }
 
-enum err outbox_end(struct outbox *outbox, uint32_t tag)
+enum err outbox_end_item(struct outbox *outbox, uint32_t tag)
 {
     enum err err = buf_err(&outbox->bytes);
     size_t size = outbox->bytes.size - outbox->used;
     if (!err)
-        err = array_reserve(outbox->pieces, outbox->room, outbox->count + 1, VEC_MAX);
+        err = array_reserve(outbox->items, outbox->capacity, outbox->count + 1, VEC_MAX);
     if (err || !size)
         return err;
-    outbox->pieces[outbox->count++] = (struct outbox_piece){ .size = size, .tag = tag };
+    outbox->items[outbox->count++] = (struct outbox_item){ .size = size, .tag = tag };
     outbox->used += size;
     return OK;
 }
@@ -40,19 +40,19 @@ static void cut(struct buf *bytes, size_t size)
         bytes->data[size] = '\0';
 }
 
-void outbox_take_back(struct outbox *outbox, size_t count)
+void outbox_truncate(struct outbox *outbox, size_t count)
 {
     while (outbox->count > count)
-        outbox->used -= outbox->pieces[--outbox->count].size;
+        outbox->used -= outbox->items[--outbox->count].size;
     cut(&outbox->bytes, outbox->used);
 }
 
-size_t outbox_portion(const struct outbox *outbox, size_t bytes_max, size_t pieces_max, size_t *bytes)
+size_t outbox_first_items(const struct outbox *outbox, size_t bytes_max, size_t items_max, size_t *bytes)
 {
     size_t count = 0;
     *bytes = 0;
-    while (count < outbox->count && count < pieces_max && (!count || *bytes + outbox->pieces[count].size <= bytes_max))
-        *bytes += outbox->pieces[count++].size;
+    while (count < outbox->count && count < items_max && (!count || *bytes + outbox->items[count].size <= bytes_max))
+        *bytes += outbox->items[count++].size;
     return count;
 }
 
@@ -60,14 +60,14 @@ void outbox_remove_done(struct outbox *outbox)
 {
     size_t kept = 0, from = 0, to = 0;
     for (size_t i = 0; i < outbox->count; i++) {
-        struct outbox_piece piece = outbox->pieces[i];
-        if (!piece.is_done) {
+        struct outbox_item item = outbox->items[i];
+        if (!item.is_done) {
             if (to != from)
-                memmove(outbox->bytes.data + to, outbox->bytes.data + from, piece.size);
-            outbox->pieces[kept++] = piece;
-            to += piece.size;
+                memmove(outbox->bytes.data + to, outbox->bytes.data + from, item.size);
+            outbox->items[kept++] = item;
+            to += item.size;
         }
-        from += piece.size;
+        from += item.size;
     }
     outbox->count = kept;
     outbox->used = to;

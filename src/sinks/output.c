@@ -12,71 +12,71 @@
 #define PIECE (64u << 10)
 #define STUCK (1u << 20)
 #define PATIENCE_MS 1000 /* with a slow reader, at the end */
-#define MOST (1u << 30) /* of what one caller adds between two calls of stream_pass */
+#define MOST (1u << 30) /* of what one caller adds between two calls of output_write_if_large */
 
-static enum err open_as(struct stream *stream, const char *path, int flags)
+static enum err open_as(struct output *output, const char *path, int flags)
 {
-    *stream = (struct stream){ .fd = STDOUT_FILENO };
-    buf_init(&stream->out, MOST);
-    mark_init(&stream->mark);
+    *output = (struct output){ .fd = STDOUT_FILENO };
+    buf_init(&output->out, MOST);
+    checkpoint_init(&output->mark);
     if (!path || strcmp(path, "-") == 0)
         return OK;
-    stream->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
-    if (stream->fd < 0)
+    output->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+    if (output->fd < 0)
         return err_from_errno(errno);
-    stream->owned = true;
+    output->owned = true;
     return OK;
 }
 
-enum err stream_open(struct stream *stream, const char *path)
+enum err output_open(struct output *output, const char *path)
 {
-    return open_as(stream, path, O_TRUNC);
+    return open_as(output, path, O_TRUNC);
 }
 
-enum err stream_append(struct stream *stream, const char *path, bool *is_new)
+enum err output_append(struct output *output, const char *path, bool *is_new)
 {
     struct stat facts;
-    enum err err = open_as(stream, path, O_APPEND);
-    bool is_known = !err && fstat(stream->fd, &facts) == 0;
-    stream->wary = is_known && !S_ISREG(facts.st_mode);
-    stream->is_file = is_known && !stream->wary && stream->owned;
-    if (stream->is_file)
-        err = mark_open(&stream->mark, path, stream->fd);
-    *is_new = !is_known || fstat(stream->fd, &facts) != 0 || facts.st_size == 0;
+    enum err err = open_as(output, path, O_APPEND);
+    bool is_known = !err && fstat(output->fd, &facts) == 0;
+    output->wary = is_known && !S_ISREG(facts.st_mode);
+    output->is_file = is_known && !output->wary && output->owned;
+    if (output->is_file)
+        err = checkpoint_open(&output->mark, path, output->fd);
+    *is_new = !is_known || fstat(output->fd, &facts) != 0 || facts.st_size == 0;
     if (err)
-        stream_close(stream);
+        output_close(output);
     return err;
 }
 
-enum err stream_begin(struct stream *stream, uint64_t position)
+enum err output_begin_batch(struct output *output, uint64_t position)
 {
     struct stat facts;
-    stream->position = position;
-    if (!stream->is_file)
+    output->position = position;
+    if (!output->is_file)
         return OK;
-    if (fstat(stream->fd, &facts) != 0)
+    if (fstat(output->fd, &facts) != 0)
         return err_from_errno(errno);
-    stream->whole = (uint64_t)facts.st_size;
-    return position && !mark_is_there(&stream->mark) ? mark_save(&stream->mark, stream->fd, 0) : OK;
+    output->whole = (uint64_t)facts.st_size;
+    return position && !checkpoint_exists(&output->mark) ? checkpoint_save(&output->mark, output->fd, 0) : OK;
 }
 
 /* Half a batch, or half a line, is worse than none. */
-static void take_back(const struct stream *stream)
+static void take_back(const struct output *output)
 {
-    if (stream->is_file && ftruncate(stream->fd, (off_t)stream->whole) != 0)
+    if (output->is_file && ftruncate(output->fd, (off_t)output->whole) != 0)
         return; /* the next batch stands behind it; there is nothing better */
 }
 
-bool stream_is_stuck(const struct stream *stream)
+bool output_is_stuck(const struct output *output)
 {
-    return stream->wary && stream->out.size >= STUCK;
+    return output->wary && output->out.size >= STUCK;
 }
 
 /* How much may be written without waiting longer than that: 0 is nothing. */
-static size_t allowed(const struct stream *stream, size_t size, int wait_ms)
+static size_t allowed(const struct output *output, size_t size, int wait_ms)
 {
-    struct pollfd one = { .fd = stream->fd, .events = POLLOUT };
-    if (!stream->wary)
+    struct pollfd one = { .fd = output->fd, .events = POLLOUT };
+    if (!output->wary)
         return size;
     if (poll(&one, 1, wait_ms) == 0)
         return 0;
@@ -90,17 +90,17 @@ static void keep_rest(struct buf *out, size_t done)
     out->size -= done;
 }
 
-static enum err write_all(struct stream *stream, int wait_ms)
+static enum err write_all(struct output *output, int wait_ms)
 {
     size_t done = 0;
-    enum err err = buf_err(&stream->out);
-    while (!err && done < stream->out.size) {
-        size_t piece = allowed(stream, stream->out.size - done, wait_ms);
+    enum err err = buf_err(&output->out);
+    while (!err && done < output->out.size) {
+        size_t piece = allowed(output, output->out.size - done, wait_ms);
         if (!piece) {
-            keep_rest(&stream->out, done);
+            keep_rest(&output->out, done);
             return wait_ms ? AGAIN : OK;
         }
-        ssize_t size = write(stream->fd, stream->out.data + done, piece);
+        ssize_t size = write(output->fd, output->out.data + done, piece);
         if (size >= 0)
             done += (size_t)size;
         else if (errno == EPIPE)
@@ -108,42 +108,42 @@ static enum err write_all(struct stream *stream, int wait_ms)
         else if (errno != EINTR)
             err = err_from_errno(errno);
     }
-    buf_reset(&stream->out);
+    buf_reset(&output->out);
     if (err)
-        take_back(stream);
+        take_back(output);
     return err;
 }
 
-enum err stream_push(struct stream *stream)
+enum err output_write(struct output *output)
 {
-    return write_all(stream, 0);
+    return write_all(output, 0);
 }
 
-enum err stream_pass(struct stream *stream)
+enum err output_write_if_large(struct output *output)
 {
-    return stream->out.size < PIECE && !stream->out.failed ? OK : write_all(stream, 0);
+    return output->out.size < PIECE && !output->out.failed ? OK : write_all(output, 0);
 }
 
-enum err stream_flush(struct stream *stream)
+enum err output_flush(struct output *output)
 {
-    enum err err = write_all(stream, PATIENCE_MS);
+    enum err err = write_all(output, PATIENCE_MS);
     if (err)
         return err;
     /* pipes, terminals and /dev/null have no disk behind them */
-    if (fsync(stream->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+    if (fsync(output->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
         return err_from_errno(errno);
-    if (stream->is_file && stream->position)
-        err = mark_save(&stream->mark, stream->fd, stream->position);
+    if (output->is_file && output->position)
+        err = checkpoint_save(&output->mark, output->fd, output->position);
     if (!err)
-        stream->flushed = stream->position;
+        output->flushed = output->position;
     return err;
 }
 
-void stream_close(struct stream *stream)
+void output_close(struct output *output)
 {
-    if (stream->owned)
-        close(stream->fd);
-    stream->owned = stream->is_file = false;
-    mark_clear(&stream->mark);
-    buf_clear(&stream->out);
+    if (output->owned)
+        close(output->fd);
+    output->owned = output->is_file = false;
+    checkpoint_clear(&output->mark);
+    buf_clear(&output->out);
 }

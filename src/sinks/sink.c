@@ -1,4 +1,4 @@
-/* The list of sinks: add yours to both places. */
+/* The list of built-in sinks. To add one, declare it and list it below. */
 #include "sinks/sink.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A sink writes samples somewhere: the contract, and the list of those that are built in. docs/add-a-sink.md tells how to
- * add one; sinks/null.c is the file to copy. */
+/* The contract between a sink, which writes samples somewhere, and its callers: sinks/sink_worker.c, the agent's sampling loop and
+ * `sonde export`. docs/add-a-sink.md explains how to add one; sinks/null.c is the file to copy. */
 #ifndef SONDE_SINKS_SINK_H
 #define SONDE_SINKS_SINK_H
 
@@ -8,71 +8,72 @@
 
 #include <stdbool.h>
 
-/* Where batches come from that have a position. */
+/* The journal reader that feeds a sink, for sinks that store their position at the destination. */
 struct sink_source {
-    const char *name;   /* of this reader of this journal: unique for ever, and the same after a restart; borrowed */
-    uint64_t opening;   /* random, of this time that the journal was opened */
-    uint64_t opened_at; /* a batch beyond this position is none that came before that */
+    const char *name;   /* unique to this reader of this journal, and the same after a restart; borrowed until the call returns */
+    uint64_t opening;   /* random number of this opening of the journal */
+    uint64_t opened_at; /* batches with a larger position were appended after the journal was opened */
 };
 
-/* One constant per sink, in a file of its name. The caller allocates state_size zeroed bytes, applies the settings, then
- * calls open, write as often as it likes, flush, and close; it frees the state. */
+/* One constant per sink. The caller allocates state_size zeroed bytes, applies the settings and calls open; then write and flush
+ * any number of times, and close; it frees the state. All calls come from one thread. A sink logs nothing and never exits: it
+ * returns an error, and the caller logs message(). */
 struct sink {
-    const char *name;  /* as the file's: "csv" */
-    const char *about; /* one line, for the docs and the lists */
+    const char *name;  /* as in --sink NAME:KEY=VALUE */
+    const char *about; /* one line, for documentation and lists */
     const struct setting *settings;
     size_t state_size;
 
-    /* May be NULL. Looks at the settings, before open and without it: writes nothing, connects to nobody, keeps nothing. USAGE:
-     * they make no sense, and never will; ABSENT, DENIED, IO: open would fail now, as with a folder that is missing. message
-     * says which setting, and what to do. */
+    /* Optional. Validates the settings without opening, writing or connecting to anything. USAGE: they can never work.
+     * ABSENT, DENIED, IO: open would fail now, for example because a directory is missing. message() names the setting. */
     enum err (*check)(void *state);
 
-    /* May be NULL. DENIED, ABSENT, FULL, IO: nothing was opened, and close is not called. */
+    /* Required. On an error nothing stays open or allocated, and close is not called. */
     enum err (*open)(void *state);
 
-    /* Borrows batch until it returns. What could not be written now may be kept until flush. GONE: nobody reads any more,
-     * which is no error. */
+    /* Required. Borrows batch until it returns, and may buffer its content until flush. On an error none of the batch may count:
+     * a caller with a journal delivers the same batch again, first to the same state and after a few attempts to a newly opened
+     * one; a caller without a journal drops it and goes on with the next batch. So undo what was written of it, or recognise it
+     * when it returns. GONE: the reader of a pipe has closed it; the caller closes the sink, and that is not logged as an error. */
     enum err (*write)(void *state, const struct batch *batch);
 
-    /* All that was written is durable when this returns OK; AGAIN when deadline_ns (CLOCK_MONOTONIC; 0: none) passed. */
+    /* Required. OK: everything written so far is durable. AGAIN: deadline_ns (CLOCK_MONOTONIC; 0: none) has passed. After an error
+     * what was written stays buffered, and flush is called again. */
     enum err (*flush)(void *state, uint64_t deadline_ns);
 
-    /* Forgets what was not flushed. */
+    /* Required. Frees what open allocated, and drops what was not flushed. Also called after write or flush failed. */
     void (*close)(void *state);
 
-    /* May be NULL. Where it was when it last made anything durable: the position of that batch, kept with the data itself,
-     * so that after a crash nothing is missed and nothing is there twice; what lay behind it is taken back here. Asked
-     * once, after open. 0: it has nothing yet. Without this the caller keeps the position, saves it after each flush, and
-     * what was written since is delivered again: then a batch that comes twice must do no harm. */
+    /* Optional. Called once after open: sets *position to the position of the last durable batch (0: none), which the sink stores
+     * together with its data, and removes any data after it; the journal is read from there, so that after a crash nothing is
+     * missing or duplicated. Without it the caller saves the position after each flush, and batches since then are delivered
+     * again after a crash: then a duplicate must do no harm. */
     enum err (*resume)(void *state, uint64_t *position);
 
-    /* May be NULL. One line for people about the last failure of any call: "HTTP 401: wrong password". Never NULL itself. */
+    /* Optional. One line about the last failure of any call: "HTTP 401: wrong password". Never returns NULL. */
     const char *(*message)(const void *state);
 
-    /* May be NULL. How many samples (or what they became there) the other side has refused for good since open, as with a value
-     * that does not fit a column: they are not tried again, and flush does not fail for them. message says why. */
+    /* Optional. Number of samples that the destination has rejected for good since open, for example because a value does not fit
+     * its column. They are not sent again, and flush does not fail because of them. message() says error. */
     uint64_t (*refused)(const void *state);
 
-    /* May be NULL: flush makes all durable. Else the position up to which all is durable now, which after a flush that returned
-     * OK may lie behind what was written: of a sink that gathers blocks, as writing each row of a compressed file alone would
-     * make it large. Whoever has a journal keeps what is beyond it; close makes the rest durable. 0: nothing yet. */
+    /* Optional, for sinks that collect large blocks over several flushes. The position up to which everything is durable; 0: none.
+     * The journal keeps what is after it, and close makes the rest durable. Without it a successful flush covers all. */
     uint64_t (*durable)(const void *state);
 
-    /* May be NULL. Told once, after open, by whoever reads from a journal. */
+    /* Optional. Called once after open if batches come from a journal. */
     void (*source)(void *state, const struct sink_source *source);
 
-    bool may_block; /* it talks to others and may wait for them, or gathers much: it gets a thread that reads a journal */
+    /* Set if write or flush can wait for a network, a server or another process, or if the sink buffers for more than a moment. Agent
+     * and collector then run it in a thread of its own that reads a journal. Without it the agent calls it between two samples:
+     * it must return within milliseconds. */
+    bool may_block;
 };
 
-/* The sinks that are built in, NULL at the end. */
+/* The built-in sinks, terminated by NULL. Sinks in modules: sinks/sink_module.h. */
 extern const struct sink *const sink_all[];
 
-/* NULL when there is none of this name among them. */
+/* The built-in sink of this name; NULL: none. */
 const struct sink *sink_find(const char *name);
-
-/* The same, and where none is built in, that of the module that sink_modules (sinks/module.h) names for it. ABSENT: there is
- * none, or it cannot be loaded; CORRUPT: it is of another version of Sonde. why gets a sentence. */
-enum err sink_load(const char *name, const struct sink **sink, char *why, size_t why_size);
 
 #endif

@@ -2,20 +2,20 @@
 #include "sinks/sink_choice.h"
 
 #include "base/config_file.h"
-#include "sinks/module.h"
+#include "sinks/sink_module.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define TEXT_MAX 4096
 
-static enum err wrong(struct buf *why, const char *text)
+static enum err wrong(struct buf *error, const char *text)
 {
-    buf_add_text(why, text);
+    buf_add_text(error, text);
     return USAGE;
 }
 
-static enum err parse_settings(struct sink_choice *choice, char *list, struct buf *why)
+static enum err parse_settings(struct sink_choice *choice, char *list, struct buf *error)
 {
     const struct sink *sink = choice->sink;
     struct setting_owner owner = { sink->name, sink->settings, sink->state_size };
@@ -26,15 +26,15 @@ static enum err parse_settings(struct sink_choice *choice, char *list, struct bu
             *next++ = '\0';
         char *equals = strchr(pair, '=');
         if (!equals) {
-            buf_printf(why, "'%.60s' is no setting of a sink: write KEY=VALUE", pair);
+            buf_printf(error, "invalid sink setting '%.60s' (expected KEY=VALUE)", pair);
             return USAGE;
         }
         *equals = '\0';
         if (!equals[1]) {
-            buf_printf(why, "the sink %s has a setting %.60s without a value", sink->name, pair);
+            buf_printf(error, "the sink %s: setting %.60s has no value", sink->name, pair);
             return USAGE;
         }
-        err = setting_list_put_checked(&choice->settings, &owner, pair, equals + 1, why);
+        err = setting_list_put_checked(&choice->settings, &owner, pair, equals + 1, error);
     }
     return err;
 }
@@ -47,22 +47,23 @@ static bool is_name(const char *name)
     return sink_find(name);
 }
 
-static enum err no_sink(const char *name, struct buf *why)
+static enum err no_sink(const char *name, struct buf *error)
 {
-    buf_printf(why, "there is no sink '%.60s'; there are", name);
+    buf_printf(error, "unknown sink '%.60s' (available:", name);
     for (size_t i = 0; sink_all[i]; i++)
-        buf_printf(why, "%s %s", i ? "," : "", sink_all[i]->name);
+        buf_printf(error, "%s %s", i ? "," : "", sink_all[i]->name);
     for (const struct sink_in_module *row = sink_modules; row->sink; row++)
-        buf_printf(why, ", %s", row->sink);
+        buf_printf(error, ", %s", row->sink);
+    buf_add_char(error, ')');
     return USAGE;
 }
 
-static enum err find_sink(struct sink_choice *choice, const char *name, struct buf *why)
+static enum err find_sink(struct sink_choice *choice, const char *name, struct buf *error)
 {
     char reason[1024] = "";
     if (!is_name(name))
-        return no_sink(name, why);
-    return sink_load(name, &choice->sink, reason, sizeof reason) ? wrong(why, reason) : OK;
+        return no_sink(name, error);
+    return sink_module_load(name, &choice->sink, reason, sizeof reason) ? wrong(error, reason) : OK;
 }
 
 static enum err apply(const struct sink_choice *choice, void *state)
@@ -73,7 +74,7 @@ static enum err apply(const struct sink_choice *choice, void *state)
     return err ? err : setting_list_apply(&choice->settings, choice->sink->settings, state);
 }
 
-enum err sink_choice_check(const struct sink_choice *choice, struct buf *why)
+enum err sink_choice_check(const struct sink_choice *choice, struct buf *error)
 {
     if (!choice->sink->check)
         return OK;
@@ -82,38 +83,38 @@ enum err sink_choice_check(const struct sink_choice *choice, struct buf *why)
     if (!err)
         err = choice->sink->check(state);
     if (err)
-        buf_printf(why, "the sink %s: %s", choice->sink->name, sink_choice_message(choice, state, err));
+        buf_printf(error, "the sink %s: %s", choice->sink->name, sink_choice_message(choice, state, err));
     free(state);
     return err;
 }
 
 /* Only what will never do: a folder that is missing now may be there when it is opened. */
-static enum err check_sense(const struct sink_choice *choice, struct buf *why)
+static enum err check_sense(const struct sink_choice *choice, struct buf *error)
 {
     struct buf reason;
     buf_init(&reason, TEXT_MAX);
     enum err err = sink_choice_check(choice, &reason);
     if (err == USAGE)
-        buf_add_text(why, buf_text(&reason));
+        buf_add_text(error, buf_text(&reason));
     buf_clear(&reason);
     return err == USAGE ? USAGE : OK;
 }
 
-enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct buf *why)
+enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct buf *error)
 {
     char copy[TEXT_MAX];
     *choice = (struct sink_choice){ 0 };
     if (strlen(text) >= sizeof copy)
-        return wrong(why, "this is too long for a sink");
+        return wrong(error, "sink specification is too long");
     memcpy(copy, text, strlen(text) + 1);
     char *list = strchr(copy, ':');
     if (list)
         *list++ = '\0';
-    enum err err = find_sink(choice, copy, why);
+    enum err err = find_sink(choice, copy, error);
     if (!err)
-        err = parse_settings(choice, list, why);
+        err = parse_settings(choice, list, error);
     if (!err)
-        err = check_sense(choice, why);
+        err = check_sense(choice, error);
     if (err)
         sink_choice_clear(choice);
     return err;
@@ -161,15 +162,15 @@ void sink_choice_write_line(const struct sink_choice *choice, struct buf *out)
     buf_clear(&text);
 }
 
-enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *why)
+enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *error)
 {
     *state = calloc(1, choice->sink->state_size + 1);
     enum err err = *state ? apply(choice, *state) : NOMEM;
-    if (!err && choice->sink->open)
+    if (!err)
         err = choice->sink->open(*state);
     if (!err)
         return OK;
-    buf_add_text(why, sink_choice_message(choice, *state, err));
+    buf_add_text(error, sink_choice_message(choice, *state, err));
     free(*state);
     *state = NULL;
     return err;

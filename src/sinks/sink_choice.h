@@ -10,12 +10,12 @@ struct sink_choice {
     struct setting_list settings;
 };
 
-/* "NAME" or "NAME:KEY=VALUE,KEY=VALUE". Loads the sink's module where it has one. USAGE: nothing is chosen, and why says in
+/* "NAME" or "NAME:KEY=VALUE,KEY=VALUE". Loads the sink's module where it has one. USAGE: nothing is chosen, and error says in
  * one sentence what is wrong: with one setting, or with all of them together. */
-enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct buf *why);
+enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct buf *error);
 
-/* Whether it could be opened now, as far as can be seen without writing anything or connecting to anybody. Else why says why. */
-enum err sink_choice_check(const struct sink_choice *choice, struct buf *why);
+/* Whether it could be opened now, as far as can be seen without writing anything or connecting to anybody. Else error says error. */
+enum err sink_choice_check(const struct sink_choice *choice, struct buf *error);
 void sink_choice_clear(struct sink_choice *choice);
 enum err sink_choice_copy(struct sink_choice *copy, const struct sink_choice *choice);
 bool sink_choice_equal(const struct sink_choice *a, const struct sink_choice *b);
@@ -30,8 +30,8 @@ void sink_choice_write(const struct sink_choice *choice, struct buf *out);
 void sink_choice_write_line(const struct sink_choice *choice, struct buf *out);
 
 /* Makes a state and opens it; a sink that has the setting "append" is told to. The state borrows the texts of choice; it is
- * ended with sink_choice_close. On an error why gets the reason alone. */
-enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *why);
+ * ended with sink_choice_close. On an error error gets the reason alone. */
+enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *error);
 
 /* Calls the sink's close and frees the state. Takes NULL. */
 void sink_choice_close(const struct sink_choice *choice, void **state);

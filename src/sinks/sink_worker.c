@@ -115,14 +115,14 @@ static void wait_for_word(struct sink_worker *worker, uint64_t timeout_ns)
 }
 
 /* Says once what does not go, and waits. */
-static enum step fail(struct sink_worker *worker, const char *what, const char *why)
+static enum step fail(struct sink_worker *worker, const char *what, const char *error)
 {
     worker->now.state = SINK_WORKER_FAILING;
     worker->now.failures++;
-    snprintf(worker->now.why, sizeof worker->now.why, "%s", why);
+    snprintf(worker->now.error, sizeof worker->now.error, "%s", error);
     if (!worker->was_reported)
-        log_error("cannot %s the sink %s: %s. It is tried again; until then its samples wait on the disk.", what,
-                  worker->choice.sink->name, why);
+        log_error("cannot %s the sink %s: %s. Retrying; its samples stay in the journal until then.", what,
+                  worker->choice.sink->name, error);
     worker->was_reported = true;
     publish(worker);
     worker->pause_ns = worker->pause_ns ? worker->pause_ns * 2 : PAUSE_MIN_NS;
@@ -142,10 +142,10 @@ static enum step fail(struct sink_worker *worker, const char *what, const char *
 static void succeed(struct sink_worker *worker)
 {
     if (worker->was_reported)
-        log_warn("the sink %s takes samples again", worker->choice.sink->name);
+        log_warn("the sink %s accepts samples again", worker->choice.sink->name);
     worker->was_reported = false;
     worker->now.state = SINK_WORKER_WRITING;
-    worker->now.why[0] = '\0';
+    worker->now.error[0] = '\0';
     worker->pause_ns = worker->tries = 0;
 }
 
@@ -184,27 +184,27 @@ static void tell_source(const struct sink_worker *worker)
 
 static enum step open_sink(struct sink_worker *worker)
 {
-    struct buf why;
+    struct buf error;
     enum step step = GOES_ON;
-    buf_init(&why, 1024);
+    buf_init(&error, 1024);
     atomic_store(&worker->wants_reopen, false);
     enum err err = OK;
     worker->state = worker->settings.state;
     worker->settings.state = NULL;
     if (!worker->state)
-        err = sink_choice_open(&worker->choice, &worker->state, &why);
+        err = sink_choice_open(&worker->choice, &worker->state, &error);
     if (!err) {
         tell_source(worker);
         err = go_to_place(worker);
     }
     if (err) {
         char text[256];
-        snprintf(text, sizeof text, "%s", why.size ? buf_text(&why) : sink_choice_message(&worker->choice, worker->state, err));
+        snprintf(text, sizeof text, "%s", error.size ? buf_text(&error) : sink_choice_message(&worker->choice, worker->state, err));
         close_sink(worker);
         worker->tries = 0;
         step = fail(worker, "open", text) == ENDS ? ENDS : ANEW;
     }
-    buf_clear(&why);
+    buf_clear(&error);
     return step;
 }
 
@@ -257,14 +257,14 @@ static void count(struct sink_worker *worker, const struct batch *batch)
 
 static enum step take_piece(struct sink_worker *worker, const struct batch_piece *piece)
 {
-    struct buf why;
+    struct buf error;
     enum step step = GOES_ON;
-    buf_init(&why, sizeof worker->now.why * 4);
-    while (step == GOES_ON && worker->settings.take_piece(worker->settings.context, piece, &why)) {
-        step = fail(worker, "file a run in", buf_text(&why));
-        buf_reset(&why);
+    buf_init(&error, sizeof worker->now.error * 4);
+    while (step == GOES_ON && worker->settings.take_piece(worker->settings.context, piece, &error)) {
+        step = fail(worker, "save a run in", buf_text(&error));
+        buf_reset(&error);
     }
-    buf_clear(&why);
+    buf_clear(&error);
     return step;
 }
 
@@ -371,7 +371,7 @@ static void *run(void *argument)
             close_sink(worker);
     }
     if (worker->state && !stop_ns(worker))
-        log_info("nobody reads the sink %s any more: it is closed", worker->choice.sink->name);
+        log_info("the reader of the sink %s has closed it: closing the sink", worker->choice.sink->name);
     if (worker->state && worker->unflushed && stop_ns(worker))
         flush(worker);
     close_sink(worker);

@@ -7,14 +7,14 @@
 #include "sinks/sink_worker_name.h"
 #include "journal/journal.h"
 
-struct outlet;
+struct sink_worker;
 
-enum outlet_state { OUTLET_WAITS /* for its first samples */, OUTLET_WRITES, OUTLET_FAILS, OUTLET_CLOSED };
+enum sink_worker_state { SINK_WORKER_WAITING /* for its first samples */, SINK_WORKER_WRITING, SINK_WORKER_FAILING, SINK_WORKER_CLOSED };
 
-struct outlet_figures {
-    enum outlet_state state;
+struct sink_worker_figures {
+    enum sink_worker_state state;
     char name[64];               /* of its cursor */
-    char why[256];               /* it fails; "": it does not */
+    char error[256];               /* it fails; "": it does not */
     uint64_t batches, samples, values; /* written, since the start */
     uint64_t gaps;               /* records that were gone before it could read them */
     uint64_t unreadable;         /* records */
@@ -27,28 +27,28 @@ struct outlet_figures {
     uint64_t streams;            /* that it knows */
 };
 
-struct outlet_settings {
-    struct journal *journal; /* stays open until outlet_close */
+struct sink_worker_settings {
+    struct journal *journal; /* stays open until sink_worker_close */
     const struct sink_choice *choice; /* is copied */
     void *state; /* by sink_choice_open, of the same choice, which then stays as long; NULL: the thread opens it */
 
-    /* May be NULL: pieces of runs are none of its business. Called by the thread; on an error it tells why, and tries again. */
-    enum err (*take_piece)(void *context, const struct batch_piece *piece, struct buf *why);
+    /* May be NULL: pieces of runs are none of its business. Called by the thread; on an error it tells error, and tries again. */
+    enum err (*take_piece)(void *context, const struct batch_piece *piece, struct buf *error);
     void *context;
 };
 
 /* Starts the thread. On an error a state stays its owner's. */
-enum err outlet_open(struct outlet **outlet, const struct outlet_settings *settings);
+enum err sink_worker_start(struct sink_worker **worker, const struct sink_worker_settings *settings);
 
 /* Writes and flushes what there is, for at most so long; what is left stays in the journal. */
-void outlet_close(struct outlet **outlet, uint64_t linger_ns);
-void outlet_hurry(struct outlet *outlet, uint64_t linger_ns); /* outlet_close follows: several can end at the same time */
+void sink_worker_close(struct sink_worker **worker, uint64_t linger_ns);
+void sink_worker_begin_stop(struct sink_worker *worker, uint64_t linger_ns); /* sink_worker_close follows: several can end at the same time */
 
 /* Closes and opens the sink, since somebody may have moved its files away. */
-void outlet_reopen(struct outlet *outlet);
+void sink_worker_reopen(struct sink_worker *worker);
 
-const struct sink_choice *outlet_choice(const struct outlet *outlet);
-const char *outlet_instance(const struct outlet *outlet); /* the name of its cursor; as long as it lives */
-void outlet_figures(struct outlet *outlet, struct outlet_figures *figures);
+const struct sink_choice *sink_worker_choice(const struct sink_worker *worker);
+const char *sink_worker_cursor_name(const struct sink_worker *worker); /* the name of its cursor; as long as it lives */
+void sink_worker_figures(struct sink_worker *worker, struct sink_worker_figures *figures);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define PREFIX "sink-"
 
-void outlet_name(const struct sink_choice *choice, char name[64])
+void sink_worker_name(const struct sink_choice *choice, char name[64])
 {
     struct buf text;
     uint32_t hash = 2166136261u; /* FNV-1a of 32 bits: the names stand on disks, and must stay */
@@ -18,11 +18,11 @@ void outlet_name(const struct sink_choice *choice, char name[64])
     buf_clear(&text);
 }
 
-bool outlet_is_of(const char *name, const struct sink_choice *choices, size_t count)
+bool sink_worker_name_is_used(const char *name, const struct sink_choice *choices, size_t count)
 {
     char wanted[64];
     for (size_t i = 0; i < count; i++) {
-        outlet_name(&choices[i], wanted);
+        sink_worker_name(&choices[i], wanted);
         if (strcmp(wanted, name) == 0)
             return true;
     }

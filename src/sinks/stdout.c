@@ -13,12 +13,12 @@
 struct stdout_state {
     const char *format;
     bool is_json;
-    struct stream stream;
+    struct output output;
     char message[128];
 };
 
 static const struct setting stdout_settings[] = {
-    { "format", SETTING_TEXT, "readable", offsetof(struct stdout_state, format), "readable, or json: an object per line" },
+    { "format", SETTING_TEXT, "readable", offsetof(struct stdout_state, format), "readable, or json (one object per line)" },
     { 0 },
 };
 
@@ -28,7 +28,7 @@ static enum err stdout_check(void *state)
     s->is_json = strcmp(s->format, "json") == 0;
     if (s->is_json || strcmp(s->format, "readable") == 0)
         return OK;
-    snprintf(s->message, sizeof s->message, "format is readable or json, not %.60s", s->format);
+    snprintf(s->message, sizeof s->message, "invalid format '%.60s' (expected readable or json)", s->format);
     return USAGE;
 }
 
@@ -37,7 +37,7 @@ static enum err stdout_open(void *state)
     struct stdout_state *s = state;
     bool is_new;
     enum err err = stdout_check(s);
-    return err ? err : stream_append(&s->stream, "-", &is_new);
+    return err ? err : output_append(&s->output, "-", &is_new);
 }
 
 static void add_amount(struct buf *out, const struct metric *metric, union value value)
@@ -142,7 +142,7 @@ static const char *const events[] = { [JOB_BEGIN] = "began", [JOB_CHANGE] = "cha
 static void add_event(struct stdout_state *s, const struct batch *batch, const struct batch_event *event)
 {
     const struct job *job = event->job;
-    struct buf *out = &s->stream.out;
+    struct buf *out = &s->output.out;
     uint64_t time_ns = event->event == JOB_END && job->end_ns ? job->end_ns : job->start_ns;
     struct json json;
     if (!s->is_json) {
@@ -161,12 +161,12 @@ static void add_event(struct stdout_state *s, const struct batch *batch, const s
 
 static void add_gap(struct stdout_state *s, const struct batch *batch, const struct batch_gap *gap)
 {
-    struct buf *out = &s->stream.out;
+    struct buf *out = &s->output.out;
     struct json json;
     if (!s->is_json) {
         add_when(out, batch, gap->from_ns);
-        buf_printf(out, "%s readings up to %s are missing: %s\n", text_count(gap->batches).s, text_time(gap->to_ns).s,
-                   gap->reason ? gap->reason : "nobody knows why");
+        buf_printf(out, "%s batches missing up to %s: %s\n", text_count(gap->batches).s, text_time(gap->to_ns).s,
+                   gap->reason ? gap->reason : "nobody knows error");
         return;
     }
     begin_line(&json, out, batch);
@@ -180,29 +180,29 @@ static void add_gap(struct stdout_state *s, const struct batch *batch, const str
 static enum err stdout_write(void *state, const struct batch *batch)
 {
     struct stdout_state *s = state;
-    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
-    if (!err && stream_is_stuck(&s->stream))
+    enum err err = output_is_stuck(&s->output) ? output_write(&s->output) : OK;
+    if (!err && output_is_stuck(&s->output))
         return AGAIN;
     if (err)
         return err;
     for (size_t i = 0; i < batch->gap_count; i++)
         add_gap(s, batch, &batch->gaps[i]);
     for (size_t i = 0; i < batch->count; i++)
-        (s->is_json ? add_json : add_readable)(&s->stream.out, batch, &batch->samples[i]);
+        (s->is_json ? add_json : add_readable)(&s->output.out, batch, &batch->samples[i]);
     for (size_t i = 0; i < batch->event_count; i++)
         add_event(s, batch, &batch->events[i]);
-    return stream_push(&s->stream);
+    return output_write(&s->output);
 }
 
 static enum err stdout_flush(void *state, uint64_t deadline_ns)
 {
     (void)deadline_ns;
-    return stream_flush(&((struct stdout_state *)state)->stream);
+    return output_flush(&((struct stdout_state *)state)->output);
 }
 
 static void stdout_close(void *state)
 {
-    stream_close(&((struct stdout_state *)state)->stream);
+    output_close(&((struct stdout_state *)state)->output);
 }
 
 static const char *stdout_message(const void *state)

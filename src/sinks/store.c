@@ -1,5 +1,5 @@
-/* Samples and jobs into the job database, SQLite or PostgreSQL: gathered for a while, so that a series is stored in blocks
- * that compress well, then filed in one transaction, together with how far each stream has come. */
+/* The sink `store`: samples and jobs to the job database, SQLite or PostgreSQL. Samples are collected for some seconds, so that a series
+ * is stored in blocks that compress well, then saved in one transaction together with the sequence numbers of their batches. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -19,45 +19,44 @@
 
 #define MESSAGE_MAX 1024
 #define HOST_MAX 256
-#define REFRESH_NS (60 * NS_PER_S) /* of the rows of a job that goes on: its sums so far */
+#define REFRESH_NS (60 * NS_PER_S) /* interval of updates to the totals of a running job */
 
 struct pending_gap {
     char *host, *reason;
     struct batch_gap gap;
-    size_t stream;     /* of the batch that told it */
+    size_t stream;     /* of the batch that reported it */
     uint64_t sequence;
 };
 
 struct store_state {
     const char *path, *source, *group;
     uint64_t every_ns, memory_bytes; /* settings */
-    char source_usual[HOST_MAX];
+    char default_source[HOST_MAX];
     struct store *store;
-    struct growing growing;
+    struct write_buffer buffer;
     struct store_streams streams;
     struct pending_gap *gaps;
     size_t gap_count, gap_room;
-    uint8_t salt;                  /* of the numbers of chunks */
-    uint64_t filed_ns;             /* CLOCK_MONOTONIC, of the last transaction */
-    uint64_t taken_position, filed_position;
+    uint8_t salt;                  /* makes chunk numbers differ between collectors */
+    uint64_t committed_ns;             /* CLOCK_MONOTONIC, of the last commit */
+    uint64_t buffered_position, committed_position;
     char message[MESSAGE_MAX];
 };
 
 static const struct setting store_settings[] = {
     { "path", SETTING_TEXT, NULL, offsetof(struct store_state, path),
-      "a file, or postgresql://USER@HOST/DATABASE; $SONDE_DB or the usual place when it is not given" },
+      "SQLite file, or postgresql://USER@HOST/DATABASE; default: $SONDE_DB, else as for sonde list" },
     { "group", SETTING_TEXT, NULL, offsetof(struct store_state, group),
-      "of a file: who is in this group may read all of it with sonde list, report and the others; nobody else when not given" },
+      "SQLite file: members of this group may read it with sonde list, report and so on; default: the owner only" },
     { "every", SETTING_DURATION, "10s", offsetof(struct store_state, every_ns),
-      "gather samples for so long before they are filed" },
-    { "memory", SETTING_BYTES, "256MiB", offsetof(struct store_state, memory_bytes), "file them earlier when they take so much" },
+      "interval of transactions: samples are collected in between" },
+    { "memory", SETTING_BYTES, "256MiB", offsetof(struct store_state, memory_bytes), "commit earlier when samples take this much memory" },
     { "source", SETTING_TEXT, NULL, offsetof(struct store_state, source),
-      "a name for this collector, which its chunks are numbered by where several file in one database; the host's when it is not"
-      " given" },
+      "name of this collector, if several write to one database; default: the host name" },
     { 0 },
 };
 
-/* That a group cannot read it keeps nobody from filing. */
+/* Failure to share the file with its group does not stop the sink. */
 static void share(struct store_state *s)
 {
     if (s->group && share_with(s->store, s->group))
@@ -75,7 +74,7 @@ static enum err connect_store(struct store_state *s)
     else
         share(s);
     free(message);
-    growing_forget_places(&s->growing);
+    write_buffer_forget_rows(&s->buffer);
     return err;
 }
 
@@ -83,21 +82,21 @@ static enum err store_sink_check(void *state)
 {
     struct store_state *s = state;
     const struct driver *driver;
-    char usual[PATH_MAX];
+    char default_path[PATH_MAX];
     gid_t gid;
-    const char *path = s->path ? s->path : usual;
-    if (!s->path && store_default_path(usual, sizeof usual)) {
-        snprintf(s->message, sizeof s->message, "there is no usual place without a home: say path=FILE");
+    const char *path = s->path ? s->path : default_path;
+    if (!s->path && store_default_path(default_path, sizeof default_path)) {
+        snprintf(s->message, sizeof s->message, "no default path, because there is no home directory: set path=FILE");
         return ABSENT;
     }
     if (driver_is_url(path) && s->group) {
-        snprintf(s->message, sizeof s->message, "group is for a file: in PostgreSQL say who may read with GRANT SELECT");
+        snprintf(s->message, sizeof s->message, "group applies to SQLite files only: in PostgreSQL use GRANT SELECT");
         return USAGE;
     }
     if (driver_is_url(path))
         return driver_load(path, &driver, s->message, sizeof s->message);
     if (s->group && share_group(s->group, &gid)) {
-        snprintf(s->message, sizeof s->message, "there is no group %.100s: groupadd --system %.100s", s->group, s->group);
+        snprintf(s->message, sizeof s->message, "unknown group %.100s: create it with groupadd --system %.100s", s->group, s->group);
         return ABSENT;
     }
     return writable_check(path, WRITABLE_FILE_BELOW, s->message, sizeof s->message);
@@ -106,11 +105,11 @@ static enum err store_sink_check(void *state)
 static enum err store_sink_open(void *state)
 {
     struct store_state *s = state;
-    growing_init(&s->growing);
-    gethostname(s->source_usual, sizeof s->source_usual - 1);
+    write_buffer_init(&s->buffer);
+    gethostname(s->default_source, sizeof s->default_source - 1);
     if (!s->source)
-        s->source = s->source_usual;
-    s->filed_ns = clock_monotonic_ns();
+        s->source = s->default_source;
+    s->committed_ns = clock_monotonic_ns();
     for (const char *at = s->source; *at; at++)
         s->salt = (uint8_t)(s->salt * 31 + *at);
     return connect_store(s);
@@ -122,30 +121,30 @@ static enum err fail(struct store_state *s, enum err err)
     return err;
 }
 
-static enum err file_track(struct store_state *s, struct grow *grow, struct growing_track *track)
+static enum err save_series(struct store_state *s, struct grow *grow, struct write_buffer_series *series)
 {
-    struct growing_run *run = track->run;
+    struct write_buffer_run *run = series->run;
     enum err err = OK;
-    if (!track->series.count)
+    if (!series->rows.count)
         return OK;
-    if (!track->is_placed) {
-        err = grow_track(grow, run->row, &track->series.set, track->series.instance, &track->place);
-        track->is_placed = !err;
+    if (!series->is_placed) {
+        err = grow_track(grow, run->row, &series->rows.set, series->rows.instance, &series->place);
+        series->is_placed = !err;
     }
-    struct run_series part = track->series;
+    struct run_series part = series->rows;
     size_t size = part.set.size;
-    for (size_t first = 0; first < track->series.count && !err; first += part.count) {
-        size_t left = track->series.count - first;
+    for (size_t first = 0; first < series->rows.count && !err; first += part.count) {
+        size_t left = series->rows.count - first;
         part.count = left < SERIES_CHUNK_ROWS ? left : SERIES_CHUNK_ROWS;
-        part.times_ns = track->series.times_ns + first;
-        part.values = track->series.values + first * size;
-        part.known = track->series.known + first * size;
-        err = grow_chunk(grow, run->job_row, run->row, &track->place, &part, s->salt);
+        part.times_ns = series->rows.times_ns + first;
+        part.values = series->rows.values + first * size;
+        part.known = series->rows.known + first * size;
+        err = grow_chunk(grow, run->job_row, run->row, &series->place, &part, s->salt);
     }
     return err;
 }
 
-static enum err file_run(struct store_state *s, struct grow *grow, struct growing_run *run)
+static enum err save_run(struct store_state *s, struct grow *grow, struct write_buffer_run *run)
 {
     enum err err = OK;
     if (run->is_dirty || !run->row || run->facts.end_ns - run->written_ns >= REFRESH_NS) {
@@ -153,43 +152,43 @@ static enum err file_run(struct store_state *s, struct grow *grow, struct growin
         run->facts.job = run->id ? &run->job : NULL;
         err = grow_run(grow, &run->facts, &run->job_row, &run->row);
     }
-    for (struct growing_track *track = run->tracks; track && !err; track = track->next_of_run)
-        err = file_track(s, grow, track);
+    for (struct write_buffer_series *series = run->series; series && !err; series = series->next_of_run)
+        err = save_series(s, grow, series);
     return err;
 }
 
-static void forget_gap(struct pending_gap *gap)
+static void free_gap(struct pending_gap *gap)
 {
     free(gap->host);
     free(gap->reason);
 }
 
-static bool is_there(const void *state, size_t stream, uint64_t sequence)
+static bool is_saved(const void *state, size_t stream, uint64_t sequence)
 {
     return store_streams_filed(&((const struct store_state *)state)->streams, stream, sequence);
 }
 
-/* What others have filed meanwhile. */
-static void drop_doubles(struct store_state *s)
+/* Drops what another collector has saved in the meantime. */
+static void drop_duplicates(struct store_state *s)
 {
     size_t kept = 0;
-    growing_drop(&s->growing, is_there, s);
+    write_buffer_drop(&s->buffer, is_saved, s);
     for (size_t i = 0; i < s->gap_count; i++)
-        if (is_there(s, s->gaps[i].stream, s->gaps[i].sequence))
-            forget_gap(&s->gaps[i]);
+        if (is_saved(s, s->gaps[i].stream, s->gaps[i].sequence))
+            free_gap(&s->gaps[i]);
         else
             s->gaps[kept++] = s->gaps[i];
     s->gap_count = kept;
 }
 
-static enum err file_all(struct store_state *s, struct grow *grow)
+static enum err save_all(struct store_state *s, struct grow *grow)
 {
-    bool has_doubles;
-    enum err err = store_streams_check(&s->streams, grow, &has_doubles);
-    if (!err && has_doubles)
-        drop_doubles(s);
-    for (struct growing_run *run = s->growing.runs; run && !err; run = run->next)
-        err = file_run(s, grow, run);
+    bool has_duplicates;
+    enum err err = store_streams_check(&s->streams, grow, &has_duplicates);
+    if (!err && has_duplicates)
+        drop_duplicates(s);
+    for (struct write_buffer_run *run = s->buffer.runs; run && !err; run = run->next)
+        err = save_run(s, grow, run);
     for (size_t i = 0; i < s->gap_count && !err; i++)
         err = grow_gap(grow, s->gaps[i].host, &s->gaps[i].gap);
     return err ? err : store_streams_write(&s->streams, grow);
@@ -198,26 +197,26 @@ static enum err file_all(struct store_state *s, struct grow *grow)
 static void clear_gaps(struct store_state *s)
 {
     for (size_t i = 0; i < s->gap_count; i++)
-        forget_gap(&s->gaps[i]);
+        free_gap(&s->gaps[i]);
     s->gap_count = 0;
 }
 
-static void settle(struct store_state *s)
+static void after_commit(struct store_state *s)
 {
-    for (struct growing_run *run = s->growing.runs; run; run = run->next)
+    for (struct write_buffer_run *run = s->buffer.runs; run; run = run->next)
         if (run->is_dirty || run->facts.end_ns - run->written_ns >= REFRESH_NS) {
             run->is_dirty = false;
             run->written_ns = run->facts.end_ns;
         }
-    growing_filed(&s->growing);
+    write_buffer_saved(&s->buffer);
     clear_gaps(s);
     store_streams_settle(&s->streams);
-    s->filed_position = s->taken_position;
-    s->filed_ns = clock_monotonic_ns();
+    s->committed_position = s->buffered_position;
+    s->committed_ns = clock_monotonic_ns();
 }
 
-/* After a failure the connection is made anew: what was placed in a transaction that was taken back is not there, and a
- * server that was away has forgotten us. */
+/* After a failure the database is reopened: ids that were created in a transaction that was rolled back are invalid, and a server that
+ * restarted has dropped the connection. */
 static enum err commit(struct store_state *s)
 {
     struct grow grow;
@@ -226,7 +225,7 @@ static enum err commit(struct store_state *s)
         return err;
     err = grow_begin(&grow, s->store);
     if (!err) {
-        err = file_all(s, &grow);
+        err = save_all(s, &grow);
         if (err) {
             fail(s, err);
             grow_roll_back(&grow);
@@ -235,26 +234,26 @@ static enum err commit(struct store_state *s)
         }
     }
     if (!err) {
-        settle(s);
+        after_commit(s);
         return OK;
     }
     if (!s->message[0])
         fail(s, err);
-    s->salt += 37; /* should a chunk of this number be there already, as after a clock was set back */
+    s->salt += 37; /* avoid a chunk number that already exists, for example after the clock was set back */
     store_close(&s->store);
     return err;
 }
 
-static bool has_news(const struct store_state *s)
+static bool has_unsaved(const struct store_state *s)
 {
-    return s->taken_position != s->filed_position || s->growing.bytes || s->gap_count;
+    return s->buffered_position != s->committed_position || s->buffer.bytes || s->gap_count;
 }
 
 static enum err commit_when_due(struct store_state *s)
 {
-    bool is_due = clock_monotonic_ns() - s->filed_ns >= s->every_ns || s->growing.bytes >= s->memory_bytes;
+    bool is_due = clock_monotonic_ns() - s->committed_ns >= s->every_ns || s->buffer.bytes >= s->memory_bytes;
     s->message[0] = '\0';
-    return is_due && has_news(s) ? commit(s) : OK;
+    return is_due && has_unsaved(s) ? commit(s) : OK;
 }
 
 static enum err find_stream(struct store_state *s, const struct batch *batch, size_t *stream)
@@ -273,47 +272,47 @@ static enum err find_stream(struct store_state *s, const struct batch *batch, si
     return err;
 }
 
-static enum err keep_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap, size_t stream)
+static enum err add_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap, size_t stream)
 {
     if (array_reserve(s->gaps, s->gap_room, s->gap_count + 1, VEC_MAX))
         return NOMEM;
-    struct pending_gap *kept = &s->gaps[s->gap_count];
-    *kept = (struct pending_gap){ strdup(batch->host ? batch->host : ""), strdup(gap->reason ? gap->reason : ""), *gap,
+    struct pending_gap *copy = &s->gaps[s->gap_count];
+    *copy = (struct pending_gap){ strdup(batch->host ? batch->host : ""), strdup(gap->reason ? gap->reason : ""), *gap,
                                     stream, batch->sequence };
-    if (!kept->host || !kept->reason) {
-        forget_gap(kept);
+    if (!copy->host || !copy->reason) {
+        free_gap(copy);
         return NOMEM;
     }
-    kept->gap.reason = kept->reason;
+    copy->gap.reason = copy->reason;
     s->gap_count++;
     return OK;
 }
 
-/* The runs on the host that a gap touches: so many batches are missing in them. */
-static void note_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap)
+/* Adds the missing batches to the runs on the host that overlap the gap. */
+static void count_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap)
 {
-    for (struct growing_run *run = s->growing.runs; run; run = run->next)
+    for (struct write_buffer_run *run = s->buffer.runs; run; run = run->next)
         if (strcmp(run->host, batch->host ? batch->host : "") == 0 && run->facts.start_ns <= gap->to_ns) {
             run->facts.lost += gap->batches;
             run->is_dirty = true;
         }
 }
 
-static enum err take(struct store_state *s, const struct batch *batch, size_t stream)
+static enum err add_batch(struct store_state *s, const struct batch *batch, size_t stream)
 {
     enum err err = store_streams_make_room(&s->streams, stream);
     if (!err)
-        err = growing_take(&s->growing, batch, stream);
+        err = write_buffer_add(&s->buffer, batch, stream);
     for (size_t i = 0; i < batch->gap_count && !err; i++) {
-        err = keep_gap(s, batch, &batch->gaps[i], stream);
-        note_gap(s, batch, &batch->gaps[i]);
+        err = add_gap(s, batch, &batch->gaps[i], stream);
+        count_gap(s, batch, &batch->gaps[i]);
     }
     if (!err)
         store_streams_take(&s->streams, stream, batch->sequence);
     return err;
 }
 
-/* What is due is filed before the batch is taken: one that is refused is delivered again, and must not be here then. */
+/* Commits before it adds the batch: if the commit fails, the batch is delivered again, and must not be in the buffer then. */
 static enum err store_sink_write(void *state, const struct batch *batch)
 {
     struct store_state *s = state;
@@ -322,33 +321,33 @@ static enum err store_sink_write(void *state, const struct batch *batch)
     if (!err)
         err = find_stream(s, batch, &stream);
     if (!err && !store_streams_has(&s->streams, stream, batch->sequence))
-        err = take(s, batch, stream);
+        err = add_batch(s, batch, stream);
     if (!err)
-        s->taken_position = batch->position;
+        s->buffered_position = batch->position;
     return err;
 }
 
-/* What is not due yet is safe in the journal (store_sink_durable). Without a deadline it is the end. */
+/* What is not due yet stays in the journal, see store_sink_durable. Without a deadline this is the last flush. */
 static enum err store_sink_flush(void *state, uint64_t deadline_ns)
 {
     struct store_state *s = state;
     if (deadline_ns)
         return commit_when_due(s);
     s->message[0] = '\0';
-    return has_news(s) ? commit(s) : OK;
+    return has_unsaved(s) ? commit(s) : OK;
 }
 
 static uint64_t store_sink_durable(const void *state)
 {
-    return ((const struct store_state *)state)->filed_position;
+    return ((const struct store_state *)state)->committed_position;
 }
 
 static void store_sink_close(void *state)
 {
     struct store_state *s = state;
-    if (has_news(s) && commit(s))
-        log_warn("the sink store could not file what it had gathered: %s", s->message);
-    growing_clear(&s->growing);
+    if (has_unsaved(s) && commit(s))
+        log_warn("the sink store could not save its buffered samples: %s", s->message);
+    write_buffer_clear(&s->buffer);
     clear_gaps(s);
     store_streams_clear(&s->streams);
     free(s->gaps);

@@ -50,7 +50,7 @@ enum err store_streams_add(struct store_streams *streams, struct store *store, c
 {
     const char *host = batch->host ? batch->host : "";
     struct store_stream new = { .stream = key_of(batch), .checked = streams->round };
-    enum err err = array_reserve(streams->list, streams->room, streams->count + 1, VEC_MAX);
+    enum err err = array_reserve(streams->list, streams->capacity, streams->count + 1, VEC_MAX);
     if (!err)
         err = grow_filed_read(store, host, new.stream, &new.filed);
     if (!err)
@@ -78,7 +78,7 @@ bool store_streams_has(const struct store_streams *streams, size_t at, uint64_t 
 
 enum err store_streams_make_room(struct store_streams *streams, size_t at)
 {
-    return at < streams->count ? ranges_make_room(&streams->list[at].taken) : OK;
+    return at < streams->count ? ranges_reserve(&streams->list[at].taken) : OK;
 }
 
 void store_streams_take(struct store_streams *streams, size_t at, uint64_t sequence)

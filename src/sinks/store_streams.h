@@ -21,7 +21,7 @@ struct store_stream {
 
 struct store_streams {
     struct store_stream *list;
-    size_t count, room, last;
+    size_t count, capacity, last;
     uint64_t round; /* goes on when somebody else has filed something */
     uint64_t count_left; /* of grow_count: what our last transaction has left there; 0: none has */
     uint64_t count_now;  /* the one that is under way */

@@ -1,25 +1,26 @@
-/* The streams of a journal as one reader of it has them: a decoder for each, made from the states that it meets. Entries go
- * in, batches come out. */
+/* Turns the entries that one reader gets from a journal into batches. A journal interleaves the delta-coded streams of many hosts;
+ * there is one decoder per stream, which starts at the first snapshot that the reader meets. */
 #ifndef SONDE_SINKS_STREAM_DECODERS_H
 #define SONDE_SINKS_STREAM_DECODERS_H
 
 #include "model/batch.h"
 #include "journal/journal.h"
 
-struct channels;
+struct stream_decoders;
 
-enum err channels_new(struct channels **channels);
-void channels_free(struct channels **channels);
-void channels_reset(struct channels *channels); /* forgets all, as for a reader that begins anew */
+enum err stream_decoders_new(struct stream_decoders **decoders);
+void stream_decoders_free(struct stream_decoders **decoders);
+void stream_decoders_reset(struct stream_decoders *decoders); /* for a reader that starts again from another position */
 
-/* Takes an entry. *batch is what is new in it, NULL when there is nothing to pass on: a state, or what the reader was behind
- * already. It is borrowed until the next call. CORRUPT: the record cannot be read, and nor can what follows of its stream
- * until a state comes; NOMEM. */
-enum err channels_take(struct channels *channels, const struct journal_entry *entry, const struct batch **batch);
+/* Decodes an entry. *batch gets its content, borrowed until the next call, or NULL if there is nothing to deliver: a snapshot, or
+ * a record before the reader's position. CORRUPT: the record cannot be decoded, nor can the following ones of its stream until
+ * the next snapshot. NOMEM. */
+enum err stream_decoders_decode(struct stream_decoders *decoders, const struct journal_entry *entry, const struct batch **batch);
 
-/* Called with the segment of each entry, before it is taken: streams that were in none of a whole segment are forgotten. */
-void channels_enter(struct channels *channels, uint64_t segment);
+/* Call with the journal segment of each entry before decoding it: decoders of streams that had no entry in a whole segment are
+ * freed. Each segment starts with snapshots of its live streams. */
+void stream_decoders_enter_segment(struct stream_decoders *decoders, uint64_t segment);
 
-size_t channels_count(const struct channels *channels);
+size_t stream_decoders_count(const struct stream_decoders *decoders);
 
 #endif

@@ -22,36 +22,37 @@ static void go_up(char *path)
         slash[slash == path] = '\0';
 }
 
-static enum err check_there(const char *path, bool is_folder, bool wants_folder, char *why, size_t why_size)
+static enum err check_there(const char *path, bool is_directory, bool wants_directory, char *error, size_t error_size)
 {
-    if (is_folder != wants_folder) {
-        snprintf(why, why_size, wants_folder ? "%.300s is a file; a folder is needed" : "%.300s is a folder; name a file", path);
+    if (is_directory != wants_directory) {
+        snprintf(error, error_size, wants_directory ? "%.300s is a file (expected a directory)"
+                                                    : "%.300s is a directory (expected a file)", path);
         return IO;
     }
-    if (access(path, wants_folder ? W_OK | X_OK : W_OK) == 0)
+    if (access(path, wants_directory ? W_OK | X_OK : W_OK) == 0)
         return OK;
-    snprintf(why, why_size, "%.300s cannot be written to: %s", path, strerror(errno));
+    snprintf(error, error_size, "cannot write to %.300s: %s", path, strerror(errno));
     return err_from_errno(errno);
 }
 
-enum err writable_check(const char *path, enum writable_kind kind, char *why, size_t why_size)
+enum err writable_check(const char *path, enum writable_kind kind, char *error, size_t error_size)
 {
     char above[PATH_MAX];
     struct stat facts;
     if (!path || strcmp(path, "-") == 0)
         return OK;
     if (snprintf(above, sizeof above, "%s", path) >= (int)sizeof above) {
-        snprintf(why, why_size, "the path %.100s… is too long", path);
+        snprintf(error, error_size, "path %.100s… is too long", path);
         return USAGE;
     }
     if (stat(path, &facts) == 0)
-        return check_there(path, S_ISDIR(facts.st_mode), kind == WRITABLE_FOLDER, why, why_size);
+        return check_there(path, S_ISDIR(facts.st_mode), kind == WRITABLE_DIRECTORY, error, error_size);
     go_up(above);
     while (stat(above, &facts) != 0 && errno == ENOENT && kind != WRITABLE_FILE)
         go_up(above);
     if (stat(above, &facts) == 0)
-        return check_there(above, S_ISDIR(facts.st_mode), true, why, why_size);
-    snprintf(why, why_size, errno == ENOENT ? "there is no folder %.300s: make it" : "the folder %.300s cannot be looked at: %s",
+        return check_there(above, S_ISDIR(facts.st_mode), true, error, error_size);
+    snprintf(error, error_size, errno == ENOENT ? "directory %.300s does not exist: create it" : "cannot access directory %.300s: %s",
              above, strerror(errno));
     return err_from_errno(errno);
 }

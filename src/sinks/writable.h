@@ -10,10 +10,10 @@
 enum writable_kind {
     WRITABLE_FILE,       /* its folder must be there */
     WRITABLE_FILE_BELOW, /* the folders above it are made */
-    WRITABLE_FOLDER,     /* it is made, with those above it */
+    WRITABLE_DIRECTORY,     /* it is made, with those above it */
 };
 
-/* ABSENT, DENIED, IO: why gets a sentence that names the place. A path that is NULL or "-" is standard output: OK. */
-enum err writable_check(const char *path, enum writable_kind kind, char *why, size_t why_size);
+/* ABSENT, DENIED, IO: error gets a sentence that names the place. A path that is NULL or "-" is standard output: OK. */
+enum err writable_check(const char *path, enum writable_kind kind, char *error, size_t error_size);
 
 #endif

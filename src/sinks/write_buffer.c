@@ -1,4 +1,4 @@
-/* Two tables of chains: runs by host and job, series by run, set and instance. */
+/* Two hash tables with chaining: runs by host and job, series by run, metric set and instance. */
 #include "sinks/write_buffer.h"
 
 #include "base/hash.h"
@@ -19,10 +19,10 @@ static void series_free(struct write_buffer_series *series)
 {
     if (series->pooled)
         set_pool_release(series->pooled);
-    free((void *)series->series.instance);
-    free(series->series.times_ns);
-    free(series->series.values);
-    free(series->series.known);
+    free((void *)series->rows.instance);
+    free(series->rows.times_ns);
+    free(series->rows.values);
+    free(series->rows.known);
     free(series->origins);
     free(series);
 }
@@ -56,7 +56,7 @@ static uint64_t hash_run(const char *host, const char *id)
     return hash_add_text(hash_add_text(HASH_START, host), id);
 }
 
-/* The number of slots that a table of so many should have, or 0: as it is. */
+/* The new number of slots for a table of count elements; 0: it is large enough. */
 static size_t slots_for(size_t count, size_t slots)
 {
     return count < slots ? 0 : slots ? slots * 2 : SLOTS_MIN;
@@ -135,7 +135,7 @@ static struct write_buffer_run *find_run(struct write_buffer *buffer, const char
     return run ? run : create_run(buffer, host, id, hash);
 }
 
-static enum err keep_job(struct write_buffer_run *run, const struct job *job)
+static enum err copy_job(struct write_buffer_run *run, const struct job *job)
 {
     size_t user = strlen(job->user) + 1, other = strlen(job->other_id) + 1, source = strlen(job->source) + 1;
     char *strings = malloc(user + other + source);
@@ -154,8 +154,8 @@ static enum err keep_job(struct write_buffer_run *run, const struct job *job)
     return OK;
 }
 
-static struct write_buffer_series *create_series(struct write_buffer *buffer, struct write_buffer_run *run, const struct sample *sample,
-                                        uint64_t hash)
+static struct write_buffer_series *create_series(struct write_buffer *buffer, struct write_buffer_run *run,
+                                                 const struct sample *sample, uint64_t hash)
 {
     struct write_buffer_series *series = grow_series(buffer) ? calloc(1, sizeof *series) : NULL;
     struct set *copy = series ? set_copy(sample->set) : NULL;
@@ -165,9 +165,9 @@ static struct write_buffer_series *create_series(struct write_buffer *buffer, st
     }
     series->hash = hash;
     series->run = run;
-    series->series.set = *series->pooled;
-    series->series.instance = strdup(sample->instance);
-    if (!series->series.instance) {
+    series->rows.set = *series->pooled;
+    series->rows.instance = strdup(sample->instance);
+    if (!series->rows.instance) {
         series_free(series);
         return NULL;
     }
@@ -182,7 +182,7 @@ static struct write_buffer_series *create_series(struct write_buffer *buffer, st
 
 static bool is_of(const struct write_buffer_series *series, const struct write_buffer_run *run, const struct sample *sample)
 {
-    return series->run == run && strcmp(series->series.instance, sample->instance) == 0
+    return series->run == run && strcmp(series->rows.instance, sample->instance) == 0
            && (set_address_equal(&series->address, sample->set) || set_equal(series->pooled, sample->set));
 }
 
@@ -200,42 +200,42 @@ static struct write_buffer_series *find_series(struct write_buffer *buffer, stru
     return series;
 }
 
-static bool make_room(struct write_buffer_series *series)
+static bool reserve_row(struct write_buffer_series *series)
 {
-    struct run_series *series = &series->series;
-    if (series->count < series->capacity)
+    struct run_series *rows = &series->rows;
+    if (rows->count < series->capacity)
         return true;
-    size_t capacity = vec_capacity(series->capacity, series->count + 1, VEC_MAX), size = series->set.size ? series->set.size : 1;
-    if (array_resize(series->times_ns, capacity) || array_resize(series->values, capacity * size)
-        || array_resize(series->known, capacity * size) || array_resize(series->origins, capacity))
+    size_t capacity = vec_capacity(series->capacity, rows->count + 1, VEC_MAX), size = rows->set.size ? rows->set.size : 1;
+    if (array_resize(rows->times_ns, capacity) || array_resize(rows->values, capacity * size)
+        || array_resize(rows->known, capacity * size) || array_resize(series->origins, capacity))
         return false;
     series->capacity = capacity;
     return true;
 }
 
 static enum err add_row(struct write_buffer *buffer, struct write_buffer_series *series, const struct sample *sample,
-                        struct write_buffer_origin mark)
+                        struct write_buffer_origin origin)
 {
-    struct run_series *series = &series->series;
-    size_t size = series->set.size;
-    if (!make_room(series))
+    struct run_series *rows = &series->rows;
+    size_t size = rows->set.size;
+    if (!reserve_row(series))
         return NOMEM;
-    series->times_ns[series->count] = sample->time_ns;
-    series->origins[series->count] = mark;
-    memcpy(series->values + series->count * size, sample->values, size * sizeof *series->values);
+    rows->times_ns[rows->count] = sample->time_ns;
+    series->origins[rows->count] = origin;
+    memcpy(rows->values + rows->count * size, sample->values, size * sizeof *rows->values);
     if (sample->known)
-        memcpy(series->known + series->count * size, sample->known, size);
+        memcpy(rows->known + rows->count * size, sample->known, size);
     else
-        memset(series->known + series->count * size, 1, size);
-    series->count++;
-    buffer->bytes += sizeof sample->time_ns + sizeof mark + size * (sizeof *sample->values + 1);
+        memset(rows->known + rows->count * size, 1, size);
+    rows->count++;
+    buffer->bytes += sizeof sample->time_ns + sizeof origin + size * (sizeof *sample->values + 1);
     return OK;
 }
 
-/* What the kernel says of a job as a whole, in the set "cgroup". */
+/* The totals that the kernel counts for a whole job, from the metric set "cgroup". */
 struct totals {
     uint64_t cpu, cpu_user, cpu_system, memory, memory_peak, io_read, io_written;
-    unsigned known; /* bits in this order */
+    unsigned known; /* a bit per field, in this order */
 };
 #define TOTALS(X) X(cpu) X(cpu_user) X(cpu_system) X(memory) X(memory_peak) X(io_read) X(io_written)
 
@@ -262,8 +262,8 @@ static void read_total(struct totals *totals, const char *metric, uint64_t value
 #undef X
 }
 
-/* The whole is exact; its parts may be counted in ticks, and are but its shares. */
-static void note_cpu(struct counters *counters, const struct totals *totals)
+/* The total is exact. User and system time may be counted in ticks, so they only determine how it is divided. */
+static void set_cpu(struct counters *counters, const struct totals *totals)
 {
     uint64_t parts = totals->cpu_user + totals->cpu_system;
     bool has_parts = has(totals, TOTAL_cpu_user) && has(totals, TOTAL_cpu_system);
@@ -276,7 +276,7 @@ static void note_cpu(struct counters *counters, const struct totals *totals)
         counters_set(counters, COUNTER_systemtime, system);
 }
 
-static void note_totals(struct write_buffer_run *run, const struct sample *sample)
+static void set_totals(struct write_buffer_run *run, const struct sample *sample)
 {
     struct totals totals = { 0 };
     if (strcmp(sample->set->name, "cgroup") != 0 || sample->instance[0] || !run->id)
@@ -284,7 +284,7 @@ static void note_totals(struct write_buffer_run *run, const struct sample *sampl
     for (size_t i = 0; i < sample->set->size; i++)
         if (!sample->known || sample->known[i])
             read_total(&totals, sample->set->metrics[i].name, sample->values[i].u64);
-    note_cpu(&run->facts.total, &totals);
+    set_cpu(&run->facts.total, &totals);
     if (has(&totals, TOTAL_io_read))
         counters_set(&run->facts.total, COUNTER_read_bytes, totals.io_read);
     if (has(&totals, TOTAL_io_written))
@@ -294,42 +294,42 @@ static void note_totals(struct write_buffer_run *run, const struct sample *sampl
         run->facts.memory_peak_bytes = peak;
 }
 
-static void note_time(struct write_buffer_run *run, const struct write_buffer_series *series, uint64_t time_ns)
+static void set_times(struct write_buffer_run *run, const struct write_buffer_series *series, uint64_t time_ns)
 {
-    const struct run_series *series = &series->series;
+    const struct run_series *rows = &series->rows;
     if (!run->facts.start_ns || (!run->id && time_ns < run->facts.start_ns))
         run->facts.start_ns = time_ns;
     if (time_ns > run->facts.end_ns)
         run->facts.end_ns = time_ns;
-    if (series->count > 1 && time_ns > series->times_ns[series->count - 2])
-        run->facts.period_ns = time_ns - series->times_ns[series->count - 2];
+    if (rows->count > 1 && time_ns > rows->times_ns[rows->count - 2])
+        run->facts.period_ns = time_ns - rows->times_ns[rows->count - 2];
 }
 
-static enum err take_sample(struct write_buffer *buffer, const struct batch *batch, const struct sample *sample, size_t stream)
+static enum err add_sample(struct write_buffer *buffer, const struct batch *batch, const struct sample *sample, size_t stream)
 {
     struct write_buffer_run *run = find_run(buffer, batch->host ? batch->host : "", sample->job);
     struct write_buffer_series *series = run ? find_series(buffer, run, sample) : NULL;
-    struct write_buffer_origin mark = { stream, batch->sequence };
-    enum err err = series ? add_row(buffer, series, sample, mark) : NOMEM;
+    struct write_buffer_origin origin = { stream, batch->sequence };
+    enum err err = series ? add_row(buffer, series, sample, origin) : NOMEM;
     if (err)
         return err;
-    note_time(run, series, sample->time_ns);
-    note_totals(run, sample);
+    set_times(run, series, sample->time_ns);
+    set_totals(run, sample);
     return OK;
 }
 
-static enum err take_job(struct write_buffer *buffer, const struct batch *batch, const struct job *job)
+static enum err add_job(struct write_buffer *buffer, const struct batch *batch, const struct job *job)
 {
     struct write_buffer_run *run = find_run(buffer, batch->host ? batch->host : "", job->id);
     bool is_known = run && run->strings && run->job.end_ns == job->end_ns && run->job.uid == job->uid
                     && run->job.cores_milli == job->cores_milli && run->job.memory_bytes == job->memory_bytes;
-    return !run ? NOMEM : is_known ? OK : keep_job(run, job);
+    return !run ? NOMEM : is_known ? OK : copy_job(run, job);
 }
 
-static enum err take_event(struct write_buffer *buffer, const struct batch *batch, const struct batch_event *event)
+static enum err add_event(struct write_buffer *buffer, const struct batch *batch, const struct batch_event *event)
 {
     struct write_buffer_run *run = find_run(buffer, batch->host ? batch->host : "", event->job->id);
-    enum err err = run ? keep_job(run, event->job) : NOMEM;
+    enum err err = run ? copy_job(run, event->job) : NOMEM;
     if (err || event->event != JOB_END)
         return err;
     run->has_ended = true;
@@ -344,38 +344,38 @@ enum err write_buffer_add(struct write_buffer *buffer, const struct batch *batch
 {
     enum err err = OK;
     for (size_t i = 0; i < batch->job_count && !err; i++)
-        err = take_job(buffer, batch, batch->jobs[i]);
+        err = add_job(buffer, batch, batch->jobs[i]);
     for (size_t i = 0; i < batch->count && !err; i++)
-        err = take_sample(buffer, batch, &batch->samples[i], stream);
+        err = add_sample(buffer, batch, &batch->samples[i], stream);
     for (size_t i = 0; i < batch->event_count && !err; i++)
-        err = take_event(buffer, batch, &batch->events[i]);
+        err = add_event(buffer, batch, &batch->events[i]);
     return err;
 }
 
 static void move_row(struct write_buffer_series *series, size_t to, size_t from)
 {
-    struct run_series *series = &series->series;
-    size_t size = series->set.size;
-    series->times_ns[to] = series->times_ns[from];
+    struct run_series *rows = &series->rows;
+    size_t size = rows->set.size;
+    rows->times_ns[to] = rows->times_ns[from];
     series->origins[to] = series->origins[from];
-    memcpy(series->values + to * size, series->values + from * size, size * sizeof *series->values);
-    memcpy(series->known + to * size, series->known + from * size, size);
+    memcpy(rows->values + to * size, rows->values + from * size, size * sizeof *rows->values);
+    memcpy(rows->known + to * size, rows->known + from * size, size);
 }
 
-void write_buffer_drop(struct write_buffer *buffer, bool (*is_there)(const void *context, size_t stream, uint64_t sequence),
+void write_buffer_drop(struct write_buffer *buffer, bool (*is_saved)(const void *context, size_t stream, uint64_t sequence),
                   const void *context)
 {
     for (struct write_buffer_run *run = buffer->runs; run; run = run->next)
         for (struct write_buffer_series *series = run->series; series; series = series->next_of_run) {
             size_t kept = 0;
-            for (size_t i = 0; i < series->series.count; i++) {
-                if (is_there(context, series->origins[i].stream, series->origins[i].sequence))
+            for (size_t i = 0; i < series->rows.count; i++) {
+                if (is_saved(context, series->origins[i].stream, series->origins[i].sequence))
                     continue;
                 if (kept != i)
                     move_row(series, kept, i);
                 kept++;
             }
-            series->series.count = kept;
+            series->rows.count = kept;
         }
 }
 
@@ -403,13 +403,13 @@ static void drop_run(struct write_buffer *buffer, struct write_buffer_run *run)
     run_free(run);
 }
 
-/* A series of which nothing has come since the last time is not held: an instance may never come again. */
+/* Frees series that got no row since the last save: an instance may never return. */
 static void drop_idle_series(struct write_buffer *buffer, struct write_buffer_run *run)
 {
     for (struct write_buffer_series **at = &run->series; *at;) {
         struct write_buffer_series *series = *at;
-        if (series->series.count) {
-            series->series.count = 0;
+        if (series->rows.count) {
+            series->rows.count = 0;
             at = &series->next_of_run;
         } else {
             *at = series->next_of_run;

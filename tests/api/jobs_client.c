@@ -9,14 +9,14 @@
     "\"read_bytes\": [" cpu ", " cpu_time "], \"unheard_of\": [1, 2]}}"
 #define ANSWER(jobs) "{\"host\": \"n1\", \"time_ns\": 61000000000, \"jobs\": [" jobs "], \"others\": 2}"
 
-static struct jobs_now read(const char *text)
+static struct jobs_answer read(const char *text)
 {
-    struct jobs_now now;
-    assert_int_equal(jobs_now_read(&now, text, strlen(text)), OK);
+    struct jobs_answer now;
+    assert_int_equal(jobs_client_read(&now, text, strlen(text)), OK);
     return now;
 }
 
-static const char *page_of(const struct jobs_now *now, const struct top_look *look, size_t width)
+static const char *page_of(const struct jobs_answer *now, const struct top_look *look, size_t width)
 {
     static struct buf out;
     struct terminal terminal = { .width = width };
@@ -29,40 +29,40 @@ static const char *page_of(const struct jobs_now *now, const struct top_look *lo
 static void rates_are_differences(void **state)
 {
     (void)state;
-    struct jobs_now first = read(ANSWER(JOB("1", "1000000", "1000000000") "," JOB("2", "5", "1000000000")));
-    struct jobs_now second = read(ANSWER(JOB("2", "4", "2000000000") "," JOB("1", "2500000", "2000000000") ","
+    struct jobs_answer first = read(ANSWER(JOB("1", "1000000", "1000000000") "," JOB("2", "5", "1000000000")));
+    struct jobs_answer second = read(ANSWER(JOB("2", "4", "2000000000") "," JOB("1", "2500000", "2000000000") ","
                                          JOB("3", "9", "2000000000")));
-    jobs_now_compare(&second, &first);
-    assert_true(second.jobs[1].figures[FIGURES_cpu_us].has_rate);
-    assert_true(second.jobs[1].figures[FIGURES_cpu_us].rate == 1.5e6);
-    assert_false(second.jobs[0].figures[FIGURES_cpu_us].has_rate); /* it fell */
-    assert_false(second.jobs[2].figures[FIGURES_cpu_us].has_rate); /* it is new */
-    struct jobs_now third = read(ANSWER(JOB("1", "2500000", "2000000000")));
-    jobs_now_compare(&third, &second); /* nothing was read anew: the rate stays */
-    assert_true(third.jobs[0].figures[FIGURES_cpu_us].rate == 1.5e6);
-    jobs_now_clear(&first);
-    jobs_now_clear(&second);
-    jobs_now_clear(&third);
+    jobs_client_set_rates(&second, &first);
+    assert_true(second.jobs[1].figures[JOB_FIGURES_cpu_us].has_rate);
+    assert_true(second.jobs[1].figures[JOB_FIGURES_cpu_us].rate == 1.5e6);
+    assert_false(second.jobs[0].figures[JOB_FIGURES_cpu_us].has_rate); /* it fell */
+    assert_false(second.jobs[2].figures[JOB_FIGURES_cpu_us].has_rate); /* it is new */
+    struct jobs_answer third = read(ANSWER(JOB("1", "2500000", "2000000000")));
+    jobs_client_set_rates(&third, &second); /* nothing was read anew: the rate stays */
+    assert_true(third.jobs[0].figures[JOB_FIGURES_cpu_us].rate == 1.5e6);
+    jobs_client_clear(&first);
+    jobs_client_clear(&second);
+    jobs_client_clear(&third);
 }
 
 static void another_job_of_the_same_id_is_another(void **state)
 {
     (void)state;
-    struct jobs_now first = read(ANSWER(JOB("1", "1", "1000000000")));
-    struct jobs_now second = read(ANSWER(JOB("1", "9", "2000000000")));
+    struct jobs_answer first = read(ANSWER(JOB("1", "1", "1000000000")));
+    struct jobs_answer second = read(ANSWER(JOB("1", "9", "2000000000")));
     second.jobs[0].start_ns++;
-    jobs_now_compare(&second, &first);
-    assert_false(second.jobs[0].figures[FIGURES_cpu_us].has_rate);
-    jobs_now_clear(&first);
-    jobs_now_clear(&second);
+    jobs_client_set_rates(&second, &first);
+    assert_false(second.jobs[0].figures[JOB_FIGURES_cpu_us].has_rate);
+    jobs_client_clear(&first);
+    jobs_client_clear(&second);
 }
 
 static void the_page(void **state)
 {
     (void)state;
-    struct jobs_now first = read(ANSWER(JOB("1", "0", "1000000000") "," JOB("20", "0", "1000000000")));
-    struct jobs_now second = read(ANSWER(JOB("1", "500000", "2000000000") "," JOB("20", "1500000", "2000000000")));
-    jobs_now_compare(&second, &first);
+    struct jobs_answer first = read(ANSWER(JOB("1", "0", "1000000000") "," JOB("20", "0", "1000000000")));
+    struct jobs_answer second = read(ANSWER(JOB("1", "500000", "2000000000") "," JOB("20", "1500000", "2000000000")));
+    jobs_client_set_rates(&second, &first);
     top_sort(&second, TOP_CPU, false);
     struct top_look look = { .sort = TOP_CPU, .is_batch = true };
     assert_string_equal(page_of(&second, &look, 100),
@@ -85,33 +85,33 @@ static void the_page(void **state)
     assert_non_null(strstr(page, "\nno agent\n"));
     assert_null(strstr(page, "\n1 "));
     assert_non_null(strstr(page, "\n20 "));
-    jobs_now_clear(&first);
-    jobs_now_clear(&second);
-    page_of(&(struct jobs_now){ 0 }, &look, 10);
+    jobs_client_clear(&first);
+    jobs_client_clear(&second);
+    page_of(&(struct jobs_answer){ 0 }, &look, 10);
 }
 
 static void keys_are_explained_where_there_is_room(void **state)
 {
     (void)state;
-    struct jobs_now now = read(ANSWER(JOB("1", "0", "1000000000")));
+    struct jobs_answer now = read(ANSWER(JOB("1", "0", "1000000000")));
     struct top_look look = { .sort = TOP_MEMORY };
     now.others = 0;
     assert_non_null(strstr(page_of(&now, &look, 80), ", by memory   c cpu  m mem  i io  t time  p power  r turn  q quit\n"));
     assert_non_null(strstr(page_of(&now, &look, 60), ", by memory   c m i t p r q\n"));
     now.others = 1234567;
     assert_non_null(strstr(page_of(&now, &look, 80), ", by memory   c m i t p r q\n"));
-    jobs_now_clear(&now);
+    jobs_client_clear(&now);
 }
 
 static void what_is_no_answer_is_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "[]", "{\"jobs\": 5}", "{\"jobs\": [}", "{\"jobs\": [{\"start_ns\": -1}]}", "{} x" };
-    struct jobs_now now;
+    struct jobs_answer now;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(jobs_now_read(&now, bad[i], strlen(bad[i])), CORRUPT);
-    assert_int_equal(jobs_now_read(&now, "{}", 2), OK);
-    jobs_now_clear(&now);
+        assert_int_equal(jobs_client_read(&now, bad[i], strlen(bad[i])), CORRUPT);
+    assert_int_equal(jobs_client_read(&now, "{}", 2), OK);
+    jobs_client_clear(&now);
 }
 
 static void keys(void **state)

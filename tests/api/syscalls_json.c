@@ -30,7 +30,7 @@ static bool read_text(const char *json)
     struct json_read read;
     batch_reset(&out);
     json_read_init(&read, json, strlen(json));
-    return calls_json_read(&read, 5, &out) && json_read_end(&read);
+    return syscalls_json_read(&read, 5, &out) && json_read_end(&read);
 }
 
 static void samples_come_back_as_they_were(void **state)
@@ -44,7 +44,7 @@ static void samples_come_back_as_they_were(void **state)
     for (size_t i = 0; i < SYSCALL_BUCKETS; i++)
         sample_set_u64(sample, i, i * i);
     json_init(&json, &text);
-    calls_json_write(&json, &in);
+    syscalls_json_write(&json, &in);
     json_end(&json);
     assert_true(read_text(buf_text(&text)));
     assert_int_equal(out.count, 2);

@@ -187,7 +187,7 @@ samples() {
         sleep 1
     done
     diff <(truth) <(taken)
-    wait_for 'grep -q "the sink elasticsearch takes samples again" "$T/collected"'
+    wait_for 'grep -q "the sink elasticsearch accepts samples again" "$T/collected"'
 }
 
 @test "Colmet's indexes and fields, in a real Elasticsearch" {
@@ -231,13 +231,13 @@ samples() {
         ticks_more 2
     done
     for ((i = 0; i < 120; i++)); do # it is asked once a minute by now
-        [ "$(tail -n 1 "$T/said")" != "sonde: the sink elasticsearch takes samples again" ] || break
+        [ "$(tail -n 1 "$T/said")" != "sonde: the sink elasticsearch accepts samples again" ] || break
         sleep 1
     done
     ticks_more 2
     end_agent
     all_taken
-    grep -q 'cannot write to the sink elasticsearch: http://127.0.0.1:[0-9]*[a-z_/]* answered 429: it has too much to do (.*too many requests' "$T/said"
+    grep -q 'cannot write to the sink elasticsearch: http://127.0.0.1:[0-9]*[a-z_/]* returned HTTP 429: too many requests (.*too many requests' "$T/said"
 }
 
 @test "an agent whose Elasticsearch is silent ticks on" {
@@ -259,15 +259,15 @@ samples() {
             --sink "elasticsearch:url=http://127.0.0.1:$WEB$3" 2>"$T/said" || :
         grep -q "$2" "$T/said" || { cat "$T/said"; return 1; }
     }
-    say html 'is no Elasticsearch: it answered a page "Welcome to the portal". Is the address right?'
-    say denied 'answered 401: it wants another user, password or key (.*unable to authenticate user'
-    say away 'answered 503 (.*no master'
-    say gateway 'answered 502 (502 Bad Gateway)'
+    say html 'is not Elasticsearch: it returned an HTML page "Welcome to the portal". Check url'
+    say denied 'returned HTTP 401: check user, password or key (.*unable to authenticate user'
+    say away 'returned HTTP 503 (.*no master'
+    say gateway 'returned HTTP 502 (502 Bad Gateway)'
     say silent 'did not answer within 0.3' ,timeout=300ms
     say closes 'no answer from http://127.0.0.1:'
     kill -9 "$SERVER"
     say good "no answer from http://127.0.0.1:$WEB: Failed to connect"
-    say good "address must begin with http:// or https://" ,url=localhost:9200
+    say good "url must start with http:// or https://" ,url=localhost:9200
     say good "credentials in /nonexistent" ,credentials=/nonexistent
 }
 
@@ -298,7 +298,7 @@ sent() {
     ticks_more 5
     end_agent
     delivered 'diff <(truth | grep -v " loadavg ") <(taken)' "$SINK"
-    grep -q 'loses samples: http.* refuses documents for good: 400 for index sonde_loadavg (mapper_parsing_exception: failed to parse field' "$T/said"
+    grep -q 'loses samples: http.* rejected documents: 400 for index sonde_loadavg (mapper_parsing_exception: failed to parse field' "$T/said"
     [ "$(grep -c 'loses samples' "$T/said")" -eq 1 ]
 }
 
@@ -329,9 +329,9 @@ sent() {
     once "credentials=$T/secret"
     echo "Basic $(printf 'new:word' | base64)" >"$T/server/authorization"
     start_writing ",credentials=$T/secret"
-    wait_for 'grep -q "answered 401" "$T/said"'
+    wait_for 'grep -q "returned HTTP 401" "$T/said"'
     echo new:word >secret
-    wait_for 'grep -q "takes samples again" "$T/said"'
+    wait_for 'grep -q "accepts samples again" "$T/said"'
     end_agent
     [ -z "$(grep pa:ss "$T/said")" ]
 }

@@ -136,7 +136,7 @@ PY
     kill "$pid"
     wait "$pid" || true
     [ "$status" -eq 1 ]
-    [[ $output == *"somebody else writes to it"* ]]
+    [[ $output == *"another process writes to it"* ]]
     /usr/bin/python3 -c 'import tables; tables.open_file("theirs.hdf5", "w").close()'
     cp theirs.hdf5 before
     run "$FEED" hdf5:path=theirs.hdf5 10

@@ -119,5 +119,5 @@ END
     done
     echo html >"$T/server/mode"
     "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "influx:url=http://127.0.0.1:$WEB" 2>said || :
-    grep -q 'answered a page: it is no InfluxDB. Is the address right?' said
+    grep -q 'returned an HTML page: it is not InfluxDB. Check url' said
 }

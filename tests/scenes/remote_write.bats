@@ -161,7 +161,7 @@ feed() {
     [ "$(query 'count_over_time(sonde_feed_batches_total{host="n1"}[1h])')" -eq 10 ]
     # from late to early: but the first none is taken, which is told
     feed 40 30 n1 n2 >told
-    grep -q 'refused 72 .*answered 400 (out of order sample)' told
+    grep -q 'refused 72 .*returned HTTP 400 (out of order sample)' told
     feed 60 70 n1
     [ "$(query 'count_over_time(sonde_feed_batches_total{host="n1"}[1h])')" -eq 21 ]
 }

@@ -3,36 +3,36 @@
 
 #include "tools/unit.h"
 
-static struct outbox box;
+static struct outbox outbox;
 
 static int begin(void **state)
 {
     (void)state;
-    outbox_init(&box, 100);
+    outbox_init(&outbox, 100);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    outbox_clear(&box);
+    outbox_clear(&outbox);
     return 0;
 }
 
 static enum err add(const char *text, uint32_t tag)
 {
-    buf_add_text(&box.bytes, text);
-    return outbox_end(&box, tag);
+    buf_add_text(&outbox.bytes, text);
+    return outbox_end_item(&outbox, tag);
 }
 
 static void fill(void)
 {
     assert_int_equal(add("one", 1), OK);
     assert_int_equal(add("twenty", 2), OK);
-    assert_int_equal(add("", 9), OK); /* nothing is no piece */
+    assert_int_equal(add("", 9), OK); /* nothing is no item */
     assert_int_equal(add("three", 3), OK);
     assert_int_equal(add("4", 4), OK);
-    assert_int_equal(box.count, 4);
+    assert_int_equal(outbox.count, 4);
 }
 
 static void a_portion_is_as_much_as_fits_but_one_at_least(void **state)
@@ -40,12 +40,12 @@ static void a_portion_is_as_much_as_fits_but_one_at_least(void **state)
     (void)state;
     size_t bytes;
     fill();
-    assert_int_equal(outbox_portion(&box, 9, SIZE_MAX, &bytes), 2);
+    assert_int_equal(outbox_first_items(&outbox, 9, SIZE_MAX, &bytes), 2);
     assert_int_equal(bytes, 9);
-    assert_int_equal(outbox_portion(&box, 1, SIZE_MAX, &bytes), 1);
+    assert_int_equal(outbox_first_items(&outbox, 1, SIZE_MAX, &bytes), 1);
     assert_int_equal(bytes, 3);
-    assert_int_equal(outbox_portion(&box, 1000, 3, &bytes), 3);
-    assert_int_equal(outbox_portion(&box, 1000, SIZE_MAX, &bytes), 4);
+    assert_int_equal(outbox_first_items(&outbox, 1000, 3, &bytes), 3);
+    assert_int_equal(outbox_first_items(&outbox, 1000, SIZE_MAX, &bytes), 4);
     assert_int_equal(bytes, 15);
 }
 
@@ -53,16 +53,16 @@ static void what_is_done_leaves_the_rest_in_one_piece(void **state)
 {
     (void)state;
     fill();
-    box.pieces[0].is_done = box.pieces[2].is_done = true;
-    outbox_remove_done(&box);
-    assert_int_equal(box.count, 2);
-    assert_string_equal(buf_text(&box.bytes), "twenty4");
-    assert_int_equal(box.pieces[0].tag, 2);
-    assert_int_equal(box.pieces[1].tag, 4);
+    outbox.items[0].is_done = outbox.items[2].is_done = true;
+    outbox_remove_done(&outbox);
+    assert_int_equal(outbox.count, 2);
+    assert_string_equal(buf_text(&outbox.bytes), "twenty4");
+    assert_int_equal(outbox.items[0].tag, 2);
+    assert_int_equal(outbox.items[1].tag, 4);
     assert_int_equal(add("five", 5), OK);
-    assert_string_equal(buf_text(&box.bytes), "twenty4five");
-    outbox_remove_done(&box);
-    assert_int_equal(box.count, 3);
+    assert_string_equal(buf_text(&outbox.bytes), "twenty4five");
+    outbox_remove_done(&outbox);
+    assert_int_equal(outbox.count, 3);
 }
 
 static void a_batch_that_does_not_fit_is_taken_back_whole(void **state)
@@ -74,11 +74,11 @@ static void a_batch_that_does_not_fit_is_taken_back_whole(void **state)
     fill();
     assert_int_equal(add("fifth", 5), OK);
     assert_int_equal(add(much, 5), FULL);
-    outbox_take_back(&box, 4);
-    assert_string_equal(buf_text(&box.bytes), "onetwentythree4");
-    assert_int_equal(box.count, 4);
+    outbox_truncate(&outbox, 4);
+    assert_string_equal(buf_text(&outbox.bytes), "onetwentythree4");
+    assert_int_equal(outbox.count, 4);
     assert_int_equal(add("again", 6), OK);
-    assert_int_equal(box.used, 20);
+    assert_int_equal(outbox.used, 20);
 }
 
 int main(void)

@@ -95,10 +95,10 @@ struct fixture {
 
 static void open_journal(struct fixture *f)
 {
-    struct buf why;
-    buf_init(&why, 1024);
-    assert_int_equal(journal_open(&f->journal, f->dir, NULL, &why), OK);
-    buf_clear(&why);
+    struct buf error;
+    buf_init(&error, 1024);
+    assert_int_equal(journal_open(&f->journal, f->dir, NULL, &error), OK);
+    buf_clear(&error);
 }
 
 static int begin(void **state)
@@ -210,10 +210,10 @@ static void it_is_tried_again_and_told_of_once(void **state)
     struct sink_worker_figures figures = wait_for_done(f);
     const char *text = caught_text();
     assert_non_null(strstr(text, "cannot write to the sink plain"));
-    assert_non_null(strstr(text, "takes samples again"));
+    assert_non_null(strstr(text, "accepts samples again"));
     assert_int_equal(lines_in(text), 2);
     assert_int_equal(figures.failures, 3);
-    assert_int_equal(figures.why[0], 0);
+    assert_int_equal(figures.error[0], 0);
 }
 
 static void after_many_failures_it_is_opened_anew_and_nothing_is_missing(void **state)
@@ -282,10 +282,10 @@ static void the_end_writes_what_there_is(void **state)
     assert_true(told.flushed >= 1);
 }
 
-static enum err take_piece(void *context, const struct batch_piece *piece, struct buf *why)
+static enum err take_piece(void *context, const struct batch_piece *piece, struct buf *error)
 {
     unsigned *pieces = context;
-    buf_add_text(why, "not yet");
+    buf_add_text(error, "not yet");
     return piece->offset == 7 && ++*pieces > 2 ? OK : AGAIN;
 }
 
@@ -309,10 +309,10 @@ static void it_takes_an_open_sink_and_hands_on_pieces(void **state)
     unsigned pieces = 0;
     struct sink_choice choice = { .sink = &sink_plain };
     struct sink_worker_settings settings = { .journal = f->journal, .choice = &choice, .take_piece = take_piece, .context = &pieces };
-    struct buf why;
-    buf_init(&why, 1024);
-    assert_int_equal(sink_choice_open(&choice, &settings.state, &why), OK);
-    buf_clear(&why);
+    struct buf error;
+    buf_init(&error, 1024);
+    assert_int_equal(sink_choice_open(&choice, &settings.state, &error), OK);
+    buf_clear(&error);
     put(f);
     put_piece(f);
     put(f);
@@ -320,7 +320,7 @@ static void it_takes_an_open_sink_and_hands_on_pieces(void **state)
     assert_int_equal(sink_worker_start(&f->worker, &settings), OK);
     wait_for_written(3);
     wait_for_done(f);
-    assert_non_null(strstr(caught_text(), "cannot file a run in the sink plain: not yet."));
+    assert_non_null(strstr(caught_text(), "cannot save a run in the sink plain: not yet."));
     assert_int_equal(told.opened, 1);
     assert_int_equal(pieces, 3);
 }

@@ -63,7 +63,7 @@ static void people_read_lines(void **state)
 {
     (void)state;
     assert_string_equal(written("readable"),
-                        "1970-01-01 00:00:02  n1  1,200 readings up to 1970-01-01 00:00:03 are missing: spool full\n"
+                        "1970-01-01 00:00:02  n1  1,200 batches missing up to 1970-01-01 00:00:03: spool full\n"
                         "1970-01-01 00:00:04  n1  job 7 (ada)  things i0:  memory 3.0 MiB, cpu 1.5 s, load 0.25, heat -4 C\n"
                         "1970-01-01 00:00:05  n1  job 7 (ada) ended\n");
 }

@@ -19,11 +19,11 @@ static struct journal *journal;
 static int begin(void **state)
 {
     (void)state;
-    struct buf why;
-    buf_init(&why, 1024);
+    struct buf error;
+    buf_init(&error, 1024);
     temp_dir(dir);
-    assert_int_equal(journal_open(&journal, dir, &(struct journal_settings){ .segment_bytes = 4096 }, &why), OK);
-    buf_clear(&why);
+    assert_int_equal(journal_open(&journal, dir, &(struct journal_settings){ .segment_bytes = 4096 }, &error), OK);
+    buf_clear(&error);
     return 0;
 }
 

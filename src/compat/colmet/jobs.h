@@ -14,7 +14,7 @@ struct colmet_jobs {
     struct colmet_jobs_entry **entries; /* each stays where it is */
     const struct job **list;
     struct batch_event *events;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 void colmet_jobs_clear(struct colmet_jobs *jobs);

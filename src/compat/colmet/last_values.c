@@ -11,7 +11,7 @@
 
 void colmet_last_clear(struct colmet_last *last)
 {
-    for (size_t i = 0; i < last->room; i++)
+    for (size_t i = 0; i < last->capacity; i++)
         free(last->entries[i].key);
     free(last->entries);
     *last = (struct colmet_last){ 0 };
@@ -37,11 +37,11 @@ static char *make_key(const char *host, const char *job, char kind)
 
 static bool grow(struct colmet_last *last)
 {
-    if (last->room && last->count < last->room / 2)
+    if (last->capacity && last->count < last->capacity / 2)
         return true;
     struct colmet_last_entry *old = last->entries;
-    size_t old_room = last->room, room = old_room ? old_room * 2 : ROOM_FIRST;
-    struct colmet_last_entry *entries = calloc(room, sizeof *entries);
+    size_t old_room = last->capacity, capacity = old_room ? old_room * 2 : ROOM_FIRST;
+    struct colmet_last_entry *entries = calloc(capacity, sizeof *entries);
     if (!entries)
         return false;
     last->count = 0;
@@ -52,15 +52,15 @@ static bool grow(struct colmet_last *last)
             free(old[i].key);
             continue;
         }
-        size_t at = old[i].hash & (room - 1);
+        size_t at = old[i].hash & (capacity - 1);
         while (entries[at].key)
-            at = (at + 1) & (room - 1);
+            at = (at + 1) & (capacity - 1);
         entries[at] = old[i];
         last->count++;
     }
     free(old);
     last->entries = entries;
-    last->room = room;
+    last->capacity = capacity;
     return true;
 }
 
@@ -83,9 +83,9 @@ struct colmet_last_entry *colmet_last_find(struct colmet_last *last, const char 
     uint64_t hash = hash_add_text(hash_add_text(HASH_START ^ (uint8_t)kind, host), job);
     if (!grow(last))
         return NULL;
-    size_t at = hash & (last->room - 1);
+    size_t at = hash & (last->capacity - 1);
     while (last->entries[at].key && (last->entries[at].hash != hash || !is_key(last->entries[at].key, host, job, kind)))
-        at = (at + 1) & (last->room - 1);
+        at = (at + 1) & (last->capacity - 1);
     struct colmet_last_entry *entry = &last->entries[at];
     if (!entry->key) {
         *entry = (struct colmet_last_entry){ .key = make_key(host, job, kind), .hash = hash, .stream = stream };

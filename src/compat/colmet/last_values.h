@@ -23,7 +23,7 @@ struct colmet_last_entry {
 
 struct colmet_last {
     struct colmet_last_entry *entries; /* open addressing, a power of two of them */
-    size_t count, room;
+    size_t count, capacity;
     uint64_t round; /* moved on by whoever uses it, once for each batch */
 };
 

@@ -38,9 +38,9 @@ static uint64_t labels_of(const struct colmet_row *row)
 
 static struct colmet_mapping_entry *place_of(const struct colmet_mapping *mapping, uint64_t key)
 {
-    size_t at = key & (mapping->room - 1);
+    size_t at = key & (mapping->capacity - 1);
     while (mapping->entries[at].key && mapping->entries[at].key != key)
-        at = (at + 1) & (mapping->room - 1);
+        at = (at + 1) & (mapping->capacity - 1);
     return &mapping->entries[at];
 }
 
@@ -48,22 +48,22 @@ bool colmet_mapping_is_new(const struct colmet_mapping *mapping, const struct co
 {
     if (!row->labels)
         return false;
-    const struct colmet_mapping_entry *entry = mapping->room ? place_of(mapping, key_of(row)) : NULL;
+    const struct colmet_mapping_entry *entry = mapping->capacity ? place_of(mapping, key_of(row)) : NULL;
     return !entry || !entry->key || entry->labels != labels_of(row);
 }
 
 static bool grow(struct colmet_mapping *mapping)
 {
-    if (mapping->room && mapping->count < mapping->room / 2)
+    if (mapping->capacity && mapping->count < mapping->capacity / 2)
         return true;
     struct colmet_mapping old = *mapping;
-    size_t room = old.room ? old.room * 2 : ROOM_FIRST;
-    struct colmet_mapping_entry *entries = calloc(room, sizeof *entries);
+    size_t capacity = old.capacity ? old.capacity * 2 : ROOM_FIRST;
+    struct colmet_mapping_entry *entries = calloc(capacity, sizeof *entries);
     if (!entries)
         return false;
     mapping->entries = entries;
-    mapping->room = room;
-    for (size_t i = 0; i < old.room; i++)
+    mapping->capacity = capacity;
+    for (size_t i = 0; i < old.capacity; i++)
         if (old.entries[i].key)
             *place_of(mapping, old.entries[i].key) = old.entries[i];
     free(old.entries);

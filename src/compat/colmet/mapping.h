@@ -10,7 +10,7 @@ struct colmet_mapping {
     struct colmet_mapping_entry {
         uint64_t key, labels; /* hashes of host and backend; of all labels; key 0: free */
     } *entries;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 void colmet_mapping_clear(struct colmet_mapping *mapping);

@@ -26,7 +26,7 @@ struct colmet {
     bool has_told_parts;
 };
 
-enum err colmet_open(struct colmet **colmet, const char *address, const struct colmet_control *control, struct buf *why)
+enum err colmet_open(struct colmet **colmet, const char *address, const struct colmet_control *control, struct buf *error)
 {
     char reason[WHY_MAX] = "";
     struct colmet *c = *colmet = calloc(1, sizeof *c);
@@ -38,7 +38,7 @@ enum err colmet_open(struct colmet **colmet, const char *address, const struct c
     if (!err)
         err = c->zmq->pull_open(&c->pull, address, reason, sizeof reason);
     if (err) {
-        buf_printf(why, "cannot listen for Colmet at %s: %s", address, reason[0] ? reason : err_text(err));
+        buf_printf(error, "cannot listen for Colmet at %s: %s", address, reason[0] ? reason : err_text(err));
         colmet_close(colmet);
     }
     return err;
@@ -79,13 +79,13 @@ static void write_request(const struct colmet_config *config, const char *events
     json_end(&json);
 }
 
-bool colmet_request(struct bytes message, struct buf *request, struct colmet_metrics *metrics, struct buf *why)
+bool colmet_request(struct bytes message, struct buf *request, struct colmet_metrics *metrics, struct buf *error)
 {
     struct colmet_config config;
     enum err err = colmet_config_parse(message, &config);
     colmet_metrics_read(metrics, err ? (struct bytes){ 0 } : config.metrics);
     if (err) {
-        buf_add_text(why, err == USAGE ? "its sample_period is not a number of seconds"
+        buf_add_text(error, err == USAGE ? "its sample_period is not a number of seconds"
                                        : "it is not a MessagePack map of texts, as configure_colmet.py sends it");
         return false;
     }
@@ -127,14 +127,14 @@ static void complain(const struct buf *answer)
 
 static void take(struct colmet *colmet)
 {
-    struct buf request, answer, why;
+    struct buf request, answer, error;
     struct colmet_metrics metrics;
     buf_init(&request, TEXT_MAX);
     buf_init(&answer, ANSWER_MAX);
-    buf_init(&why, WHY_MAX);
+    buf_init(&error, WHY_MAX);
     struct bytes message = { colmet->message.data, colmet->message.size };
-    if (!colmet_request(message, &request, &metrics, &why))
-        log_warn("a message of Colmet's kind was not understood: %s. Nothing was changed.", buf_text(&why));
+    if (!colmet_request(message, &request, &metrics, &error))
+        log_warn("a message of Colmet's kind was not understood: %s. Nothing was changed.", buf_text(&error));
     else if (colmet->control.answer(colmet->control.context, request.data, request.size, &answer))
         complain(&answer);
     else
@@ -143,7 +143,7 @@ static void take(struct colmet *colmet)
     colmet_metrics_clear(&metrics);
     buf_clear(&request);
     buf_clear(&answer);
-    buf_clear(&why);
+    buf_clear(&error);
 }
 
 void colmet_turn(struct colmet *colmet)

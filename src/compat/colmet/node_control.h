@@ -14,14 +14,14 @@ struct colmet_control {
     void *context;
 };
 
-/* Listens at address. why gets a sentence when it cannot be. */
-enum err colmet_open(struct colmet **colmet, const char *address, const struct colmet_control *control, struct buf *why);
+/* Listens at address. error gets a sentence when it cannot be. */
+enum err colmet_open(struct colmet **colmet, const char *address, const struct colmet_control *control, struct buf *error);
 int colmet_fd(const struct colmet *colmet); /* readable: call colmet_turn */
 void colmet_turn(struct colmet *colmet);
 void colmet_close(struct colmet **colmet);
 
-/* A message as a request to control; false: it is none, and why says what it lacks. In any case the caller clears metrics, which
+/* A message as a request to control; false: it is none, and error says what it lacks. In any case the caller clears metrics, which
  * has what it names. */
-bool colmet_request(struct bytes message, struct buf *request, struct colmet_metrics *metrics, struct buf *why);
+bool colmet_request(struct bytes message, struct buf *request, struct colmet_metrics *metrics, struct buf *error);
 
 #endif

@@ -136,10 +136,10 @@ static enum err take_record(struct colmet_records *records, const struct colmet_
     return !backend->has_involved || note_involved(host, text_at(at, COLMET_INVOLVED_SIZE)) ? OK : FULL;
 }
 
-static void complain(size_t *bad, char *why, size_t why_size, const char *what)
+static void complain(size_t *bad, char *error, size_t error_size, const char *what)
 {
     if (!(*bad)++)
-        snprintf(why, why_size, "%s", what);
+        snprintf(error, error_size, "%s", what);
 }
 
 /* Behind a record that is not known, the next one that is. */
@@ -151,36 +151,36 @@ static size_t distance_to_next(struct bytes rest)
     return rest.size;
 }
 
-static enum err read_python(struct colmet_records *records, struct bytes rest, size_t *bad, char *why, size_t why_size)
+static enum err read_python(struct colmet_records *records, struct bytes rest, size_t *bad, char *error, size_t error_size)
 {
     while (rest.size) {
         const struct colmet_backend *backend = backend_at(rest);
         size_t size = backend ? backend->record_size : distance_to_next(rest);
         if (!backend)
-            complain(bad, why, why_size, "a record of a backend that is not known");
+            complain(bad, error, error_size, "a record of a backend that is not known");
         else if (size > rest.size) {
-            complain(bad, why, why_size, "a record that is cut short");
+            complain(bad, error, error_size, "a record that is cut short");
             size = rest.size;
         } else {
             enum err err = take_record(records, backend, rest.data);
             if (err == FULL || err == NOMEM)
                 return err;
             if (err)
-                complain(bad, why, why_size, "a record whose host or time makes no sense");
+                complain(bad, error, error_size, "a record whose host or time makes no sense");
         }
         rest = (struct bytes){ rest.data + size, rest.size - size };
     }
     return OK;
 }
 
-enum err colmet_records_read(struct colmet_records *records, struct bytes message, size_t *bad, char *why, size_t why_size)
+enum err colmet_records_read(struct colmet_records *records, struct bytes message, size_t *bad, char *error, size_t error_size)
 {
     *bad = 0;
-    why[0] = '\0';
+    error[0] = '\0';
     colmet_hosts_reset(records);
     bool is_rust = message.size && (uint8_t)message.data[0] >= 0x80; /* a map; names of backends are ASCII */
-    enum err err = is_rust ? colmet_rust_read(records, message, bad, why, why_size)
-                           : read_python(records, message, bad, why, why_size);
+    enum err err = is_rust ? colmet_rust_read(records, message, bad, error, error_size)
+                           : read_python(records, message, bad, error, error_size);
     colmet_hosts_finish(records);
     return !err && *bad && !records->count ? CORRUPT : err;
 }

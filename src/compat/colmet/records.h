@@ -17,8 +17,8 @@ enum err colmet_records_new(struct colmet_records **records);
 void colmet_records_free(struct colmet_records **records);
 
 /* Reads a message. What was good before something that cannot be read is there as well: *bad says how many records or
- * entries were left out, why the first of them was. CORRUPT: nothing could be read. FULL: more hosts or jobs than may be. */
-enum err colmet_records_read(struct colmet_records *records, struct bytes message, size_t *bad, char *why, size_t why_size);
+ * entries were left out, error the first of them was. CORRUPT: nothing could be read. FULL: more hosts or jobs than may be. */
+enum err colmet_records_read(struct colmet_records *records, struct bytes message, size_t *bad, char *error, size_t error_size);
 
 /* The batches of the message that was read last, one for each host; valid until the next read. Jobs of a batch: those of its
  * samples, and those that involved_jobs tells. */

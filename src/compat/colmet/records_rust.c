@@ -120,7 +120,7 @@ static enum err read_job(struct colmet_records *records, struct msgpack *in)
     return add_job(records, host, (uint64_t)number, (uint64_t)time_ms * NS_PER_MS, &measures);
 }
 
-enum err colmet_rust_read(struct colmet_records *records, struct bytes message, size_t *bad, char *why, size_t why_size)
+enum err colmet_rust_read(struct colmet_records *records, struct bytes message, size_t *bad, char *error, size_t error_size)
 {
     struct msgpack in = msgpack_of(message);
     size_t jobs = msgpack_read_map(&in);
@@ -130,10 +130,10 @@ enum err colmet_rust_read(struct colmet_records *records, struct bytes message, 
         if (err != CORRUPT)
             continue;
         if (!(*bad)++)
-            snprintf(why, why_size, "a job's entry that makes no sense");
+            snprintf(error, error_size, "a job's entry that makes no sense");
         err = OK;
     }
     if ((in.bad || in.at != in.end) && !(*bad)++)
-        snprintf(why, why_size, "bytes that are not a message of Colmet's");
+        snprintf(error, error_size, "bytes that are not a message of Colmet's");
     return err;
 }

@@ -6,6 +6,6 @@
 #include "compat/colmet/hosts.h"
 
 /* As colmet_records_read. */
-enum err colmet_rust_read(struct colmet_records *records, struct bytes message, size_t *bad, char *why, size_t why_size);
+enum err colmet_rust_read(struct colmet_records *records, struct bytes message, size_t *bad, char *error, size_t error_size);
 
 #endif

@@ -16,7 +16,7 @@ struct colmet_slot {
 struct colmet_slots {
     const struct batch *batch;  /* whose rows these are */
     struct colmet_slot **slots; /* each stays where it is: rows point into it */
-    size_t count, room;         /* in use; made */
+    size_t count, capacity;         /* in use; made */
     struct colmet_row *sorted;
     size_t sorted_room;
     uint64_t *involved; /* the jobs of the batch, ascending */

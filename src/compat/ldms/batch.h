@@ -11,7 +11,7 @@
 /* Zeroed at first. Grows to its high-water mark. */
 struct ldms_batch {
     struct batch batch; /* what was made; samples, values and known are ours */
-    size_t room, values_room;
+    size_t capacity, values_room;
     struct ldms_wide *wide[LDMS_BATCH_WIDE], *retired;
 };
 

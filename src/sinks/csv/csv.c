@@ -19,7 +19,7 @@
 struct csv_state {
     const char *path, *set;
     bool append;
-    struct stream stream;
+    struct output output;
     bool titled;
     const char *dir, *layout, *template, *node_template, *container;
     bool copies;
@@ -29,27 +29,27 @@ struct csv_state {
 };
 
 static const struct setting csv_settings[] = {
-    { "path", SETTING_TEXT, NULL, offsetof(struct csv_state, path), "file to write; standard output when it is not given" },
+    { "path", SETTING_TEXT, NULL, offsetof(struct csv_state, path), "output file; default: standard output" },
     { "set", SETTING_TEXT, NULL, offsetof(struct csv_state, set), "only this set, with one column per metric" },
     { "append", SETTING_FLAG, "no", offsetof(struct csv_state, append),
-      "add to the file, and write what was read together at once" },
+      "append to the file, and write each batch immediately" },
     { "dir", SETTING_TEXT, NULL, offsetof(struct csv_state, dir),
-      "write many files below this folder, with LDMS's columns; then there is no path and no set" },
+      "write many files below this directory, with LDMS's columns; excludes path and set" },
     { "layout", SETTING_TEXT, "jobs", offsetof(struct csv_state, layout),
-      "of dir: jobs (USER/JOB/HOST/SET.csv, and node/HOST/SET.csv), or ldms (CONTAINER/SCHEMA, all hosts in one file)" },
+      "with dir: jobs (USER/JOB/HOST/SET.csv and node/HOST/SET.csv), or ldms (CONTAINER/SCHEMA, all hosts in one file)" },
     { "template", SETTING_TEXT, NULL, offsetof(struct csv_state, template),
-      "of dir: the path of a job's samples, as %{user}/%{job}/%{host}/%{set}.csv" },
+      "with dir: path for samples of jobs, for example %{user}/%{job}/%{host}/%{set}.csv" },
     { "node_template", SETTING_TEXT, NULL, offsetof(struct csv_state, node_template),
-      "of dir: the path of a node's samples, as node/%{host}/%{set}.csv" },
-    { "container", SETTING_TEXT, "sonde", offsetof(struct csv_state, container), "of the layout ldms: the folder of its files" },
+      "with dir: path for samples of nodes, for example node/%{host}/%{set}.csv" },
+    { "container", SETTING_TEXT, "sonde", offsetof(struct csv_state, container), "layout=ldms: directory of its files" },
     { "copies", SETTING_FLAG, "yes", offsetof(struct csv_state, copies),
-      "of the layout jobs: samples of a node go to the folders of the jobs on it too" },
+      "layout=jobs: copy samples of a node to the directories of the jobs running on it" },
     { "rotate_size", SETTING_BYTES, "0", offsetof(struct csv_state, rotate_bytes),
-      "of dir: rename a file of this size to FILE.TIME and begin a new one; 0: never" },
+      "with dir: rename a file of this size to FILE.TIME and start a new one; 0: never" },
     { "rotate_every", SETTING_DURATION, "0", offsetof(struct csv_state, rotate_ns),
-      "of dir: the same for a file that is so old; 0: never" },
+      "with dir: the same for a file of this age; 0: never" },
     { "commit", SETTING_DURATION, "5s", offsetof(struct csv_state, commit_ns),
-      "of dir: ask the disk for what was written so often; lines are visible at once" },
+      "with dir: interval of syncs to disk; lines are visible immediately" },
     { 0 },
 };
 
@@ -184,7 +184,7 @@ static void add_wide(struct buf *out, const struct batch *batch, const struct sa
 
 static void add_sample(struct csv_state *s, const struct batch *batch, const struct sample *sample)
 {
-    struct buf *out = &s->stream.out;
+    struct buf *out = &s->output.out;
     if (!s->set) {
         add_long(out, batch, sample);
         return;
@@ -197,9 +197,9 @@ static void add_sample(struct csv_state *s, const struct batch *batch, const str
     add_wide(out, batch, sample);
 }
 
-static enum err misused(struct csv_state *s, const char *why)
+static enum err misused(struct csv_state *s, const char *error)
 {
-    snprintf(s->message, sizeof s->message, "%s", why);
+    snprintf(s->message, sizeof s->message, "%s", error);
     return USAGE;
 }
 
@@ -221,19 +221,19 @@ static const char *node_template_of(const struct csv_state *s)
 
 static enum err check_tree(struct csv_state *s)
 {
-    struct buf why;
+    struct buf error;
     if (s->path || s->set)
-        return misused(s, "dir and path, or dir and set, do not go together: leave out one of them");
+        return misused(s, "dir excludes path and set");
     if (!is_ldms(s) && strcmp(s->layout, "jobs") != 0) {
-        snprintf(s->message, sizeof s->message, "layout is jobs or ldms, not %.100s", s->layout);
+        snprintf(s->message, sizeof s->message, "invalid layout '%.100s' (expected jobs or ldms)", s->layout);
         return USAGE;
     }
-    buf_init(&why, sizeof s->message);
-    enum err err = csv_place_check(template_of(s), &why);
+    buf_init(&error, sizeof s->message);
+    enum err err = csv_path_check(template_of(s), &error);
     if (!err)
-        err = csv_place_check(node_template_of(s), &why);
-    snprintf(s->message, sizeof s->message, "%s", buf_text(&why));
-    buf_clear(&why);
+        err = csv_path_check(node_template_of(s), &error);
+    snprintf(s->message, sizeof s->message, "%s", buf_text(&error));
+    buf_clear(&error);
     return err;
 }
 
@@ -241,10 +241,10 @@ static enum err csv_check(void *state)
 {
     struct csv_state *s = state;
     if (!s->dir && (s->rotate_bytes || s->rotate_ns || s->template || s->node_template || strcmp(s->layout, "jobs") != 0))
-        return misused(s, "layout, template, node_template, rotate_size and rotate_every are for many files: say dir=FOLDER too");
+        return misused(s, "layout, template, node_template, rotate_size and rotate_every need dir=DIRECTORY");
     enum err err = s->dir ? check_tree(s) : OK;
     if (!err)
-        err = writable_check(s->dir ? s->dir : s->path, s->dir ? WRITABLE_FOLDER : WRITABLE_FILE, s->message, sizeof s->message);
+        err = writable_check(s->dir ? s->dir : s->path, s->dir ? WRITABLE_DIRECTORY : WRITABLE_FILE, s->message, sizeof s->message);
     return err;
 }
 
@@ -275,7 +275,7 @@ static enum err open_tree(struct csv_state *s)
 static void add_titles(struct csv_state *s)
 {
     if (!s->set)
-        buf_add_text(&s->stream.out, "time_ns,host,job,set,instance,metric,unit,value\r\n");
+        buf_add_text(&s->output.out, "time_ns,host,job,set,instance,metric,unit,value\r\n");
 }
 
 static enum err csv_open(void *state)
@@ -284,12 +284,12 @@ static enum err csv_open(void *state)
     bool is_new = true;
     if (s->dir)
         return open_tree(s);
-    enum err err = s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
+    enum err err = s->append ? output_append(&s->output, s->path, &is_new) : output_open(&s->output, s->path);
     s->titled = !is_new;
     if (!err && is_new)
         add_titles(s);
     /* At once: who opens the file anew while this is open, as at SIGHUP, finds that it is begun. */
-    if (!err && is_new && s->stream.is_file && stream_push(&s->stream))
+    if (!err && is_new && s->output.is_file && output_write(&s->output))
         add_titles(s);
     return err;
 }
@@ -297,7 +297,7 @@ static enum err csv_open(void *state)
 /* The file is as it was before the batch. */
 static void take_back_titles(struct csv_state *s)
 {
-    if (!s->stream.is_file || s->stream.whole)
+    if (!s->output.is_file || s->output.whole)
         return;
     s->titled = false;
     add_titles(s);
@@ -308,17 +308,17 @@ static enum err csv_write(void *state, const struct batch *batch)
     struct csv_state *s = state;
     if (s->tree)
         return csv_tree_write(s->tree, batch);
-    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
-    if (!err && stream_is_stuck(&s->stream))
+    enum err err = output_is_stuck(&s->output) ? output_write(&s->output) : OK;
+    if (!err && output_is_stuck(&s->output))
         return AGAIN;
     if (!err)
-        err = stream_begin(&s->stream, batch->position);
+        err = output_begin_batch(&s->output, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++) {
         add_sample(s, batch, &batch->samples[i]);
-        err = stream_pass(&s->stream);
+        err = output_write_if_large(&s->output);
     }
     if (!err && s->append)
-        err = stream_push(&s->stream);
+        err = output_write(&s->output);
     if (err)
         take_back_titles(s);
     return err;
@@ -327,14 +327,14 @@ static enum err csv_write(void *state, const struct batch *batch)
 static enum err csv_flush(void *state, uint64_t deadline_ns)
 {
     struct csv_state *s = state;
-    return s->tree ? csv_tree_flush(s->tree, deadline_ns) : stream_flush(&s->stream); /* a file does not keep us waiting */
+    return s->tree ? csv_tree_flush(s->tree, deadline_ns) : output_flush(&s->output); /* a file does not keep us waiting */
 }
 
 static void csv_close(void *state)
 {
     struct csv_state *s = state;
     if (!s->tree) {
-        stream_close(&s->stream);
+        output_close(&s->output);
         return;
     }
     csv_tree_flush(s->tree, 0);
@@ -346,14 +346,14 @@ static void csv_close(void *state)
 static enum err csv_resume(void *state, uint64_t *position)
 {
     const struct csv_state *s = state;
-    *position = s->tree ? s->tree->files.position : s->stream.mark.position;
+    *position = s->tree ? s->tree->files.position : s->output.mark.position;
     return OK;
 }
 
 static uint64_t csv_durable(const void *state)
 {
     const struct csv_state *s = state;
-    return s->tree ? s->tree->files.position : s->stream.flushed;
+    return s->tree ? s->tree->files.position : s->output.flushed;
 }
 
 static const char *csv_message(const void *state)
@@ -364,7 +364,7 @@ static const char *csv_message(const void *state)
 
 const struct sink sink_csv = {
     .name = "csv",
-    .about = "comma separated values in a file, on standard output, or in a tree of files with LDMS's columns",
+    .about = "comma-separated values in a file, on standard output, or in a tree of files with LDMS's columns",
     .settings = csv_settings,
     .state_size = sizeof(struct csv_state),
     .check = csv_check,

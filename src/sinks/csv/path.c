@@ -9,9 +9,9 @@ static const struct {
     const char *name;
     size_t offset;
 } words[] = {
-    { "user", offsetof(struct csv_place, user) }, { "job", offsetof(struct csv_place, job) },
-    { "host", offsetof(struct csv_place, host) }, { "set", offsetof(struct csv_place, set) },
-    { "instance", offsetof(struct csv_place, instance) }, { "container", offsetof(struct csv_place, container) },
+    { "user", offsetof(struct csv_path, user) }, { "job", offsetof(struct csv_path, job) },
+    { "host", offsetof(struct csv_path, host) }, { "set", offsetof(struct csv_path, set) },
+    { "instance", offsetof(struct csv_path, instance) }, { "container", offsetof(struct csv_path, container) },
 };
 #define WORDS (sizeof words / sizeof words[0])
 
@@ -27,17 +27,17 @@ static size_t word_at(const char *text, size_t *size)
     return WORDS;
 }
 
-enum err csv_place_check(const char *template, struct buf *why)
+enum err csv_path_check(const char *template, struct buf *error)
 {
     size_t size;
     if (template[0] == '/' || !template[0] || strstr(template, "..") || strchr(template, ' ')
         || template[strlen(template) - 1] == '/') {
-        buf_add_text(why, "a template is a path of a file below the folder, without blanks and '..'");
+        buf_add_text(error, "invalid template (expected a relative path of a file, without spaces and '..')");
         return USAGE;
     }
     for (const char *at = strchr(template, '%'); at; at = strchr(at + 1, '%'))
         if (word_at(at, &size) == WORDS) {
-            buf_printf(why, "%.40s is none of %%{user}, %%{job}, %%{host}, %%{set}, %%{instance}, %%{container}", at);
+            buf_printf(error, "unknown placeholder %.40s (expected %%{user}, %%{job}, %%{host}, %%{set}, %%{instance} or %%{container})", at);
             return USAGE;
         }
     return OK;
@@ -53,7 +53,7 @@ static void add_part(struct buf *path, const char *part)
     }
 }
 
-void csv_place_add(struct buf *path, const char *template, const struct csv_place *place)
+void csv_path_add(struct buf *path, const char *template, const struct csv_path *place)
 {
     size_t size;
     for (const char *at = template; *at;) {

@@ -4,15 +4,15 @@
 
 #include "base/buf.h"
 
-struct csv_place {
+struct csv_path {
     const char *user, *job, *host, *set, *instance, *container;
 };
 
-/* OK, or USAGE with a sentence in why: a word in %{…} that there is not, or a path that leaves the folder. */
-enum err csv_place_check(const char *template, struct buf *why);
+/* OK, or USAGE with a sentence in error: a word in %{…} that there is not, or a path that leaves the folder. */
+enum err csv_path_check(const char *template, struct buf *error);
 
 /* Adds the path. What a part is made of is written with letters, digits and ._-+@=,: alone, others as '_'; a part that is
  * empty as "-"; none begins with a dot. */
-void csv_place_add(struct buf *path, const char *template, const struct csv_place *place);
+void csv_path_add(struct buf *path, const char *template, const struct csv_path *place);
 
 #endif

@@ -1,4 +1,4 @@
-/* Rows for every place of a sample. Lines are gathered by sinks/files.c and written whole. */
+/* Rows for every place of a sample. Lines are gathered by sinks/csv/files.c and written whole. */
 #include "sinks/csv/tree.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH_MAX_SIZE FILES_PATH_MAX
+#define PATH_MAX_SIZE CSV_FILES_PATH_MAX
 #define HEADER_MAX (1u << 20)
 #define ROW_MAX (1u << 20)
 #define HEADERS (sizeof ((struct csv_tree *)0)->headers / sizeof ((struct csv_tree *)0)->headers[0])
@@ -24,7 +24,7 @@ enum err csv_tree_open(struct csv_tree *tree, const char *dir, uint64_t rotate_b
     for (size_t i = 0; i < HEADERS; i++)
         buf_init(&tree->headers[i].text, HEADER_MAX);
     tree->committed_ns = clock_monotonic_ns();
-    enum err err = files_open(&tree->files, dir);
+    enum err err = csv_files_open(&tree->files, dir);
     tree->files.rotate_bytes = rotate_bytes;
     tree->files.rotate_ns = rotate_ns;
     tree->taken = tree->files.position;
@@ -37,7 +37,7 @@ void csv_tree_close(struct csv_tree *tree)
 {
     char message[sizeof tree->files.message];
     memcpy(message, tree->files.message, sizeof message);
-    files_close(&tree->files);
+    csv_files_close(&tree->files);
     memcpy(tree->files.message, message, sizeof message);
     ldms_batch_clear(&tree->ldms);
     buf_clear(&tree->path);
@@ -70,7 +70,7 @@ static const struct csv_tree_header *header_of(struct csv_tree *tree, const stru
         header->name = tree->is_ldms ? ldms_set_name(set->name) : set->name;
         header->metrics = set->metrics;
         header->size = set->size;
-        header->header = files_header_of((struct bytes){ header->text.data, header->text.size });
+        header->header = csv_file_header_of((struct bytes){ header->text.data, header->text.size });
         header->has_units = false;
         for (size_t i = 0; i < set->size; i++)
             header->has_units |= ldms_unit_of(set, &set->metrics[i]).divisor != 1;
@@ -139,19 +139,19 @@ static enum err write_to(const struct place *place, const char *template, const 
     const struct sample *sample = place->sample;
     const char *host = place->batch->host ? place->batch->host : "";
     const struct csv_tree_header *header = header_of(tree, sample->set);
-    const struct csv_place where = { user, job, host, header->name, sample->instance, tree->container };
+    const struct csv_path where = { user, job, host, header->name, sample->instance, tree->container };
     buf_reset(&tree->path);
-    csv_place_add(&tree->path, template, &where);
+    csv_path_add(&tree->path, template, &where);
     if (buf_err(&tree->path))
         return USAGE;
-    struct files_one *one = files_get(&tree->files, buf_text(&tree->path), &header->header);
+    struct csv_file *one = csv_files_get(&tree->files, buf_text(&tree->path), &header->header);
     if (!one)
         return tree->files.message[0] ? IO : NOMEM;
     size_t before = one->out.size;
     add_origin(&one->out, host, sample, job, place->index);
     add_values(&one->out, sample, header->has_units);
     buf_add_char(&one->out, '\n');
-    files_added(&tree->files, one, one->out.size - before);
+    csv_files_added(&tree->files, one, one->out.size - before);
     return buf_err(&one->out);
 }
 
@@ -174,7 +174,7 @@ static enum err write_sample(const struct place *place)
 /* What does not fit into memory or onto the disk is told before anything of the batch is taken: it comes again then. */
 enum err csv_tree_write(struct csv_tree *tree, const struct batch *batch)
 {
-    enum err err = tree->files.gathered > FILES_GATHER_MAX ? files_write(&tree->files) : OK;
+    enum err err = tree->files.gathered > CSV_FILES_BUFFER_MAX ? csv_files_write(&tree->files) : OK;
     struct place place = { .tree = tree, .batch = batch };
     if (!err && tree->is_ldms)
         err = ldms_batch_make(&tree->ldms, batch, &batch);
@@ -190,17 +190,17 @@ enum err csv_tree_write(struct csv_tree *tree, const struct batch *batch)
     if (err)
         return err;
     tree->taken = batch->position;
-    return tree->eager ? files_write(&tree->files) : OK;
+    return tree->eager ? csv_files_write(&tree->files) : OK;
 }
 
 enum err csv_tree_flush(struct csv_tree *tree, uint64_t deadline_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
     bool is_due = !deadline_ns || now_ns - tree->committed_ns >= tree->commit_ns;
-    enum err err = files_write(&tree->files);
+    enum err err = csv_files_write(&tree->files);
     if (err || !is_due)
         return err;
-    err = files_commit(&tree->files, tree->taken, clock_realtime_ns());
+    err = csv_files_commit(&tree->files, tree->taken, clock_realtime_ns());
     if (!err)
         tree->committed_ns = now_ns;
     return err;

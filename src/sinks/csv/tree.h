@@ -4,7 +4,7 @@
 #define SONDE_SINKS_CSV_TREE_H
 
 #include "compat/ldms/batch.h"
-#include "sinks/files.h"
+#include "sinks/csv/files.h"
 
 #define CSV_TREE_TEMPLATE "%{user}/%{job}/%{host}/%{set}.csv"
 #define CSV_TREE_NODE_TEMPLATE "node/%{host}/%{set}.csv"
@@ -17,7 +17,7 @@ struct csv_tree {
     bool eager;       /* write at the end of each batch */
     uint64_t commit_ns;
     struct ldms_batch ldms; /* of is_ldms: rows as it has them */
-    struct files files;
+    struct csv_files files;
     uint64_t taken;   /* position */
     uint64_t committed_ns; /* CLOCK_MONOTONIC */
     struct buf path, header, row;
@@ -28,7 +28,7 @@ struct csv_tree {
         size_t size;
         bool has_units; /* some of its values are not in the kernel's units */
         struct buf text;
-        struct files_header header; /* of text */
+        struct csv_file_header header; /* of text */
     } headers[256];
 };
 

@@ -12,7 +12,7 @@
 
 struct documents {
     struct elasticsearch_colmet *colmet;
-    struct outbox *box;
+    struct outbox *outbox;
     struct elasticsearch_indexes *indexes;
     const struct batch *batch;
     struct buf id, kind;
@@ -31,8 +31,8 @@ void elasticsearch_colmet_close(struct elasticsearch_colmet *colmet)
 
 static void begin(struct documents *d, const struct colmet_row *row, uint32_t index, struct json *json)
 {
-    elasticsearch_action_add(&d->box->bytes, d->indexes->list[index].name, buf_text(&d->id));
-    json_init_line(json, &d->box->bytes);
+    elasticsearch_action_add(&d->outbox->bytes, d->indexes->list[index].name, buf_text(&d->id));
+    json_init_line(json, &d->outbox->bytes);
     json_begin_object(json);
     json_field_text(json, "hostname", row->host);
     json_field_u64(json, "job_id", row->job);
@@ -43,7 +43,7 @@ static enum err end(struct documents *d, uint32_t index, struct json *json)
 {
     json_end_object(json);
     json_end(json);
-    return outbox_end(d->box, index);
+    return outbox_end_item(d->outbox, index);
 }
 
 /* What is not known is not there; nor is what does not fit a "long". */
@@ -129,10 +129,10 @@ static enum err add_labels(struct documents *d, const struct colmet_row *row)
     return end(d, index, &json);
 }
 
-enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct outbox *box, struct elasticsearch_indexes *indexes,
+enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct outbox *outbox, struct elasticsearch_indexes *indexes,
                                   const struct batch *batch)
 {
-    struct documents d = { .colmet = colmet, .box = box, .indexes = indexes, .batch = batch };
+    struct documents d = { .colmet = colmet, .outbox = outbox, .indexes = indexes, .batch = batch };
     const struct colmet_row *rows;
     size_t count = 0;
     enum err err = colmet_rows_make(colmet->rows, batch, &rows, &count);

@@ -17,8 +17,8 @@ enum err elasticsearch_colmet_open(struct elasticsearch_colmet *colmet);
 void elasticsearch_colmet_close(struct elasticsearch_colmet *colmet);
 
 /* A document per row, in an index per backend of Colmet; what counter_1 and so on are on a host goes to the index "mapping", once
- * and when it changes. The tags of the pieces are the numbers of the indexes. On an error some of it is in the box. */
-enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct outbox *box, struct elasticsearch_indexes *indexes,
+ * and when it changes. The tags of the items are the numbers of the indexes. On an error some of it is in the outbox. */
+enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct outbox *outbox, struct elasticsearch_indexes *indexes,
                                   const struct batch *batch);
 
 #endif

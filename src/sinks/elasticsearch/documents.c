@@ -7,7 +7,7 @@
 #include "sinks/elasticsearch/action.h"
 
 struct documents {
-    struct outbox *box;
+    struct outbox *outbox;
     struct elasticsearch_indexes *indexes;
     const struct batch *batch;
     struct json json;
@@ -24,8 +24,8 @@ static void make_id(struct documents *d, const char *kind, size_t place, const c
 static enum err begin(struct documents *d, uint32_t index, uint64_t time_ns)
 {
     struct json *json = &d->json;
-    elasticsearch_action_add(&d->box->bytes, d->indexes->list[index].name, buf_text(&d->id));
-    json_init_line(json, &d->box->bytes);
+    elasticsearch_action_add(&d->outbox->bytes, d->indexes->list[index].name, buf_text(&d->id));
+    json_init_line(json, &d->outbox->bytes);
     json_begin_object(json);
     json_field_u64(json, "timestamp", time_ns / NS_PER_MS);
     json_field_u64(json, "time_ns", time_ns);
@@ -38,7 +38,7 @@ static enum err end(struct documents *d, uint32_t index)
 {
     json_end_object(&d->json);
     json_end(&d->json);
-    return outbox_end(d->box, index);
+    return outbox_end_item(d->outbox, index);
 }
 
 /* What does not fit a "long" is left out. */
@@ -140,9 +140,9 @@ static enum err add_gap(struct documents *d, size_t place)
     return err ? err : end(d, index);
 }
 
-enum err elasticsearch_documents_add(struct outbox *box, struct elasticsearch_indexes *indexes, const struct batch *batch)
+enum err elasticsearch_documents_add(struct outbox *outbox, struct elasticsearch_indexes *indexes, const struct batch *batch)
 {
-    struct documents d = { .box = box, .indexes = indexes, .batch = batch };
+    struct documents d = { .outbox = outbox, .indexes = indexes, .batch = batch };
     enum err err = OK;
     buf_init(&d.id, 64u << 10);
     for (size_t i = 0; i < batch->count && !err; i++)

@@ -8,7 +8,7 @@
 #include "sinks/outbox.h"
 
 /* One document per sample in an index per set, what happened to jobs in job_events, what is missing for good in gaps. The
- * tags of the pieces are the numbers of the indexes. On an error some of it is in the box. */
-enum err elasticsearch_documents_add(struct outbox *box, struct elasticsearch_indexes *indexes, const struct batch *batch);
+ * tags of the items are the numbers of the indexes. On an error some of it is in the outbox. */
+enum err elasticsearch_documents_add(struct outbox *outbox, struct elasticsearch_indexes *indexes, const struct batch *batch);
 
 #endif

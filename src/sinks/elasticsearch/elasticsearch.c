@@ -3,7 +3,7 @@
 #include "sinks/sink.h"
 
 #include "sinks/http_sender.h"
-#include "sinks/elasticsearch/answer.h"
+#include "sinks/elasticsearch/response.h"
 #include "sinks/elasticsearch/colmet_documents.h"
 #include "sinks/elasticsearch/documents.h"
 
@@ -12,7 +12,7 @@
 
 struct elasticsearch_state {
     const char *layout, *prefix, *type;
-    struct courier courier;
+    struct http_sender sender;
     struct elasticsearch_indexes indexes;
     struct elasticsearch_colmet colmet;
     bool is_colmet;
@@ -23,36 +23,36 @@ struct elasticsearch_state {
 };
 
 static const struct setting elasticsearch_settings[] = {
-    HTTP_CLIENT_SETTINGS(struct elasticsearch_state, courier.client, "address: http://HOST:9200", "api_key"),
+    CURL_CLIENT_SETTINGS(struct elasticsearch_state, sender.client, "address: http://HOST:9200", "api_key"),
     { "layout", SETTING_TEXT, "sonde", offsetof(struct elasticsearch_state, layout),
-      "sonde: an index per set; colmet: Colmet's indexes and fields" },
+      "sonde (an index per metric set), or colmet (Colmet's indexes and fields)" },
     { "prefix", SETTING_TEXT, NULL, offsetof(struct elasticsearch_state, prefix),
-      "what names of indexes begin with; sonde_ or colmet_ when it is not given" },
+      "prefix of index names; default: sonde_ or colmet_" },
     { "type", SETTING_TEXT, "auto", offsetof(struct elasticsearch_state, type),
-      "_type of documents: none, a name, or auto: doc where the server is older than 7" },
+      "_type of documents: none, a name, or auto (doc for servers before version 7)" },
     { 0 },
 };
 
 /* Asked once, and as soon as the server was away: it may have come back as another. */
 static enum err ask_version(struct elasticsearch_state *s, uint64_t deadline_ns)
 {
-    static const struct http_request request = { .method = "GET", .path = "/" };
-    struct http_client *client = &s->courier.client;
-    struct http_answer *answer = &s->courier.answer;
-    enum err err = http_client_send(client, &request, answer, deadline_ns);
+    static const struct curl_request request = { .method = "GET", .path = "/" };
+    struct curl_client *client = &s->sender.client;
+    struct curl_response *answer = &s->sender.answer;
+    enum err err = curl_client_send(client, &request, answer, deadline_ns);
     if (!err && answer->status != 403) /* a key that may only write */
-        err = http_client_judge(client, &request, answer);
+        err = curl_client_check_status(client, &request, answer);
     if (err)
         return err;
     struct bytes text = { buf_text(&answer->body), answer->body.size };
-    if (elasticsearch_answer_version(text, &s->major)) {
+    if (elasticsearch_response_version(text, &s->major)) {
         s->major = 8;
         if (answer->status != 403) {
             char excerpt[160];
             s->major = 0;
-            http_client_excerpt(excerpt, sizeof excerpt, text);
-            http_client_say(client, "%s is no Elasticsearch: it answered %s \"%s\". Is the address right?", client->shown,
-                            http_answer_is_page(answer) ? "a page" : "", excerpt);
+            curl_client_excerpt(excerpt, sizeof excerpt, text);
+            curl_client_set_error(client, "%s is not Elasticsearch: it returned %s \"%s\". Check url", client->shown,
+                            curl_response_is_html(answer) ? "an HTML page" : "", excerpt);
             return IO;
         }
     }
@@ -64,8 +64,8 @@ static enum err ask_version(struct elasticsearch_state *s, uint64_t deadline_ns)
 static enum err make_index(struct elasticsearch_state *s, struct elasticsearch_index *index, uint64_t deadline_ns)
 {
     char path[ELASTICSEARCH_NAME_MAX + 2];
-    struct http_answer *answer = &s->courier.answer;
-    struct http_request request = { .method = "PUT", .path = path, .content_type = "application/json" };
+    struct curl_response *answer = &s->sender.answer;
+    struct curl_request request = { .method = "PUT", .path = path, .content_type = "application/json" };
     struct buf body;
     snprintf(path, sizeof path, "/%s", index->name);
     buf_init(&body, 8u << 20);
@@ -73,25 +73,25 @@ static enum err make_index(struct elasticsearch_state *s, struct elasticsearch_i
     request.body = (struct bytes){ buf_text(&body), body.size };
     enum err err = buf_err(&body);
     if (!err)
-        err = http_client_send(&s->courier.client, &request, answer, deadline_ns);
+        err = curl_client_send(&s->sender.client, &request, answer, deadline_ns);
     buf_clear(&body);
     /* somebody else was quicker: resource_already_exists_exception, index_already_exists_exception */
     if (!err && answer->status == 400 && strstr(buf_text(&answer->body), "already_exists"))
         return OK;
-    return err ? err : http_client_judge(&s->courier.client, &request, answer);
+    return err ? err : curl_client_check_status(&s->sender.client, &request, answer);
 }
 
 static enum err ready_index(struct elasticsearch_state *s, struct elasticsearch_index *index, uint64_t deadline_ns)
 {
     char path[ELASTICSEARCH_NAME_MAX + 2];
-    struct http_answer *answer = &s->courier.answer;
-    const struct http_request request = { .method = "HEAD", .path = path };
+    struct curl_response *answer = &s->sender.answer;
+    const struct curl_request request = { .method = "HEAD", .path = path };
     snprintf(path, sizeof path, "/%s", index->name);
-    enum err err = http_client_send(&s->courier.client, &request, answer, deadline_ns);
+    enum err err = curl_client_send(&s->sender.client, &request, answer, deadline_ns);
     if (!err && answer->status == 404)
         err = make_index(s, index, deadline_ns);
     else if (!err)
-        err = http_client_judge(&s->courier.client, &request, answer);
+        err = curl_client_check_status(&s->sender.client, &request, answer);
     index->is_ready = !err;
     return err;
 }
@@ -100,7 +100,7 @@ static enum err ready_indexes(struct elasticsearch_state *s, size_t count, uint6
 {
     enum err err = OK;
     for (size_t i = 0; i < count && !err; i++) {
-        struct elasticsearch_index *index = &s->indexes.list[s->courier.box.pieces[i].tag];
+        struct elasticsearch_index *index = &s->indexes.list[s->sender.outbox.items[i].tag];
         if (!index->is_ready)
             err = ready_index(s, index, deadline_ns);
     }
@@ -110,49 +110,49 @@ static enum err ready_indexes(struct elasticsearch_state *s, size_t count, uint6
 static void judge_document(void *user, size_t place, unsigned status, const char *type, const char *reason)
 {
     struct elasticsearch_state *s = user;
-    struct outbox_piece *piece = &s->courier.box.pieces[place];
-    struct http_client *client = &s->courier.client;
+    struct outbox_item *item = &s->sender.outbox.items[place];
+    struct curl_client *client = &s->sender.client;
     char excerpt[240];
     if ((status >= 200 && status < 300) || status == 409) { /* 409: it is there already */
-        piece->is_done = true;
+        item->is_done = true;
         return;
     }
-    http_client_excerpt(excerpt, sizeof excerpt, bytes_of(reason));
+    curl_client_excerpt(excerpt, sizeof excerpt, bytes_of(reason));
     if (status == 404) {
-        s->indexes.list[piece->tag].is_ready = false;
+        s->indexes.list[item->tag].is_ready = false;
         s->is_lost = true;
     } else if (status == 401 || status == 403 || status == 429 || status >= 500 || status == 0) {
         s->busy++;
-        http_client_say(client, "%s has not taken all documents: %u for index %s (%s: %s)", client->shown, status,
-                        s->indexes.list[piece->tag].name, type, excerpt);
+        curl_client_set_error(client, "%s did not accept all documents: %u for index %s (%s: %s)", client->shown, status,
+                        s->indexes.list[item->tag].name, type, excerpt);
     } else {
-        courier_refuse(&s->courier, piece);
-        http_client_say(client, "%s refuses documents for good: %u for index %s (%s: %s)", client->shown, status,
-                        s->indexes.list[piece->tag].name, type, excerpt);
+        http_sender_reject(&s->sender, item);
+        curl_client_set_error(client, "%s rejected documents: %u for index %s (%s: %s)", client->shown, status,
+                        s->indexes.list[item->tag].name, type, excerpt);
     }
 }
 
 /* Which documents have arrived. */
 static enum err take_verdicts(struct elasticsearch_state *s, size_t count)
 {
-    struct http_client *client = &s->courier.client;
-    struct bytes text = { buf_text(&s->courier.answer.body), s->courier.answer.body.size };
+    struct curl_client *client = &s->sender.client;
+    struct bytes text = { buf_text(&s->sender.answer.body), s->sender.answer.body.size };
     size_t items;
     bool failed;
     char excerpt[160];
     s->busy = 0;
     s->is_lost = false;
-    enum err err = elasticsearch_answer_bulk(text, NULL, NULL, &items, &failed);
+    enum err err = elasticsearch_response_bulk(text, NULL, NULL, &items, &failed);
     if (err || (failed && items != count)) {
-        http_client_excerpt(excerpt, sizeof excerpt, text);
-        http_client_say(client, "%s answered \"%s\" to documents, which is not how Elasticsearch answers", client->shown,
+        curl_client_excerpt(excerpt, sizeof excerpt, text);
+        curl_client_set_error(client, "%s returned \"%s\" for documents: not a response of Elasticsearch", client->shown,
                         excerpt);
         return IO;
     }
     if (failed)
-        elasticsearch_answer_bulk(text, judge_document, s, &items, &failed);
+        elasticsearch_response_bulk(text, judge_document, s, &items, &failed);
     else
-        courier_done(&s->courier, count);
+        http_sender_mark_delivered(&s->sender, count);
     return s->busy || s->is_lost ? AGAIN : OK;
 }
 
@@ -160,21 +160,21 @@ static enum err elasticsearch_post(void *sink, size_t count, size_t bytes, uint6
 {
     struct elasticsearch_state *s = sink;
     char path[256] = "/_bulk?filter_path=errors,items.*.status,items.*.error";
-    struct http_request request = { .method = "POST", .path = path, .content_type = "application/x-ndjson",
-                                    .body = { s->courier.box.bytes.data, bytes } };
+    struct curl_request request = { .method = "POST", .path = path, .content_type = "application/x-ndjson",
+                                    .body = { s->sender.outbox.bytes.data, bytes } };
     enum err err = s->major ? OK : ask_version(s, deadline_ns);
     if (!err)
         err = ready_indexes(s, count, deadline_ns);
     if (!err && s->type_now) /* the type of all that say none themselves */
         snprintf(path, sizeof path, "/%.60s/%.100s/_bulk?filter_path=errors,items.*.status,items.*.error",
-                 s->indexes.list[s->courier.box.pieces[0].tag].name, s->type_now);
+                 s->indexes.list[s->sender.outbox.items[0].tag].name, s->type_now);
     if (!err)
-        err = http_client_send(&s->courier.client, &request, &s->courier.answer, deadline_ns);
+        err = curl_client_send(&s->sender.client, &request, &s->sender.answer, deadline_ns);
     if (!err)
-        err = http_client_judge(&s->courier.client, &request, &s->courier.answer);
+        err = curl_client_check_status(&s->sender.client, &request, &s->sender.answer);
     if (!err)
         err = take_verdicts(s, count);
-    if (err == IO || (err && !s->courier.answer.status)) /* no answer, or none of its own */
+    if (err == IO || (err && !s->sender.answer.status)) /* no answer, or none of its own */
         s->major = 0;
     return err;
 }
@@ -184,7 +184,7 @@ static enum err check_layout(struct elasticsearch_state *s)
     s->is_colmet = strcmp(s->layout, "colmet") == 0;
     if (s->is_colmet || strcmp(s->layout, "sonde") == 0)
         return OK;
-    http_client_say(&s->courier.client, "there is no layout %s: sonde or colmet", s->layout);
+    curl_client_set_error(&s->sender.client, "invalid layout '%s' (expected sonde or colmet)", s->layout);
     return USAGE;
 }
 
@@ -192,57 +192,57 @@ static enum err elasticsearch_check(void *state)
 {
     struct elasticsearch_state *s = state;
     enum err err = check_layout(s);
-    return err ? err : http_client_check(&s->courier.client);
+    return err ? err : curl_client_check(&s->sender.client);
 }
 
 static enum err elasticsearch_open(void *state)
 {
     struct elasticsearch_state *s = state;
-    s->courier.post = elasticsearch_post;
-    s->courier.sink = s;
-    s->courier.client.scheme = "ApiKey";
+    s->sender.post = elasticsearch_post;
+    s->sender.sink = s;
+    s->sender.client.scheme = "ApiKey";
     enum err err = check_layout(s);
     if (err)
         return err;
     s->indexes.prefix = s->prefix ? s->prefix : s->is_colmet ? "colmet_" : "sonde_";
-    err = courier_open(&s->courier);
+    err = http_sender_open(&s->sender);
     if (!err && s->is_colmet && (err = elasticsearch_colmet_open(&s->colmet)))
-        courier_close(&s->courier);
+        http_sender_close(&s->sender);
     return err;
 }
 
 static enum err elasticsearch_write(void *state, const struct batch *batch)
 {
     struct elasticsearch_state *s = state;
-    size_t before = s->courier.box.count;
-    if (courier_knows(&s->courier, batch))
+    size_t before = s->sender.outbox.count;
+    if (http_sender_has(&s->sender, batch))
         return OK;
-    enum err err = s->is_colmet ? elasticsearch_colmet_add(&s->colmet, &s->courier.box, &s->indexes, batch)
-                                : elasticsearch_documents_add(&s->courier.box, &s->indexes, batch);
-    return courier_took(&s->courier, batch, before, err);
+    enum err err = s->is_colmet ? elasticsearch_colmet_add(&s->colmet, &s->sender.outbox, &s->indexes, batch)
+                                : elasticsearch_documents_add(&s->sender.outbox, &s->indexes, batch);
+    return http_sender_end_batch(&s->sender, batch, before, err);
 }
 
 static enum err elasticsearch_flush(void *state, uint64_t deadline_ns)
 {
-    return courier_flush(&((struct elasticsearch_state *)state)->courier, deadline_ns);
+    return http_sender_flush(&((struct elasticsearch_state *)state)->sender, deadline_ns);
 }
 
 static void elasticsearch_close(void *state)
 {
     struct elasticsearch_state *s = state;
-    courier_close(&s->courier);
+    http_sender_close(&s->sender);
     elasticsearch_colmet_close(&s->colmet);
     elasticsearch_indexes_clear(&s->indexes);
 }
 
 static const char *elasticsearch_message(const void *state)
 {
-    return ((const struct elasticsearch_state *)state)->courier.client.why;
+    return ((const struct elasticsearch_state *)state)->sender.client.error;
 }
 
 static uint64_t elasticsearch_refused(const void *state)
 {
-    return ((const struct elasticsearch_state *)state)->courier.refused;
+    return ((const struct elasticsearch_state *)state)->sender.refused;
 }
 
 const struct sink sink_elasticsearch = {

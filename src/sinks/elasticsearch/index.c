@@ -77,7 +77,7 @@ static char *make_properties(const struct set *set)
 static enum err add_index(struct elasticsearch_indexes *indexes, const struct elasticsearch_index *index,
                           const struct set *set)
 {
-    if (array_reserve(indexes->list, indexes->room, indexes->count + 1, VEC_MAX))
+    if (array_reserve(indexes->list, indexes->capacity, indexes->count + 1, VEC_MAX))
         return NOMEM;
     struct elasticsearch_index *added = &indexes->list[indexes->count];
     *added = *index;

@@ -18,7 +18,7 @@ struct elasticsearch_index {
 struct elasticsearch_indexes {
     const char *prefix; /* borrowed */
     struct elasticsearch_index *list;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 void elasticsearch_indexes_clear(struct elasticsearch_indexes *indexes);

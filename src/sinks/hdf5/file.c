@@ -29,7 +29,7 @@ static enum err open_path(struct hdf5_file *file, const char *path)
         return err_from_errno(errno);
     enum err err = lock(file->driver.fd);
     if (err)
-        snprintf(file->message, sizeof file->message, err == AGAIN ? "somebody else writes to it" : "it cannot be locked");
+        snprintf(file->message, sizeof file->message, err == AGAIN ? "another process writes to it" : "cannot lock it");
     return err;
 }
 

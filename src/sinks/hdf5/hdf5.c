@@ -4,15 +4,15 @@
 #include "compat/colmet/mapping.h"
 #include "sinks/hdf5/file.h"
 #include "sinks/hdf5/names.h"
-#include "sinks/module.h"
+#include "sinks/sink_module.h"
 #include "sinks/writable.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define EVERY_PLAIN_NS NS_PER_S
-#define EVERY_COMPRESSED_NS (10 * NS_PER_S) /* a chunk that is written anew takes new room: not too often */
-#define INVOLVED_LEAST 16
+#define EVERY_COMPRESSED_NS (10 * NS_PER_S) /* a chunk that is written anew takes new capacity: not too often */
+#define INVOLVED_MIN 16
 
 struct hdf5_state {
     const char *path, *mapping;                     /* settings … */
@@ -26,16 +26,15 @@ struct hdf5_state {
 
 static const struct setting hdf5_settings[] = {
     { "path", SETTING_TEXT, NULL, offsetof(struct hdf5_state, path),
-      "the file, which must be given; one that does not end in .hdf5 gets the time behind its name, and is a new one at each "
-      "start" },
-    { "level", SETTING_U64, "1", offsetof(struct hdf5_state, level), "how hard to compress with zlib: 0 (not at all) to 9" },
+      "output file, required; unless it ends in .hdf5, each start creates a new file PATH.TIME.hdf5" },
+    { "level", SETTING_U64, "1", offsetof(struct hdf5_state, level), "zlib compression level: 0 (none) to 9" },
     { "every", SETTING_DURATION, NULL, offsetof(struct hdf5_state, every_ns),
-      "how often rows get into the file; when not given 1s, compressed 10s" },
-    { "memory", SETTING_U64, "67108864", offsetof(struct hdf5_state, memory), "bytes of rows that may wait for that" },
+      "interval of writes to the file; default: 1s, or 10s with compression" },
+    { "memory", SETTING_U64, "67108864", offsetof(struct hdf5_state, memory), "maximum number of bytes buffered in between" },
     { "involved", SETTING_U64, "8192", offsetof(struct hdf5_state, involved_size),
-      "bytes for the list of the jobs on a node, in each of its rows" },
+      "size in bytes of the list of jobs in each row of a node" },
     { "mapping", SETTING_TEXT, NULL, offsetof(struct hdf5_state, mapping),
-      "a folder for Colmet's CSV files about its numbered counters, one folder in it for each host; none when not given" },
+      "directory for Colmet's CSV files that describe the numbered counters, with a subdirectory per host; default: none" },
     { 0 },
 };
 
@@ -81,12 +80,12 @@ static enum err check_settings(struct hdf5_state *s)
 {
     s->message[0] = '\0';
     if (!s->path || !*s->path)
-        snprintf(s->message, sizeof s->message, "it needs a file: hdf5:path=/var/lib/sonde/colmet.hdf5");
+        snprintf(s->message, sizeof s->message, "path is missing: hdf5:path=/var/lib/sonde/colmet.hdf5");
     else if (s->level > 9)
-        snprintf(s->message, sizeof s->message, "level is 0 to 9, not %llu", (unsigned long long)s->level);
-    else if (s->involved_size < INVOLVED_LEAST || s->involved_size > COLMET_INVOLVED_SIZE)
-        snprintf(s->message, sizeof s->message, "involved is %d to %d, not %llu", INVOLVED_LEAST, COLMET_INVOLVED_SIZE,
-                 (unsigned long long)s->involved_size);
+        snprintf(s->message, sizeof s->message, "invalid level %llu (expected 0 to 9)", (unsigned long long)s->level);
+    else if (s->involved_size < INVOLVED_MIN || s->involved_size > COLMET_INVOLVED_SIZE)
+        snprintf(s->message, sizeof s->message, "invalid involved %llu (expected %d to %d)",
+                 (unsigned long long)s->involved_size, INVOLVED_MIN, COLMET_INVOLVED_SIZE);
     return s->message[0] ? USAGE : OK;
 }
 

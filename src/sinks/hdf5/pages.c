@@ -68,7 +68,7 @@ static size_t place_of(const struct hdf5_pages *pages, uint64_t number)
 
 static enum err add_page(struct hdf5_pages *pages, int fd, size_t place, uint64_t number)
 {
-    enum err err = array_reserve(pages->list, pages->room, pages->count + 1, HDF5_PAGES_MAX);
+    enum err err = array_reserve(pages->list, pages->capacity, pages->count + 1, HDF5_PAGES_MAX);
     if (err)
         return err;
     uint8_t *data = malloc(HDF5_PAGE);

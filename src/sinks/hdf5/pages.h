@@ -18,7 +18,7 @@ struct hdf5_page {
 
 struct hdf5_pages {
     struct hdf5_page *list; /* ascending */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 void hdf5_pages_clear(struct hdf5_pages *pages);

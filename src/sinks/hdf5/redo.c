@@ -148,9 +148,9 @@ static enum err read_redo(const char *name, struct buf *redo)
     if (fd < 0)
         return err_from_errno(errno);
     enum err err = fstat(fd, &status) ? err_from_errno(errno) : OK;
-    char *room = err ? NULL : buf_reserve(redo, (size_t)status.st_size);
+    char *capacity = err ? NULL : buf_reserve(redo, (size_t)status.st_size);
     if (!err)
-        err = room ? hdf5_pages_pread(fd, 0, room, (size_t)status.st_size) : buf_err(redo);
+        err = capacity ? hdf5_pages_pread(fd, 0, capacity, (size_t)status.st_size) : buf_err(redo);
     if (!err)
         redo->size += (size_t)status.st_size;
     close(fd);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TABLES_FIRST 64 /* for which the record has room */
+#define TABLES_FIRST 64 /* for which the record has capacity */
 
 enum err hdf5_structure_failure(struct hdf5_file *file)
 {
@@ -208,12 +208,12 @@ struct search {
         uint64_t number, job, rows;
         int layout;
     } *found;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static bool note_table(struct search *search, const struct found *table)
 {
-    if (array_reserve(search->found, search->room, search->count + 1, VEC_MAX))
+    if (array_reserve(search->found, search->capacity, search->count + 1, VEC_MAX))
         return false;
     search->found[search->count++] = *table;
     return true;
@@ -373,7 +373,7 @@ enum err hdf5_structure_load(struct hdf5_file *file)
     if (!err)
         err = cut_all(file, &search);
     if (err == CORRUPT)
-        snprintf(file->message, sizeof file->message, "it was not written by this version of Sonde: give another name");
+        snprintf(file->message, sizeof file->message, "not written by this version of Sonde; choose another path");
     free(search.found);
     return err;
 }

@@ -18,7 +18,7 @@ struct hdf5_table {
 
 struct hdf5_tables {
     struct hdf5_table **list; /* in the order of their numbers */
-    size_t count, room;
+    size_t count, capacity;
     uint32_t *slots;          /* number + 1; 0: free; a power of two */
     size_t slot_count;
     struct hdf5_layout layouts[HDF5_LAYOUTS];

@@ -17,20 +17,20 @@
 struct influx_state {
     const char *path, *db, *retention, *org, *bucket;
     bool append, create;
-    struct courier courier;
-    struct stream stream;
+    struct http_sender sender;
+    struct output output;
     char write_path[PATH_MAX_URL];
 };
 
 static const struct setting influx_settings[] = {
     { "path", SETTING_TEXT, NULL, offsetof(struct influx_state, path),
-      "file to write; standard output when neither this nor url is given" },
+      "output file; default without url: standard output" },
     { "append", SETTING_FLAG, "no", offsetof(struct influx_state, append),
-      "add to the file, and write what was read together at once" },
-    HTTP_CLIENT_SETTINGS(struct influx_state, courier.client, "address of the server: http://HOST:8086", "token"),
+      "append to the file, and write each batch immediately" },
+    CURL_CLIENT_SETTINGS(struct influx_state, sender.client, "address of the server: http://HOST:8086", "token"),
     { "db", SETTING_TEXT, "sonde", offsetof(struct influx_state, db), "database of InfluxDB 1" },
     { "retention", SETTING_TEXT, NULL, offsetof(struct influx_state, retention), "its retention policy" },
-    { "create", SETTING_FLAG, "yes", offsetof(struct influx_state, create), "make the database when it is not there" },
+    { "create", SETTING_FLAG, "yes", offsetof(struct influx_state, create), "create the database if it does not exist" },
     { "org", SETTING_TEXT, NULL, offsetof(struct influx_state, org), "organisation, for InfluxDB 2" },
     { "bucket", SETTING_TEXT, NULL, offsetof(struct influx_state, bucket), "bucket, for InfluxDB 2" },
     { 0 },
@@ -82,11 +82,11 @@ static enum err make_database(struct influx_state *s, uint64_t deadline_ns)
     }
     buf_add_char(&name, '"');
     add_escaped(&body, "q=", buf_text(&name));
-    struct http_request request = { .method = "POST", .path = "/query", .content_type = "application/x-www-form-urlencoded",
+    struct curl_request request = { .method = "POST", .path = "/query", .content_type = "application/x-www-form-urlencoded",
                                     .body = { buf_text(&body), body.size } };
-    enum err err = http_client_send(&s->courier.client, &request, &s->courier.answer, deadline_ns);
+    enum err err = curl_client_send(&s->sender.client, &request, &s->sender.answer, deadline_ns);
     if (!err)
-        err = http_client_judge(&s->courier.client, &request, &s->courier.answer);
+        err = curl_client_check_status(&s->sender.client, &request, &s->sender.answer);
     buf_clear(&body);
     buf_clear(&name);
     return err;
@@ -95,80 +95,80 @@ static enum err make_database(struct influx_state *s, uint64_t deadline_ns)
 /* InfluxDB takes the points that it can and says how many it could not take: "partial write: … dropped=3". */
 static enum err judge_partial(struct influx_state *s, size_t count)
 {
-    const char *text = buf_text(&s->courier.answer.body), *dropped = strstr(text, "dropped=");
+    const char *text = buf_text(&s->sender.answer.body), *dropped = strstr(text, "dropped=");
     if (!strstr(text, "partial write") && count > 1)
         return CORRUPT;
     uint64_t number = dropped ? strtoull(dropped + strlen("dropped="), NULL, 10) : 1;
-    s->courier.refused += number <= count ? number : count;
-    courier_done(&s->courier, count);
+    s->sender.refused += number <= count ? number : count;
+    http_sender_mark_delivered(&s->sender, count);
     return OK;
 }
 
 static enum err influx_post(void *sink, size_t count, size_t bytes, uint64_t deadline_ns)
 {
     struct influx_state *s = sink;
-    struct http_client *client = &s->courier.client;
-    struct http_answer *answer = &s->courier.answer;
-    const struct http_request request = { .method = "POST", .path = s->write_path, .content_type = "text/plain; charset=utf-8",
-                                          .body = { s->courier.box.bytes.data, bytes } };
-    enum err err = http_client_send(client, &request, answer, deadline_ns);
+    struct curl_client *client = &s->sender.client;
+    struct curl_response *answer = &s->sender.answer;
+    const struct curl_request request = { .method = "POST", .path = s->write_path, .content_type = "text/plain; charset=utf-8",
+                                          .body = { s->sender.outbox.bytes.data, bytes } };
+    enum err err = curl_client_send(client, &request, answer, deadline_ns);
     if (!err && answer->status == 404 && s->create && !s->bucket && strstr(buf_text(&answer->body), "database not found")) {
         err = make_database(s, deadline_ns);
         if (!err)
-            err = http_client_send(client, &request, answer, deadline_ns);
+            err = curl_client_send(client, &request, answer, deadline_ns);
     }
     if (!err)
-        err = http_client_judge(client, &request, answer);
-    if (!err && http_answer_is_page(answer)) {
-        http_client_say(client, "%s answered a page: it is no InfluxDB. Is the address right?", client->shown);
+        err = curl_client_check_status(client, &request, answer);
+    if (!err && curl_response_is_html(answer)) {
+        curl_client_set_error(client, "%s returned an HTML page: it is not InfluxDB. Check url", client->shown);
         err = IO;
     }
     if (!err)
-        courier_done(&s->courier, count);
+        http_sender_mark_delivered(&s->sender, count);
     return err == IO && (answer->status == 400 || answer->status == 422) ? judge_partial(s, count) : err;
 }
 
 /* With an address there is no file. */
 static enum err check_place(struct influx_state *s)
 {
-    if (!s->courier.client.url || !s->path)
+    if (!s->sender.client.url || !s->path)
         return OK;
-    http_client_say(&s->courier.client, "either path or url, not both");
+    curl_client_set_error(&s->sender.client, "path and url exclude each other: set either path or url");
     return USAGE;
 }
 
 static enum err influx_check(void *state)
 {
     struct influx_state *s = state;
-    struct http_client *client = &s->courier.client;
+    struct curl_client *client = &s->sender.client;
     enum err err = check_place(s);
     if (err)
         return err;
     if (client->url)
-        return http_client_check(client);
+        return curl_client_check(client);
     if (s->bucket || s->org || s->retention || client->user || client->token || client->credentials) {
-        http_client_say(client, "bucket, org, retention and who you are belong to a server: say url=http://HOST:8086 too");
+        curl_client_set_error(client, "bucket, org, retention and credentials need url=http://HOST:8086");
         return USAGE;
     }
-    return writable_check(s->path, WRITABLE_FILE, client->why, sizeof client->why);
+    return writable_check(s->path, WRITABLE_FILE, client->error, sizeof client->error);
 }
 
 static enum err influx_open(void *state)
 {
     struct influx_state *s = state;
     bool is_new;
-    s->courier.post = influx_post;
-    s->courier.sink = s;
-    s->courier.client.scheme = "Token";
-    if (!s->courier.client.url)
-        return s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
+    s->sender.post = influx_post;
+    s->sender.sink = s;
+    s->sender.client.scheme = "Token";
+    if (!s->sender.client.url)
+        return s->append ? output_append(&s->output, s->path, &is_new) : output_open(&s->output, s->path);
     enum err err = check_place(s);
     if (!err)
         err = make_path(s);
-    return err ? err : courier_open(&s->courier);
+    return err ? err : http_sender_open(&s->sender);
 }
 
-static void add_news(struct buf *out, const struct batch *batch)
+static void add_events(struct buf *out, const struct batch *batch)
 {
     for (size_t i = 0; i < batch->event_count; i++)
         influx_line_event(out, batch, &batch->events[i]);
@@ -176,75 +176,75 @@ static void add_news(struct buf *out, const struct batch *batch)
         influx_line_gap(out, batch, &batch->gaps[i]);
 }
 
-static enum err write_stream(struct influx_state *s, const struct batch *batch)
+static enum err write_output(struct influx_state *s, const struct batch *batch)
 {
-    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
-    if (!err && stream_is_stuck(&s->stream))
+    enum err err = output_is_stuck(&s->output) ? output_write(&s->output) : OK;
+    if (!err && output_is_stuck(&s->output))
         return AGAIN;
     if (!err)
-        err = stream_begin(&s->stream, batch->position);
+        err = output_begin_batch(&s->output, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++)
-        influx_line_sample(&s->stream.out, batch, &batch->samples[i]);
+        influx_line_sample(&s->output.out, batch, &batch->samples[i]);
     if (!err)
-        add_news(&s->stream.out, batch);
+        add_events(&s->output.out, batch);
     if (!err)
-        err = s->append ? stream_push(&s->stream) : stream_pass(&s->stream);
+        err = s->append ? output_write(&s->output) : output_write_if_large(&s->output);
     return err;
 }
 
-static enum err write_box(struct influx_state *s, const struct batch *batch)
+static enum err write_outbox(struct influx_state *s, const struct batch *batch)
 {
-    struct outbox *box = &s->courier.box;
-    size_t before = box->count;
+    struct outbox *outbox = &s->sender.outbox;
+    size_t before = outbox->count;
     enum err err = OK;
-    if (courier_knows(&s->courier, batch))
+    if (http_sender_has(&s->sender, batch))
         return OK;
     for (size_t i = 0; i < batch->count && !err; i++) {
-        influx_line_sample(&box->bytes, batch, &batch->samples[i]);
-        err = outbox_end(box, 0);
+        influx_line_sample(&outbox->bytes, batch, &batch->samples[i]);
+        err = outbox_end_item(outbox, 0);
     }
-    add_news(&box->bytes, batch);
+    add_events(&outbox->bytes, batch);
     if (!err)
-        err = outbox_end(box, 0);
-    return courier_took(&s->courier, batch, before, err);
+        err = outbox_end_item(outbox, 0);
+    return http_sender_end_batch(&s->sender, batch, before, err);
 }
 
 static enum err influx_write(void *state, const struct batch *batch)
 {
     struct influx_state *s = state;
-    return s->courier.client.url ? write_box(s, batch) : write_stream(s, batch);
+    return s->sender.client.url ? write_outbox(s, batch) : write_output(s, batch);
 }
 
 static enum err influx_flush(void *state, uint64_t deadline_ns)
 {
     struct influx_state *s = state;
-    return s->courier.client.url ? courier_flush(&s->courier, deadline_ns) : stream_flush(&s->stream);
+    return s->sender.client.url ? http_sender_flush(&s->sender, deadline_ns) : output_flush(&s->output);
 }
 
 static void influx_close(void *state)
 {
     struct influx_state *s = state;
-    if (s->courier.client.url)
-        courier_close(&s->courier);
+    if (s->sender.client.url)
+        http_sender_close(&s->sender);
     else
-        stream_close(&s->stream);
+        output_close(&s->output);
 }
 
 static enum err influx_resume(void *state, uint64_t *position)
 {
     struct influx_state *s = state;
-    *position = s->courier.client.url ? 0 : s->stream.mark.position;
+    *position = s->sender.client.url ? 0 : s->output.mark.position;
     return OK;
 }
 
 static const char *influx_message(const void *state)
 {
-    return ((const struct influx_state *)state)->courier.client.why;
+    return ((const struct influx_state *)state)->sender.client.error;
 }
 
 static uint64_t influx_refused(const void *state)
 {
-    return ((const struct influx_state *)state)->courier.refused;
+    return ((const struct influx_state *)state)->sender.refused;
 }
 
 const struct sink sink_influx = {

@@ -1,4 +1,4 @@
-/* Offsets of a group can be committed only for a topic that there is: one of Sonde's own, where nothing else stands. */
+/* Group offsets need an existing topic: Sonde uses one of its own, which stays empty. */
 #include "sinks/kafka/committed.h"
 
 #include <inttypes.h>
@@ -8,18 +8,18 @@
 
 static void on_log(const rd_kafka_t *kafka, int level, const char *facility, const char *text)
 {
-    (void)kafka, (void)level, (void)facility, (void)text; /* that a consumer does not need this property of a producer's */
+    (void)kafka, (void)level, (void)facility, (void)text; /* warns about producer properties that a consumer ignores */
 }
 
 static rd_kafka_resp_err_t complain(struct kafka_producer *p, rd_kafka_resp_err_t code)
 {
-    bool is_absent = code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-    snprintf(p->why, sizeof p->why, "the mark of what was sent, topic %.120s: %s%s", p->marks_topic, rd_kafka_err2str(code),
-             is_absent ? ". Create it: one partition is enough" : "");
+    bool is_missing = code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    snprintf(p->error, sizeof p->error, "cannot read the committed position in topic %.120s: %s%s", p->marks_topic, rd_kafka_err2str(code),
+             is_missing ? ". Create the topic with one partition" : "");
     return code;
 }
 
-/* Asked for by a producer it is made, where the brokers are allowed to. */
+/* A metadata request of a producer creates the topic, if auto-creation is enabled. */
 static rd_kafka_resp_err_t find_topic(const struct kafka_producer *p, int timeout_ms)
 {
     const struct rd_kafka_metadata *answer = NULL;
@@ -35,21 +35,21 @@ static rd_kafka_resp_err_t find_topic(const struct kafka_producer *p, int timeou
     return code;
 }
 
-static rd_kafka_t *reader_of(struct kafka_producer *p)
+static rd_kafka_t *create_consumer(struct kafka_producer *p)
 {
     const char *const defaults[] = { "client.id", "sonde", "group.id", p->name, "enable.auto.commit", "false", NULL };
     rd_kafka_conf_t *conf;
     char reason[256];
-    if (kafka_conf_new(&conf, &p->conf, defaults, p->why, sizeof p->why))
+    if (kafka_conf_new(&conf, &p->conf, defaults, p->error, sizeof p->error))
         return NULL;
     rd_kafka_conf_set_log_cb(conf, on_log);
-    rd_kafka_t *reader = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof reason);
-    if (!reader)
+    rd_kafka_t *consumer = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof reason);
+    if (!consumer)
         rd_kafka_conf_destroy(conf);
-    return reader;
+    return consumer;
 }
 
-static void take(const rd_kafka_topic_partition_t *found, struct kafka_committed *last)
+static void parse_offset(const rd_kafka_topic_partition_t *found, struct kafka_committed *last)
 {
     char text[20] = "";
     if (found->offset < 0)
@@ -66,18 +66,18 @@ rd_kafka_resp_err_t kafka_committed_read(struct kafka_producer *p, struct kafka_
     rd_kafka_resp_err_t code = find_topic(p, timeout_ms);
     if (code)
         return complain(p, code);
-    rd_kafka_t *reader = reader_of(p);
-    if (!reader)
+    rd_kafka_t *consumer = create_consumer(p);
+    if (!consumer)
         return RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, p->marks_topic, 0);
-    code = rd_kafka_committed(reader, list, timeout_ms);
+    code = rd_kafka_committed(consumer, list, timeout_ms);
     if (!code)
         code = list->elems[0].err;
     if (!code)
-        take(&list->elems[0], last);
+        parse_offset(&list->elems[0], last);
     rd_kafka_topic_partition_list_destroy(list);
-    rd_kafka_destroy_flags(reader, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    rd_kafka_destroy_flags(consumer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     return code ? complain(p, code) : code;
 }
 

@@ -1,20 +1,20 @@
-/* The mark of a sender's transactions: the position in its journal up to which all is committed. It is kept as the offset of a
- * consumer group that has the sender's name and no members. Part of sink-kafka.so. */
+/* The journal position up to which everything is committed. It is stored in Kafka as the offset of a consumer group without members,
+ * named like the producer, because offsets can be part of a transaction. Part of sink-kafka.so. */
 #ifndef SONDE_SINKS_KAFKA_COMMITTED_H
 #define SONDE_SINKS_KAFKA_COMMITTED_H
 
 #include "sinks/kafka/producer.h"
 
 struct kafka_committed {
-    uint64_t position; /* 0: none yet */
-    uint64_t opening;  /* of the journal, when it was written */
+    uint64_t position; /* 0: none */
+    uint64_t opening;  /* the journal's opening number when it was written */
 };
 
-/* What was committed last. The topic of the marks is made where it is not there yet and the brokers make topics. why of the
- * producer says what is wrong. */
+/* Reads the committed position. Creates the marks topic if it does not exist and the brokers allow that. On an error the producer's
+ * error message is set. */
 rd_kafka_resp_err_t kafka_committed_read(struct kafka_producer *producer, struct kafka_committed *last, int timeout_ms);
 
-/* The mark of the producer becomes part of its transaction. NULL: it has. */
+/* Adds the position p->mark to the current transaction. NULL: success. */
 rd_kafka_error_t *kafka_committed_write(const struct kafka_producer *producer, int timeout_ms);
 
 #endif

@@ -1,6 +1,6 @@
-/* Samples to Kafka: a message for each, keyed by its job. They wait in a box until the brokers have said that they have them;
- * each says who it is, so that one that comes twice after a crash can be dropped. */
-#include "sinks/module.h"
+/* The sink `kafka`: a message per sample, keyed by its job. Messages stay in a queue until the brokers have acknowledged them; each carries
+ * an id, so that consumers can drop duplicates after a crash. */
+#include "sinks/sink_module.h"
 
 #include "base/clock.h"
 #include "compat/ldms/names.h"
@@ -22,68 +22,68 @@ struct kafka_state {
     const char *topic, *format, *names, *idempotent, *exactly_once;
     uint64_t queue_bytes, timeout_ns, states_ns;
     struct kafka_producer producer;
-    struct kafka_box box;
+    struct kafka_queue queue;
     struct kafka_topics topics;
     struct kafka_rows rows;
-    struct ldms_batch ldms;        /* of names=ldms: rows as it has them */
+    struct ldms_batch ldms;        /* names=ldms: the batch in LDMS's rows */
     struct kafka_records *records; /* format=wire; NULL: rows */
     struct buf body;
-    uint64_t refused;          /* records, when they were last looked at */
-    uint64_t position;         /* of the last batch that is in the box, or has arrived; 0: none */
-    uint64_t stream, sequence; /* for batches straight from the sensors, which have none */
-    char host[256];            /* the same */
+    uint64_t refused;          /* producer.refused at the last write */
+    uint64_t position;         /* of the last batch that was queued; 0: none */
+    uint64_t stream, sequence; /* ids for batches straight from the samplers, which have none */
+    char host[256];            /* likewise */
 };
 
 static const struct setting kafka_settings[] = {
     { "brokers", SETTING_TEXT, "localhost:9092", offsetof(struct kafka_state, producer.conf.brokers),
-      "where to begin: HOST:PORT, several with ';' between" },
+      "bootstrap brokers: HOST:PORT;HOST:PORT" },
     { "topic", SETTING_TEXT, NULL, offsetof(struct kafka_state, topic),
-      "name of the topic, %{set} in it stands for the set; sonde.%{set} when it is not given, sonde.wire for format=wire" },
+      "topic; %{set} is replaced by the metric set; default: sonde.%{set}, or sonde.wire for format=wire" },
     { "format", SETTING_TEXT, "json", offsetof(struct kafka_state, format),
-      "json, msgpack, or wire: whole records, for sonde collect --from-kafka" },
-    { "names", SETTING_TEXT, "sonde", offsetof(struct kafka_state, names), "of fields: sonde, or ldms as in LDMS's CSV" },
+      "json, msgpack, or wire (whole records, for sonde collect --from-kafka)" },
+    { "names", SETTING_TEXT, "sonde", offsetof(struct kafka_state, names), "field names: sonde, or ldms as in LDMS's CSV files" },
     { "compression", SETTING_TEXT, "lz4", offsetof(struct kafka_state, producer.compression), "none, gzip, snappy, lz4, zstd" },
     { "idempotent", SETTING_TEXT, "auto", offsetof(struct kafka_state, idempotent),
-      "yes: only to brokers that drop doubles themselves; no; auto: where they can" },
+      "idempotent producer: yes (required), no, or auto (where the brokers support it)" },
     { "exactly_once", SETTING_TEXT, "auto", offsetof(struct kafka_state, exactly_once),
-      "no duplicates after a crash, by transactions (brokers from 0.11 on): yes: send nothing without them; no; auto: where the "
-      "brokers have them, else at least once" },
+      "transactions, so that a crash causes no duplicates: yes (required), no, or auto (brokers from 0.11 on; others get "
+      "at-least-once delivery)" },
     { "headers", SETTING_FLAG, "yes", offsetof(struct kafka_state, producer.headers),
-      "host, stream, sequence and place as headers too" },
-    { "queue", SETTING_BYTES, "64MiB", offsetof(struct kafka_state, queue_bytes), "how much may wait for the brokers" },
-    { "timeout", SETTING_DURATION, "30s", offsetof(struct kafka_state, timeout_ns), "how long to wait for them at a time" },
+      "add the message headers host, stream, sequence and place" },
+    { "queue", SETTING_BYTES, "64MiB", offsetof(struct kafka_state, queue_bytes), "maximum size of the send queue" },
+    { "timeout", SETTING_DURATION, "30s", offsetof(struct kafka_state, timeout_ns), "time limit for sending a batch" },
     { "states", SETTING_DURATION, "30s", offsetof(struct kafka_state, states_ns),
-      "format=wire: how often a record has all newest values with it, so that a reader can begin there" },
+      "format=wire: interval of records with a snapshot of all values, where a reader can start" },
     { "options", SETTING_TEXT, NULL, offsetof(struct kafka_state, producer.conf.options),
-      "any properties of librdkafka: NAME=VALUE, several with ';' between" },
+      "librdkafka properties: NAME=VALUE;NAME=VALUE" },
     { "config", SETTING_TEXT, NULL, offsetof(struct kafka_state, producer.conf.config),
-      "a file of such properties, one a line: for what is secret" },
+      "file of librdkafka properties, one per line, for secrets" },
     { 0 },
 };
 
-static enum err wrong(struct kafka_state *s, const char *key, const char *value, const char *allowed)
+static enum err reject_setting(struct kafka_state *s, const char *key, const char *value, const char *allowed)
 {
-    snprintf(s->producer.why, sizeof s->producer.why, "there is no %s %s: %s", key, value, allowed);
+    snprintf(s->producer.error, sizeof s->producer.error, "invalid %s '%s' (expected %s)", key, value, allowed);
     return USAGE;
 }
 
-static enum err read_wish(struct kafka_state *s, const char *key, const char *value, enum kafka_wish *wish)
+static enum err parse_mode(struct kafka_state *s, const char *key, const char *value, enum kafka_mode *mode)
 {
-    *wish = value[0] == 'y' ? KAFKA_ALWAYS : value[0] == 'n' ? KAFKA_NEVER : KAFKA_WHERE_IT_CAN;
+    *mode = value[0] == 'y' ? KAFKA_ALWAYS : value[0] == 'n' ? KAFKA_NEVER : KAFKA_IF_SUPPORTED;
     return strcmp(value, "auto") == 0 || strcmp(value, "yes") == 0 || strcmp(value, "no") == 0
-        ? OK : wrong(s, key, value, "yes, no or auto");
+        ? OK : reject_setting(s, key, value, "yes, no or auto");
 }
 
-static enum err read_wishes(struct kafka_state *s)
+static enum err parse_modes(struct kafka_state *s)
 {
     struct kafka_producer *p = &s->producer;
-    enum err err = read_wish(s, "idempotent", s->idempotent, &p->idempotence);
+    enum err err = parse_mode(s, "idempotent", s->idempotent, &p->idempotence);
     if (!err)
-        err = read_wish(s, "exactly_once", s->exactly_once, &p->exactly_once);
-    p->is_at_least_once = p->idempotence == KAFKA_NEVER; /* transactions need it */
+        err = parse_mode(s, "exactly_once", s->exactly_once, &p->exactly_once);
+    p->is_at_least_once = p->idempotence == KAFKA_NEVER; /* transactions require idempotence */
     if (err || !p->is_at_least_once || p->exactly_once != KAFKA_ALWAYS)
         return err;
-    snprintf(p->why, sizeof p->why, "exactly_once=yes needs transactions, which idempotent=no rules out: remove one of the two");
+    snprintf(p->error, sizeof p->error, "exactly_once=yes needs transactions, which idempotent=no rules out: remove one of the two");
     return USAGE;
 }
 
@@ -93,11 +93,11 @@ static enum err read_settings(struct kafka_state *s, enum kafka_format *format, 
     for (*format = KAFKA_JSON; *format <= KAFKA_WIRE && strcmp(s->format, formats[*format]) != 0; (*format)++)
         ;
     if (*format > KAFKA_WIRE)
-        return wrong(s, "format", s->format, "json, msgpack or wire");
+        return reject_setting(s, "format", s->format, "json, msgpack or wire");
     *ldms = strcmp(s->names, "ldms") == 0;
     if (!*ldms && strcmp(s->names, "sonde") != 0)
-        return wrong(s, "names", s->names, "sonde or ldms");
-    return read_wishes(s);
+        return reject_setting(s, "names", s->names, "sonde or ldms");
+    return parse_modes(s);
 }
 
 static enum err kafka_check(void *state)
@@ -107,7 +107,7 @@ static enum err kafka_check(void *state)
     bool ldms;
     enum err err = read_settings(s, &format, &ldms);
     if (!err && (!s->queue_bytes || !s->timeout_ns)) {
-        snprintf(s->producer.why, sizeof s->producer.why, "queue is a size, as 64MiB, and timeout a time, as 30s: neither is 0");
+        snprintf(s->producer.error, sizeof s->producer.error, "queue and timeout must not be 0");
         return USAGE;
     }
     return err ? err : kafka_producer_check(&s->producer);
@@ -122,12 +122,12 @@ static enum err kafka_open(void *state)
     if (err)
         return err;
     s->topics.pattern = s->topic ? s->topic : format == KAFKA_WIRE ? KAFKA_TOPIC_WIRE : "sonde.%{set}";
-    kafka_box_init(&s->box, s->queue_bytes);
+    kafka_queue_init(&s->queue, s->queue_bytes);
     err = kafka_topics_find(&s->topics, "marks", &s->producer.marks_topic);
     if (!err)
         err = format == KAFKA_WIRE ? kafka_records_new(&s->records, s->states_ns) : OK;
     if (!err)
-        err = kafka_producer_open(&s->producer, &s->box);
+        err = kafka_producer_open(&s->producer, &s->queue);
     if (err) {
         kafka_records_free(&s->records);
         kafka_topics_clear(&s->topics);
@@ -150,49 +150,49 @@ static void kafka_source(void *state, const struct sink_source *source)
     p->opened_at = source->opened_at;
 }
 
-static struct kafka_mark mark_of(const struct kafka_state *s, const struct batch *batch)
+static struct kafka_batch_id batch_id_of(const struct kafka_state *s, const struct batch *batch)
 {
-    bool has_own = batch->stream || batch->sequence;
-    return (struct kafka_mark){ .host = batch->host ? batch->host : s->host,
-                                .stream = has_own ? batch->stream : s->stream,
-                                .sequence = has_own ? batch->sequence : s->sequence + 1 };
+    bool has_id = batch->stream || batch->sequence;
+    return (struct kafka_batch_id){ .host = batch->host ? batch->host : s->host,
+                                .stream = has_id ? batch->stream : s->stream,
+                                .sequence = has_id ? batch->sequence : s->sequence + 1 };
 }
 
-static enum err add_row(struct kafka_state *s, const struct batch *batch, const struct kafka_mark *mark, size_t place)
+static enum err add_row(struct kafka_state *s, const struct batch *batch, const struct kafka_batch_id *batch_id, size_t place)
 {
     const char *topic;
-    struct kafka_name name = { .host = bytes_of(mark->host), .key = bytes_of(kafka_rows_key(batch, mark, place)),
-                               .stream = mark->stream, .sequence = mark->sequence, .place = place,
+    struct kafka_message_id name = { .host = bytes_of(batch_id->host), .key = bytes_of(kafka_rows_key(batch, batch_id, place)),
+                               .stream = batch_id->stream, .sequence = batch_id->sequence, .place = place,
                                .position = batch->position };
     const char *set = kafka_rows_set(batch, place);
     enum err err = kafka_topics_find(&s->topics, s->rows.ldms ? ldms_set_name(set) : set, &topic);
     buf_reset(&s->body);
-    kafka_rows_add(&s->rows, batch, mark, place, &s->body);
+    kafka_rows_add(&s->rows, batch, batch_id, place, &s->body);
     if (!err)
         err = buf_err(&s->body);
-    return err ? err : kafka_box_add(&s->box, topic, &name, (struct bytes){ s->body.data, s->body.size });
+    return err ? err : kafka_queue_add(&s->queue, topic, &name, (struct bytes){ s->body.data, s->body.size });
 }
 
-static enum err add_record(struct kafka_state *s, const struct batch *batch, const struct kafka_mark *mark)
+static enum err add_record(struct kafka_state *s, const struct batch *batch, const struct kafka_batch_id *batch_id)
 {
     const char *topic;
-    struct kafka_name name = { .host = bytes_of(mark->host), .key = bytes_of(mark->host), .stream = mark->stream,
-                               .sequence = mark->sequence, .position = batch->position };
+    struct kafka_message_id name = { .host = bytes_of(batch_id->host), .key = bytes_of(batch_id->host), .stream = batch_id->stream,
+                               .sequence = batch_id->sequence, .position = batch->position };
     enum err err = kafka_topics_find(&s->topics, "wire", &topic);
     buf_reset(&s->body);
     if (!err)
-        err = kafka_records_add(s->records, batch, mark, &s->body);
-    return err ? err : kafka_box_add(&s->box, topic, &name, (struct bytes){ s->body.data, s->body.size });
+        err = kafka_records_add(s->records, batch, batch_id, &s->body);
+    return err ? err : kafka_queue_add(&s->queue, topic, &name, (struct bytes){ s->body.data, s->body.size });
 }
 
-/* What does not fit now may fit when something has gone; what would not fit into an empty box never does. */
-static enum err no_room(struct kafka_state *s, enum err err)
+/* The queue is full: send, and let the caller try again. A batch that does not fit into an empty queue never will. */
+static enum err handle_full(struct kafka_state *s, enum err err)
 {
-    kafka_box_take_back(&s->box);
+    kafka_queue_drop_batch(&s->queue);
     if (err != FULL)
         return err;
-    if (!s->box.count) {
-        snprintf(s->producer.why, sizeof s->producer.why, "a batch is larger than the queue, which is %llu MiB",
+    if (!s->queue.count) {
+        snprintf(s->producer.error, sizeof s->producer.error, "a batch exceeds the queue size of %llu MiB: raise queue",
                  (unsigned long long)s->queue_bytes >> 20);
         return FULL;
     }
@@ -200,50 +200,50 @@ static enum err no_room(struct kafka_state *s, enum err err)
     return AGAIN;
 }
 
-static enum err say_silent(struct kafka_state *s, enum err err)
+static enum err explain_timeout(struct kafka_state *s, enum err err)
 {
-    if (err && !*s->producer.why)
-        snprintf(s->producer.why, sizeof s->producer.why, "the brokers %.200s have not answered yet", s->producer.conf.brokers);
+    if (err && !*s->producer.error)
+        snprintf(s->producer.error, sizeof s->producer.error, "the brokers %.200s have not answered yet", s->producer.conf.brokers);
     return err;
 }
 
-/* A record that is there must not be made again: those that follow would build on it, and not on the one that is there. */
-static enum err find_record(struct kafka_state *s, const struct batch *batch, bool *is_there)
+/* A record that was committed must not be encoded again: the following ones would be deltas to the new encoding. */
+static enum err is_committed(struct kafka_state *s, const struct batch *batch, bool *is_done)
 {
     struct kafka_producer *p = &s->producer;
-    enum err err = s->box.count ? OK : kafka_producer_learn(p, clock_monotonic_ns() + s->timeout_ns);
-    *is_there = !err && batch->position <= p->done_until;
-    return say_silent(s, err);
+    enum err err = s->queue.count ? OK : kafka_producer_find_committed(p, clock_monotonic_ns() + s->timeout_ns);
+    *is_done = !err && batch->position <= p->done_until;
+    return explain_timeout(s, err);
 }
 
 static enum err kafka_write(void *state, const struct batch *batch)
 {
     struct kafka_state *s = state;
-    struct kafka_mark mark = mark_of(s, batch);
-    bool is_there = batch->position && (batch->position <= s->position || batch->position <= s->producer.done_until);
+    struct kafka_batch_id batch_id = batch_id_of(s, batch);
+    bool is_done = batch->position && (batch->position <= s->position || batch->position <= s->producer.done_until);
     enum err err = OK;
-    if (s->records && batch->position && !is_there)
-        err = find_record(s, batch, &is_there);
-    if (err || is_there)
-        return err; /* or it came again after a failure that was not its own */
+    if (s->records && batch->position && !is_done)
+        err = is_committed(s, batch, &is_done);
+    if (err || is_done)
+        return err; /* queued before, and delivered again after another batch failed */
     if (s->records && s->refused != s->producer.refused) {
         s->refused = s->producer.refused;
-        kafka_records_begin_anew(s->records);
+        kafka_records_reset(s->records);
     }
     if (s->records)
-        err = add_record(s, batch, &mark);
+        err = add_record(s, batch, &batch_id);
     else if (s->rows.ldms)
         err = ldms_batch_make(&s->ldms, batch, &batch);
     for (size_t place = 0; !s->records && place < kafka_rows_count(batch) && !err; place++)
-        err = add_row(s, batch, &mark, place);
+        err = add_row(s, batch, &batch_id, place);
     if (err)
-        return no_room(s, err);
-    kafka_box_keep(&s->box);
+        return handle_full(s, err);
+    kafka_queue_commit_batch(&s->queue);
     if (batch->position)
         s->position = batch->position;
-    if (mark.stream == s->stream)
+    if (batch_id.stream == s->stream)
         s->sequence++;
-    kafka_producer_turn(&s->producer, 0);
+    kafka_producer_poll(&s->producer, 0);
     return OK;
 }
 
@@ -251,14 +251,14 @@ static enum err kafka_flush(void *state, uint64_t deadline_ns)
 {
     struct kafka_state *s = state;
     uint64_t until_ns = deadline_ns ? deadline_ns : clock_monotonic_ns() + s->timeout_ns;
-    return say_silent(s, kafka_producer_flush(&s->producer, until_ns));
+    return explain_timeout(s, kafka_producer_flush(&s->producer, until_ns));
 }
 
 static void kafka_close(void *state)
 {
     struct kafka_state *s = state;
     kafka_producer_close(&s->producer);
-    kafka_box_clear(&s->box);
+    kafka_queue_clear(&s->queue);
     kafka_topics_clear(&s->topics);
     kafka_rows_clear(&s->rows);
     ldms_batch_clear(&s->ldms);
@@ -268,7 +268,7 @@ static void kafka_close(void *state)
 
 static const char *kafka_message(const void *state)
 {
-    return ((const struct kafka_state *)state)->producer.why;
+    return ((const struct kafka_state *)state)->producer.error;
 }
 
 static uint64_t kafka_refused(const void *state)

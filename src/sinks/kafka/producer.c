@@ -1,5 +1,5 @@
-/* Messages stay in the box, where they lie, until their reports have come; librdkafka tries for as long as it takes, in
- * order. What it gives back is handed over once more when nothing else is under way. */
+/* Messages stay in the queue until librdkafka's delivery reports arrive; it retries without a time limit and keeps the order. A message
+ * that it returns as failed is sent again once no other message is in flight. */
 #include "sinks/kafka/producer.h"
 
 #include "base/clock.h"
@@ -14,32 +14,32 @@
 #define TURN_MS 50
 #define END_NS (2 * NS_PER_S)
 
-static void on_report(rd_kafka_t *kafka, const rd_kafka_message_t *message, void *opaque);
+static void on_report(rd_kafka_t *kafka, const rd_kafka_message_t *report, void *opaque);
 static void on_error(rd_kafka_t *kafka, int err, const char *reason, void *opaque);
 
 static void on_log(const rd_kafka_t *kafka, int level, const char *facility, const char *text)
 {
-    (void)kafka, (void)level, (void)facility, (void)text; /* what matters comes as an error, or in a report */
+    (void)kafka, (void)level, (void)facility, (void)text; /* errors arrive through on_error and on_report */
 }
 
 static enum err make_conf(struct kafka_producer *p, rd_kafka_conf_t **conf)
 {
     bool exact = kafka_transaction_is_used(p);
     bool idempotent = exact || (p->idempotence != KAFKA_NEVER && !p->is_plain);
-    /* without idempotence only one request at a time keeps the order when it must be sent again */
+    /* without idempotence, only one request in flight keeps the order across retries */
     const char *const defaults[] = {
         "client.id", "sonde", "acks", "all", "enable.idempotence", idempotent ? "true" : "false",
         "max.in.flight.requests.per.connection", idempotent ? "5" : "1",
         "compression.type", p->compression, "linger.ms", "20", "partitioner", "murmur2_random",
         "message.max.bytes", "20971520", "reconnect.backoff.max.ms", "2000", "socket.keepalive.enable", "true",
         "queue.buffering.max.messages", "1000000", "topic.metadata.refresh.fast.interval.ms", "100",
-        exact ? "transactional.id" : "message.timeout.ms", exact ? p->name : "0", /* in a transaction it is as long as that */
+        exact ? "transactional.id" : "message.timeout.ms", exact ? p->name : "0", /* with transactions their timeout applies */
         exact ? "transaction.timeout.ms" : NULL, TRANSACTION_MS, NULL,
     };
-    return kafka_conf_new(conf, &p->conf, defaults, p->why, sizeof p->why);
+    return kafka_conf_new(conf, &p->conf, defaults, p->error, sizeof p->error);
 }
 
-enum err kafka_producer_make(struct kafka_producer *p)
+enum err kafka_producer_create(struct kafka_producer *p)
 {
     rd_kafka_conf_t *conf;
     char reason[256];
@@ -53,7 +53,7 @@ enum err kafka_producer_make(struct kafka_producer *p)
     p->kafka = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof reason);
     if (!p->kafka) {
         rd_kafka_conf_destroy(conf);
-        snprintf(p->why, sizeof p->why, "%s", reason);
+        snprintf(p->error, sizeof p->error, "%s", reason);
         return USAGE;
     }
     p->is_fatal = false;
@@ -69,33 +69,32 @@ enum err kafka_producer_check(struct kafka_producer *p)
     return err;
 }
 
-enum err kafka_producer_open(struct kafka_producer *p, struct kafka_box *box)
+enum err kafka_producer_open(struct kafka_producer *p, struct kafka_queue *queue)
 {
-    p->box = box;
-    /* in transactions it is made when its name is known; what makes no sense is told at once */
-    return p->exactly_once == KAFKA_NEVER ? kafka_producer_make(p) : kafka_producer_check(p);
+    p->queue = queue;
+    /* a transactional producer is created once its name is known; invalid properties are reported now */
+    return p->exactly_once == KAFKA_NEVER ? kafka_producer_create(p) : kafka_producer_check(p);
 }
 
-/* All that it has comes back, and it ends. */
-void kafka_producer_end(struct kafka_producer *p)
+void kafka_producer_destroy(struct kafka_producer *p)
 {
     uint64_t until_ns = clock_monotonic_ns() + END_NS;
     if (!p->kafka)
         return;
     rd_kafka_purge(p->kafka, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    while (p->flying && clock_monotonic_ns() < until_ns)
+    while (p->in_flight && clock_monotonic_ns() < until_ns)
         rd_kafka_poll(p->kafka, TURN_MS);
-    rd_kafka_destroy(p->kafka); /* none of our bytes are used behind it */
+    rd_kafka_destroy(p->kafka); /* librdkafka uses none of our buffers after this */
     p->kafka = NULL;
-    for (struct kafka_piece *piece = p->box->head; piece; piece = piece->next)
-        if (piece->state == KAFKA_FLIES || piece->state == KAFKA_ARRIVED)
-            kafka_box_set(p->box, piece, KAFKA_WAITS);
-    p->flying = 0;
+    for (struct kafka_message *message = p->queue->head; message; message = message->next)
+        if (message->state == KAFKA_IN_FLIGHT || message->state == KAFKA_UNCOMMITTED)
+            kafka_queue_set_state(p->queue, message, KAFKA_QUEUED);
+    p->in_flight = 0;
 }
 
 void kafka_producer_close(struct kafka_producer *p)
 {
-    kafka_producer_end(p);
+    kafka_producer_destroy(p);
 }
 
 static void on_error(rd_kafka_t *kafka, int err, const char *reason, void *opaque)
@@ -107,106 +106,105 @@ static void on_error(rd_kafka_t *kafka, int err, const char *reason, void *opaqu
         fatal = rd_kafka_fatal_error(kafka, text, sizeof text);
         p->is_fatal = true;
         reason = text;
-        bool is_too_old = fatal == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE && !kafka_transaction_is_used(p);
-        if (is_too_old && p->idempotence == KAFKA_WHERE_IT_CAN)
+        bool is_unsupported = fatal == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE && !kafka_transaction_is_used(p);
+        if (is_unsupported && p->idempotence == KAFKA_IF_SUPPORTED)
             p->is_plain = true;
     }
-    if (err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !*p->why) /* that says less than what came before */
-        snprintf(p->why, sizeof p->why, "%s", reason);
+    if (err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !*p->error) /* the error before it says more */
+        snprintf(p->error, sizeof p->error, "%s", reason);
 }
 
-/* Would be refused however often it is sent. */
-static bool is_for_good(rd_kafka_resp_err_t err)
+/* Would be rejected however often it is sent. */
+static bool is_permanent(rd_kafka_resp_err_t err)
 {
     return err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE || err == RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE
         || err == RD_KAFKA_RESP_ERR_INVALID_RECORD;
 }
 
-/* It did not go: again later, or never. */
-static void note_failure(struct kafka_producer *p, struct kafka_piece *piece, rd_kafka_resp_err_t err)
+static void handle_failure(struct kafka_producer *p, struct kafka_message *message, rd_kafka_resp_err_t err)
 {
-    bool is_over = is_for_good(err);
-    kafka_box_set(p->box, piece, is_over ? KAFKA_DONE : KAFKA_WAITS);
-    p->refused += is_over ? 1 : 0;
-    p->has_failed = p->has_failed || !is_over;
+    bool is_dropped = is_permanent(err);
+    kafka_queue_set_state(p->queue, message, is_dropped ? KAFKA_DELIVERED : KAFKA_QUEUED);
+    p->refused += is_dropped ? 1 : 0;
+    p->has_failed = p->has_failed || !is_dropped;
     if (err == RD_KAFKA_RESP_ERR__PURGE_QUEUE || err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
-        return; /* our own doing */
-    snprintf(p->why, sizeof p->why, "topic %.120s: %s%s", piece->topic, rd_kafka_err2str(err),
-             is_over ? ": never taken" : "");
+        return; /* our own purge */
+    snprintf(p->error, sizeof p->error, "topic %.120s: %s%s", message->topic, rd_kafka_err2str(err),
+             is_dropped ? ": message dropped" : "");
 }
 
-static void on_report(rd_kafka_t *kafka, const rd_kafka_message_t *message, void *opaque)
+static void on_report(rd_kafka_t *kafka, const rd_kafka_message_t *report, void *opaque)
 {
     struct kafka_producer *p = opaque;
-    struct kafka_piece *piece = message->_private;
+    struct kafka_message *message = report->_private;
     (void)kafka;
-    p->flying--;
-    if (message->err) {
-        note_failure(p, piece, message->err);
+    p->in_flight--;
+    if (report->err) {
+        handle_failure(p, message, report->err);
         return;
     }
-    kafka_box_set(p->box, piece, kafka_transaction_is_used(p) ? KAFKA_ARRIVED : KAFKA_DONE);
+    kafka_queue_set_state(p->queue, message, kafka_transaction_is_used(p) ? KAFKA_UNCOMMITTED : KAFKA_DELIVERED);
     p->delivered++;
     p->wait_ns = 0;
 }
 
-static rd_kafka_headers_t *make_headers(const struct kafka_piece *piece)
+static rd_kafka_headers_t *make_headers(const struct kafka_message *message)
 {
     rd_kafka_headers_t *headers = rd_kafka_headers_new(4);
     char text[24];
-    rd_kafka_header_add(headers, "host", -1, piece->name.host.data, (ssize_t)piece->name.host.size);
-    snprintf(text, sizeof text, "%016" PRIx64, piece->name.stream);
+    rd_kafka_header_add(headers, "host", -1, message->name.host.data, (ssize_t)message->name.host.size);
+    snprintf(text, sizeof text, "%016" PRIx64, message->name.stream);
     rd_kafka_header_add(headers, "stream", -1, text, -1);
-    snprintf(text, sizeof text, "%" PRIu64, piece->name.sequence);
+    snprintf(text, sizeof text, "%" PRIu64, message->name.sequence);
     rd_kafka_header_add(headers, "sequence", -1, text, -1);
-    snprintf(text, sizeof text, "%" PRIu64, piece->name.place);
+    snprintf(text, sizeof text, "%" PRIu64, message->name.place);
     rd_kafka_header_add(headers, "place", -1, text, -1);
     return headers;
 }
 
-static rd_kafka_resp_err_t produce(const struct kafka_producer *p, struct kafka_piece *piece)
+static rd_kafka_resp_err_t produce(const struct kafka_producer *p, struct kafka_message *message)
 {
-    rd_kafka_headers_t *headers = p->headers ? make_headers(piece) : NULL;
-    void *key = (void *)(uintptr_t)piece->name.key.data, *body = (void *)(uintptr_t)piece->body.data;
+    rd_kafka_headers_t *headers = p->headers ? make_headers(message) : NULL;
+    void *key = (void *)(uintptr_t)message->name.key.data, *body = (void *)(uintptr_t)message->body.data;
     rd_kafka_resp_err_t err = rd_kafka_producev(
-        p->kafka, RD_KAFKA_V_TOPIC(piece->topic), RD_KAFKA_V_KEY(key, piece->name.key.size),
-        RD_KAFKA_V_VALUE(body, piece->body.size), RD_KAFKA_V_OPAQUE(piece), RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
+        p->kafka, RD_KAFKA_V_TOPIC(message->topic), RD_KAFKA_V_KEY(key, message->name.key.size),
+        RD_KAFKA_V_VALUE(body, message->body.size), RD_KAFKA_V_OPAQUE(message), RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
     if (err && headers)
         rd_kafka_headers_destroy(headers);
     return err;
 }
 
-static void note_sent(struct kafka_producer *p, struct kafka_piece *piece, rd_kafka_resp_err_t err)
+static void handle_produce(struct kafka_producer *p, struct kafka_message *message, rd_kafka_resp_err_t err)
 {
     if (err == RD_KAFKA_RESP_ERR__FATAL)
         p->is_fatal = true;
     if (err) {
-        note_failure(p, piece, err);
+        handle_failure(p, message, err);
         return;
     }
-    kafka_box_set(p->box, piece, KAFKA_FLIES);
-    p->flying++;
+    kafka_queue_set_state(p->queue, message, KAFKA_IN_FLIGHT);
+    p->in_flight++;
 }
 
-/* All that waits, from the oldest on; stops where librdkafka's queue is full. */
-static void hand_over(struct kafka_producer *p)
+/* Passes queued messages to librdkafka, oldest first, until its queue is full. */
+static void send_queued(struct kafka_producer *p)
 {
-    for (struct kafka_piece *piece; (piece = p->box->next) && !p->has_failed; p->box->next = piece->next) {
-        if (piece->state != KAFKA_WAITS)
+    for (struct kafka_message *message; (message = p->queue->next) && !p->has_failed; p->queue->next = message->next) {
+        if (message->state != KAFKA_QUEUED)
             continue;
-        rd_kafka_resp_err_t err = produce(p, piece);
+        rd_kafka_resp_err_t err = produce(p, message);
         if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL)
             return;
-        note_sent(p, piece, err);
+        handle_produce(p, message, err);
     }
 }
 
-void kafka_producer_send(struct kafka_producer *p, struct kafka_piece *piece)
+void kafka_producer_send(struct kafka_producer *p, struct kafka_message *message)
 {
-    note_sent(p, piece, produce(p, piece));
+    handle_produce(p, message, produce(p, message));
 }
 
-void kafka_producer_pause(struct kafka_producer *p)
+void kafka_producer_back_off(struct kafka_producer *p)
 {
     p->wait_ns = p->wait_ns ? p->wait_ns * 2 : WAIT_FIRST_NS;
     if (p->wait_ns > WAIT_MAX_NS)
@@ -214,49 +212,49 @@ void kafka_producer_pause(struct kafka_producer *p)
     p->next_try_ns = clock_monotonic_ns() + p->wait_ns;
 }
 
-/* After failures nothing goes until all has come back, so that the order stays, and not before its time. */
-static void recover(struct kafka_producer *p)
+/* After a failure nothing is sent until all messages in flight have returned, which keeps the order, and until the back-off is over. */
+static void handle_errors(struct kafka_producer *p)
 {
     uint64_t now_ns = clock_monotonic_ns();
     if (p->is_fatal) {
-        kafka_producer_end(p);
+        kafka_producer_destroy(p);
         p->has_failed = true;
         p->is_fatal = false;
     }
     if (!p->kafka && !p->has_failed)
-        p->has_failed = kafka_producer_make(p) != OK;
-    if (!p->has_failed || p->flying)
+        p->has_failed = kafka_producer_create(p) != OK;
+    if (!p->has_failed || p->in_flight)
         return;
     if (!p->next_try_ns) {
-        bool is_other = !p->kafka && p->is_plain && !p->wait_ns; /* what we do not know yet may go at once */
-        kafka_producer_pause(p);
-        if (is_other)
+        bool is_first = !p->kafka && p->is_plain && !p->wait_ns; /* try the plain producer immediately */
+        kafka_producer_back_off(p);
+        if (is_first)
             p->next_try_ns = now_ns;
     }
     if (now_ns < p->next_try_ns)
         return;
     p->next_try_ns = 0;
-    p->has_failed = !p->kafka && kafka_producer_make(p);
-    kafka_box_rewind(p->box);
+    p->has_failed = !p->kafka && kafka_producer_create(p);
+    kafka_queue_rewind(p->queue);
 }
 
-void kafka_producer_turn(struct kafka_producer *p, int timeout_ms)
+void kafka_producer_poll(struct kafka_producer *p, int timeout_ms)
 {
     if (kafka_transaction_is_used(p))
-        return; /* all goes at once, with its mark */
-    recover(p);
+        return; /* kafka_transaction_flush sends everything */
+    handle_errors(p);
     if (p->kafka && !p->has_failed)
-        hand_over(p);
+        send_queued(p);
     if (p->kafka)
-        rd_kafka_poll(p->kafka, p->box->count ? timeout_ms : 0);
+        rd_kafka_poll(p->kafka, p->queue->count ? timeout_ms : 0);
     else if (timeout_ms)
         nanosleep(&(struct timespec){ .tv_nsec = (long)((uint64_t)timeout_ms * NS_PER_MS % NS_PER_S) }, NULL);
-    kafka_box_remove_done(p->box);
+    kafka_queue_remove_delivered(p->queue);
 }
 
-enum err kafka_producer_learn(struct kafka_producer *p, uint64_t deadline_ns)
+enum err kafka_producer_find_committed(struct kafka_producer *p, uint64_t deadline_ns)
 {
-    enum err err = kafka_transaction_is_used(p) ? kafka_transaction_learn(p, deadline_ns) : OK;
+    enum err err = kafka_transaction_is_used(p) ? kafka_transaction_find_committed(p, deadline_ns) : OK;
     return kafka_transaction_is_used(p) ? err : OK;
 }
 
@@ -269,8 +267,8 @@ enum err kafka_producer_flush(struct kafka_producer *p, uint64_t deadline_ns)
     }
     for (;;) {
         uint64_t now_ns = clock_monotonic_ns(), left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-        kafka_producer_turn(p, left_ns < TURN_MS * NS_PER_MS ? (int)(left_ns / NS_PER_MS) : TURN_MS);
-        if (!p->box->count)
+        kafka_producer_poll(p, left_ns < TURN_MS * NS_PER_MS ? (int)(left_ns / NS_PER_MS) : TURN_MS);
+        if (!p->queue->count)
             return OK;
         if (!left_ns)
             return AGAIN;

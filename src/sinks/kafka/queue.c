@@ -1,32 +1,32 @@
-/* A list of pieces, each one allocation with its texts behind it. */
+/* Each message is one allocation, followed by its bytes. */
 #include "sinks/kafka/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void kafka_box_init(struct kafka_box *box, size_t bytes_max)
+void kafka_queue_init(struct kafka_queue *queue, size_t bytes_max)
 {
-    *box = (struct kafka_box){ .bytes_max = bytes_max };
+    *queue = (struct kafka_queue){ .bytes_max = bytes_max };
 }
 
-static size_t size_of(const struct kafka_piece *piece)
+static size_t size_of(const struct kafka_message *message)
 {
-    return sizeof *piece + piece->name.host.size + piece->name.key.size + piece->body.size;
+    return sizeof *message + message->name.host.size + message->name.key.size + message->body.size;
 }
 
-static void free_all(struct kafka_piece *piece)
+static void free_all(struct kafka_message *message)
 {
-    for (struct kafka_piece *next; piece; piece = next) {
-        next = piece->next;
-        free(piece);
+    for (struct kafka_message *next; message; message = next) {
+        next = message->next;
+        free(message);
     }
 }
 
-void kafka_box_clear(struct kafka_box *box)
+void kafka_queue_clear(struct kafka_queue *queue)
 {
-    free_all(box->head);
-    free_all(box->fresh);
-    kafka_box_init(box, box->bytes_max);
+    free_all(queue->head);
+    free_all(queue->new_head);
+    kafka_queue_init(queue, queue->bytes_max);
 }
 
 static struct bytes copy(char **to, struct bytes bytes)
@@ -38,81 +38,81 @@ static struct bytes copy(char **to, struct bytes bytes)
     return copied;
 }
 
-enum err kafka_box_add(struct kafka_box *box, const char *topic, const struct kafka_name *name, struct bytes body)
+enum err kafka_queue_add(struct kafka_queue *queue, const char *topic, const struct kafka_message_id *name, struct bytes body)
 {
-    size_t size = sizeof(struct kafka_piece) + name->host.size + name->key.size + body.size;
-    if (box->bytes + box->fresh_bytes + size > box->bytes_max)
+    size_t size = sizeof(struct kafka_message) + name->host.size + name->key.size + body.size;
+    if (queue->bytes + queue->new_bytes + size > queue->bytes_max)
         return FULL;
-    struct kafka_piece *piece = malloc(size);
-    if (!piece)
+    struct kafka_message *message = malloc(size);
+    if (!message)
         return NOMEM;
-    char *to = (char *)(piece + 1);
-    *piece = (struct kafka_piece){ .topic = topic, .name = *name };
-    piece->name.host = copy(&to, name->host);
-    piece->name.key = copy(&to, name->key);
-    piece->body = copy(&to, body);
-    if (box->last)
-        box->last->next = piece;
+    char *to = (char *)(message + 1);
+    *message = (struct kafka_message){ .topic = topic, .name = *name };
+    message->name.host = copy(&to, name->host);
+    message->name.key = copy(&to, name->key);
+    message->body = copy(&to, body);
+    if (queue->new_tail)
+        queue->new_tail->next = message;
     else
-        box->fresh = piece;
-    box->last = piece;
-    box->fresh_count++;
-    box->fresh_bytes += size;
+        queue->new_head = message;
+    queue->new_tail = message;
+    queue->new_count++;
+    queue->new_bytes += size;
     return OK;
 }
 
-static void forget_fresh(struct kafka_box *box)
+static void reset_batch(struct kafka_queue *queue)
 {
-    box->fresh = box->last = NULL;
-    box->fresh_count = box->fresh_bytes = 0;
+    queue->new_head = queue->new_tail = NULL;
+    queue->new_count = queue->new_bytes = 0;
 }
 
-void kafka_box_keep(struct kafka_box *box)
+void kafka_queue_commit_batch(struct kafka_queue *queue)
 {
-    if (!box->fresh)
+    if (!queue->new_head)
         return;
-    if (box->tail)
-        box->tail->next = box->fresh;
+    if (queue->tail)
+        queue->tail->next = queue->new_head;
     else
-        box->head = box->fresh;
-    if (!box->next)
-        box->next = box->fresh;
-    box->tail = box->last;
-    box->count += box->fresh_count;
-    box->waiting += box->fresh_count;
-    box->bytes += box->fresh_bytes;
-    forget_fresh(box);
+        queue->head = queue->new_head;
+    if (!queue->next)
+        queue->next = queue->new_head;
+    queue->tail = queue->new_tail;
+    queue->count += queue->new_count;
+    queue->waiting += queue->new_count;
+    queue->bytes += queue->new_bytes;
+    reset_batch(queue);
 }
 
-void kafka_box_take_back(struct kafka_box *box)
+void kafka_queue_drop_batch(struct kafka_queue *queue)
 {
-    free_all(box->fresh);
-    forget_fresh(box);
+    free_all(queue->new_head);
+    reset_batch(queue);
 }
 
-void kafka_box_set(struct kafka_box *box, struct kafka_piece *piece, enum kafka_piece_state state)
+void kafka_queue_set_state(struct kafka_queue *queue, struct kafka_message *message, enum kafka_message_state state)
 {
-    box->waiting -= piece->state == KAFKA_WAITS ? 1 : 0;
-    box->waiting += state == KAFKA_WAITS ? 1 : 0;
-    piece->state = state;
+    queue->waiting -= message->state == KAFKA_QUEUED ? 1 : 0;
+    queue->waiting += state == KAFKA_QUEUED ? 1 : 0;
+    message->state = state;
 }
 
-void kafka_box_rewind(struct kafka_box *box)
+void kafka_queue_rewind(struct kafka_queue *queue)
 {
-    box->next = box->waiting ? box->head : NULL;
+    queue->next = queue->waiting ? queue->head : NULL;
 }
 
-void kafka_box_remove_done(struct kafka_box *box)
+void kafka_queue_remove_delivered(struct kafka_queue *queue)
 {
-    while (box->head && box->head->state == KAFKA_DONE) {
-        struct kafka_piece *piece = box->head;
-        box->head = piece->next;
-        if (!box->head)
-            box->tail = NULL;
-        if (box->next == piece)
-            box->next = piece->next;
-        box->count--;
-        box->bytes -= size_of(piece);
-        free(piece);
+    while (queue->head && queue->head->state == KAFKA_DELIVERED) {
+        struct kafka_message *message = queue->head;
+        queue->head = message->next;
+        if (!queue->head)
+            queue->tail = NULL;
+        if (queue->next == message)
+            queue->next = message->next;
+        queue->count--;
+        queue->bytes -= size_of(message);
+        free(message);
     }
 }

@@ -1,48 +1,48 @@
-/* Messages for Kafka, in the order in which they came, until the broker has said that it has them. What failed waits for its
- * turn again, at its old place. */
+/* Messages for Kafka, in order of arrival, until the brokers have acknowledged them. A message that failed is queued again in its
+ * place. */
 #ifndef SONDE_SINKS_KAFKA_QUEUE_H
 #define SONDE_SINKS_KAFKA_QUEUE_H
 
 #include "base/buf.h"
 
-/* KAFKA_ARRIVED: in a transaction that is not committed yet. */
-enum kafka_piece_state { KAFKA_WAITS, KAFKA_FLIES, KAFKA_ARRIVED, KAFKA_DONE };
+/* KAFKA_UNCOMMITTED: acknowledged, in an open transaction. */
+enum kafka_message_state { KAFKA_QUEUED, KAFKA_IN_FLIGHT, KAFKA_UNCOMMITTED, KAFKA_DELIVERED };
 
-/* Who it is, for the headers. */
-struct kafka_name {
+/* Identifies a message in its headers, so that consumers can drop duplicates. */
+struct kafka_message_id {
     struct bytes host, key;
     uint64_t stream, sequence, place;
-    uint64_t position; /* of its batch, in the journal; 0: none */
+    uint64_t position; /* journal position of its batch; 0: none */
 };
 
-struct kafka_piece {
-    struct kafka_piece *next;
-    enum kafka_piece_state state;
-    const char *topic;     /* borrowed: of the sink's table */
-    struct kafka_name name; /* into the bytes behind */
+struct kafka_message {
+    struct kafka_message *next;
+    enum kafka_message_state state;
+    const char *topic;     /* borrowed from the sink's topic table */
+    struct kafka_message_id name; /* its bytes follow the struct */
     struct bytes body;
 };
 
-/* head → … → tail. Batches are added whole: pieces from fresh on are not in it yet. */
-struct kafka_box {
-    struct kafka_piece *head, *tail;   /* that are in the box */
-    struct kafka_piece *next;          /* none before it waits; NULL: none waits at all */
-    struct kafka_piece *fresh, *last;  /* of a batch that is being added */
+/* A linked list from head to tail. A batch is added as a whole: its messages collect in new_head until it is committed. */
+struct kafka_queue {
+    struct kafka_message *head, *tail;   /* committed messages */
+    struct kafka_message *next;          /* no message before it is in state KAFKA_QUEUED; NULL: none is */
+    struct kafka_message *new_head, *new_tail; /* of the batch being added */
     size_t count, bytes, bytes_max;
-    size_t fresh_count, fresh_bytes;
-    size_t waiting; /* pieces that nobody has handed over yet, or that failed */
+    size_t new_count, new_bytes;
+    size_t waiting; /* messages in state KAFKA_QUEUED */
 };
 
-void kafka_box_init(struct kafka_box *box, size_t bytes_max);
-void kafka_box_clear(struct kafka_box *box);
+void kafka_queue_init(struct kafka_queue *queue, size_t bytes_max);
+void kafka_queue_clear(struct kafka_queue *queue);
 
-/* Copies a message behind the others. FULL: over the maximum; NOMEM. Then the batch is taken back. */
-enum err kafka_box_add(struct kafka_box *box, const char *topic, const struct kafka_name *name, struct bytes body);
-void kafka_box_keep(struct kafka_box *box);      /* the batch is whole */
-void kafka_box_take_back(struct kafka_box *box); /* what was added since the last kafka_box_keep */
+/* Adds a copy of a message to the current batch. On FULL (over bytes_max) or NOMEM, call kafka_queue_drop_batch. */
+enum err kafka_queue_add(struct kafka_queue *queue, const char *topic, const struct kafka_message_id *name, struct bytes body);
+void kafka_queue_commit_batch(struct kafka_queue *queue);      /* the batch is complete */
+void kafka_queue_drop_batch(struct kafka_queue *queue); /* drops what was added since the last kafka_queue_commit_batch */
 
-void kafka_box_set(struct kafka_box *box, struct kafka_piece *piece, enum kafka_piece_state state);
-void kafka_box_rewind(struct kafka_box *box);      /* some that were handed over wait again */
-void kafka_box_remove_done(struct kafka_box *box); /* those at the front */
+void kafka_queue_set_state(struct kafka_queue *queue, struct kafka_message *message, enum kafka_message_state state);
+void kafka_queue_rewind(struct kafka_queue *queue);      /* call after messages were set to KAFKA_QUEUED again */
+void kafka_queue_remove_delivered(struct kafka_queue *queue); /* delivered messages at the head */
 
 #endif

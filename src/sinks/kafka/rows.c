@@ -12,15 +12,15 @@
 
 #define ROW_MAX (16u << 20)
 
-/* One row, in the one language or the other. */
+/* A row that is being written in one of the two formats. */
 struct row {
-    bool packs;
+    bool is_msgpack;
     struct json json;
     struct buf *pairs;
     size_t count;
 };
 
-static const char *const own_names[] = { "time_ns", "host", "job", "job_user", "set", "instance", "stream", "sequence",
+static const char *const reserved_names[] = { "time_ns", "host", "job", "job_user", "set", "instance", "stream", "sequence",
                                          "place", "Time", "Time_usec", "ProducerName", "component_id", "job_id", "app_id" };
 
 void kafka_rows_init(struct kafka_rows *rows, enum kafka_format format, bool ldms)
@@ -37,7 +37,7 @@ void kafka_rows_clear(struct kafka_rows *rows)
 static void key(struct row *row, const char *name)
 {
     row->count++;
-    if (row->packs)
+    if (row->is_msgpack)
         msgpack_text(row->pairs, bytes_of(name));
     else
         json_key(&row->json, name);
@@ -46,7 +46,7 @@ static void key(struct row *row, const char *name)
 static void add_u64(struct row *row, const char *name, uint64_t value)
 {
     key(row, name);
-    if (row->packs)
+    if (row->is_msgpack)
         msgpack_u64(row->pairs, value);
     else
         json_u64(&row->json, value);
@@ -55,16 +55,16 @@ static void add_u64(struct row *row, const char *name, uint64_t value)
 static void add_f64(struct row *row, const char *name, double value)
 {
     key(row, name);
-    if (row->packs)
+    if (row->is_msgpack)
         msgpack_f64(row->pairs, value);
     else
         json_f64(&row->json, value);
 }
 
-/* A text of any bytes: where they are not UTF-8, JSON tells the exact ones beside it. */
+/* Any bytes: if they are not UTF-8, JSON gets the exact ones in a second field. */
 static void add_text(struct row *row, const char *name, const char *text)
 {
-    if (row->packs) {
+    if (row->is_msgpack) {
         key(row, name);
         msgpack_text(row->pairs, bytes_of(text));
     } else
@@ -79,28 +79,28 @@ static void add_value(struct row *row, const char *name, enum metric_type type, 
         add_f64(row, name, value.f64);
     else {
         key(row, name);
-        if (row->packs)
+        if (row->is_msgpack)
             msgpack_i64(row->pairs, value.i64);
         else
             json_i64(&row->json, value.i64);
     }
 }
 
-static bool is_own(const char *name)
+static bool is_reserved(const char *name)
 {
-    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++)
-        if (name[0] == own_names[i][0] && strcmp(name, own_names[i]) == 0)
+    for (size_t i = 0; i < sizeof reserved_names / sizeof *reserved_names; i++)
+        if (name[0] == reserved_names[i][0] && strcmp(name, reserved_names[i]) == 0)
             return true;
     return false;
 }
 
-/* No name may be there twice. */
+/* A metric named like a reserved field gets the prefix "metric_". */
 static void add_metric(const struct kafka_rows *rows, struct row *row, const struct set *set, size_t at, union value value)
 {
     char other[128];
     const struct metric *metric = &set->metrics[at];
     const char *name = rows->ldms && metric->source ? metric->source : metric->name;
-    if (is_own(name)) {
+    if (is_reserved(name)) {
         snprintf(other, sizeof other, "metric_%s", name);
         name = other;
     }
@@ -109,7 +109,7 @@ static void add_metric(const struct kafka_rows *rows, struct row *row, const str
     add_value(row, name, metric->type, value);
 }
 
-/* A number that LDMS's readers take for a job; batch systems number theirs. 0: none. */
+/* LDMS job ids are numbers: the leading digits of the job id; 0: none. */
 static uint64_t job_number(const char *job)
 {
     uint64_t number = 0;
@@ -118,37 +118,37 @@ static uint64_t job_number(const char *job)
     return number;
 }
 
-static void add_time(const struct kafka_rows *rows, struct row *row, const struct kafka_mark *mark, const char *job,
+static void add_time(const struct kafka_rows *rows, struct row *row, const struct kafka_batch_id *batch_id, const char *job,
                      uint64_t time_ns)
 {
     if (rows->ldms) {
         uint64_t time_us = time_ns / NS_PER_US;
         add_f64(row, "Time", (double)time_us / 1e6);
         add_u64(row, "Time_usec", time_ns % NS_PER_S / NS_PER_US);
-        add_text(row, "ProducerName", mark->host);
-        add_u64(row, "component_id", ldms_component(mark->host));
+        add_text(row, "ProducerName", batch_id->host);
+        add_u64(row, "component_id", ldms_component(batch_id->host));
         add_u64(row, "job_id", job_number(job));
         add_u64(row, "app_id", 0);
     }
     add_u64(row, "time_ns", time_ns);
 }
 
-/* What every row begins with. A number over 2^53 is not the same to every reader of JSON: the stream is a text. */
+/* The fields of every row. The stream id is a string, because many JSON parsers lose precision above 2^53. */
 static void add_head(const struct kafka_rows *rows, struct row *row, const struct batch *batch,
-                     const struct kafka_mark *mark, size_t place, uint64_t time_ns)
+                     const struct kafka_batch_id *batch_id, size_t place, uint64_t time_ns)
 {
     char stream[20];
     const char *job = place < batch->count ? batch->samples[place].job : NULL;
-    snprintf(stream, sizeof stream, "%016" PRIx64, mark->stream);
-    add_time(rows, row, mark, job, time_ns);
-    add_text(row, "host", mark->host);
+    snprintf(stream, sizeof stream, "%016" PRIx64, batch_id->stream);
+    add_time(rows, row, batch_id, job, time_ns);
+    add_text(row, "host", batch_id->host);
     add_text(row, "set", kafka_rows_set(batch, place));
     add_text(row, "stream", stream);
-    add_u64(row, "sequence", mark->sequence);
+    add_u64(row, "sequence", batch_id->sequence);
     add_u64(row, "place", place);
 }
 
-/* "cpu_list_entry_idx", "cpu_list_name": which of those that were read together. */
+/* "cpu_list_entry_idx", "cpu_list_name": the index and name of the instance within its set. */
 static void add_list(struct row *row, const struct batch *batch, const struct sample *sample)
 {
     char name[SET_NAME_MAX + 32];
@@ -179,10 +179,10 @@ static void add_sample(const struct kafka_rows *rows, struct row *row, const str
 
 static void add_event(struct row *row, const struct batch_event *event)
 {
-    static const char *const words[] = { [JOB_BEGIN] = "begin", [JOB_CHANGE] = "change", [JOB_END] = "end" };
+    static const char *const event_names[] = { [JOB_BEGIN] = "begin", [JOB_CHANGE] = "change", [JOB_END] = "end" };
     const struct job *job = event->job;
     add_text(row, "job", job->id);
-    add_text(row, "event", words[event->event]);
+    add_text(row, "event", event_names[event->event]);
     add_text(row, "source", job->source);
     if (*job->user)
         add_text(row, "job_user", job->user);
@@ -219,15 +219,15 @@ const char *kafka_rows_set(const struct batch *batch, size_t place)
     return place < batch->count + batch->event_count ? "jobs" : "gaps";
 }
 
-const char *kafka_rows_key(const struct batch *batch, const struct kafka_mark *mark, size_t place)
+const char *kafka_rows_key(const struct batch *batch, const struct kafka_batch_id *batch_id, size_t place)
 {
     if (place < batch->count)
-        return batch->samples[place].job ? batch->samples[place].job : mark->host;
+        return batch->samples[place].job ? batch->samples[place].job : batch_id->host;
     place -= batch->count;
-    return place < batch->event_count ? batch->events[place].job->id : mark->host;
+    return place < batch->event_count ? batch->events[place].job->id : batch_id->host;
 }
 
-/* An event has the time of what was read with it. */
+/* An event has the time of the samples in its batch. */
 static uint64_t time_of(const struct batch *batch, size_t place)
 {
     if (place < batch->count)
@@ -240,23 +240,23 @@ static uint64_t time_of(const struct batch *batch, size_t place)
     return event->event == JOB_END && event->job->end_ns ? event->job->end_ns : event->job->start_ns;
 }
 
-void kafka_rows_add(struct kafka_rows *rows, const struct batch *batch, const struct kafka_mark *mark, size_t place,
+void kafka_rows_add(struct kafka_rows *rows, const struct batch *batch, const struct kafka_batch_id *batch_id, size_t place,
                     struct buf *out)
 {
-    struct row row = { .packs = rows->format == KAFKA_MSGPACK, .pairs = &rows->pairs };
+    struct row row = { .is_msgpack = rows->format == KAFKA_MSGPACK, .pairs = &rows->pairs };
     buf_reset(&rows->pairs);
-    if (!row.packs) {
+    if (!row.is_msgpack) {
         json_init_line(&row.json, out);
         json_begin_object(&row.json);
     }
-    add_head(rows, &row, batch, mark, place, time_of(batch, place));
+    add_head(rows, &row, batch, batch_id, place, time_of(batch, place));
     if (place < batch->count)
         add_sample(rows, &row, batch, &batch->samples[place]);
     else if (place < batch->count + batch->event_count)
         add_event(&row, &batch->events[place - batch->count]);
     else
         add_gap(&row, &batch->gaps[place - batch->count - batch->event_count]);
-    if (!row.packs) {
+    if (!row.is_msgpack) {
         json_end_object(&row.json);
         return;
     }

@@ -1,4 +1,4 @@
-/* "%{set}" in the pattern stands for the name of the set. */
+/* Topic names by metric set, from a pattern in which "%{set}" is the name of the set. */
 #include "sinks/kafka/topics.h"
 
 #include "base/vec.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE "%{set}"
+#define PLACEHOLDER "%{set}"
 
 void kafka_topics_clear(struct kafka_topics *topics)
 {
@@ -35,17 +35,17 @@ static void expand(char name[KAFKA_TOPIC_MAX], const char *pattern, const char *
     size_t size = 0;
     const char *place;
     name[0] = '\0';
-    while ((place = strstr(pattern, PLACE))) {
+    while ((place = strstr(pattern, PLACEHOLDER))) {
         add(name, &size, pattern, (size_t)(place - pattern));
         add(name, &size, set, strlen(set));
-        pattern = place + strlen(PLACE);
+        pattern = place + strlen(PLACEHOLDER);
     }
     add(name, &size, pattern, strlen(pattern));
 }
 
 static enum err add_topic(struct kafka_topics *topics, const char *set, const char **name)
 {
-    enum err err = array_reserve(topics->list, topics->room, topics->count + 1, KAFKA_TOPICS_MAX);
+    enum err err = array_reserve(topics->list, topics->capacity, topics->count + 1, KAFKA_TOPICS_MAX);
     if (err)
         return err;
     struct kafka_topic *topic = malloc(sizeof *topic);

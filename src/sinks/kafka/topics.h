@@ -1,4 +1,4 @@
-/* The names of topics, one for each set: made from a pattern once, and kept. */
+/* Topic names, one per metric set: expanded from a pattern once, and cached. */
 #ifndef SONDE_SINKS_KAFKA_TOPICS_H
 #define SONDE_SINKS_KAFKA_TOPICS_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define KAFKA_TOPIC_MAX 250 /* Kafka takes 249 */
+#define KAFKA_TOPIC_MAX 250 /* Kafka's limit is 249 characters */
 #define KAFKA_TOPICS_MAX 8192u
 
 struct kafka_topic {
@@ -18,12 +18,12 @@ struct kafka_topic {
 struct kafka_topics {
     const char *pattern; /* "sonde.%{set}"; borrowed */
     struct kafka_topic **list;
-    size_t count, room, last; /* last: the one found before, which is often the next too */
+    size_t count, capacity, last; /* last: index of the last match, where the next search starts */
 };
 
 void kafka_topics_clear(struct kafka_topics *topics);
 
-/* *name is valid until kafka_topics_clear. What Kafka allows in no name becomes '_'. FULL, NOMEM. */
+/* *name is valid until kafka_topics_clear. Characters that Kafka does not allow become '_'. FULL, NOMEM. */
 enum err kafka_topics_find(struct kafka_topics *topics, const char *set, const char **name);
 
 #endif

@@ -1,6 +1,6 @@
-/* Step by step: alone under our name, behind the last mark; begin, hand over, mark, commit. Nothing is under way between
- * two flushes, so that readers wait for nobody. What goes wrong in a way that librdkafka does not mend ends the producer;
- * the next one finds out by the mark what the brokers have. */
+/* A state machine: fence off earlier producers, read the committed position; then begin, send, mark, commit. No transaction is open
+ * between two flushes, so readers are not held up. An error that librdkafka cannot handle destroys the producer; the next one
+ * reads the committed position to learn what the brokers have. */
 #include "sinks/kafka/transaction.h"
 
 #include "base/clock.h"
@@ -9,10 +9,10 @@
 
 #include <stdio.h>
 
-#define BYTES_MAX (4u << 20) /* of one transaction, which has to end in time also on a slow line */
+#define BYTES_MAX (4u << 20) /* per transaction, so that it ends in time on a slow link too */
 #define STEP_MS 3000u
 #define NAP_MS 50
-#define PATIENCE_NS (30 * NS_PER_S) /* with brokers that answer, but have not what it takes */
+#define PATIENCE_NS (30 * NS_PER_S) /* with brokers that respond, but cannot run transactions */
 
 bool kafka_transaction_is_used(const struct kafka_producer *p)
 {
@@ -30,22 +30,21 @@ static void nap(void)
     nanosleep(&(struct timespec){ .tv_nsec = NAP_MS * (long)NS_PER_MS }, NULL);
 }
 
-/* Pieces that are on their way, or there without a commit. */
-static void wait_all_again(struct kafka_producer *p)
+/* Queues messages that are in flight or not committed. */
+static void requeue_all(struct kafka_producer *p)
 {
-    for (struct kafka_piece *piece = p->box->head; piece; piece = piece->next)
-        if (piece->state == KAFKA_FLIES || piece->state == KAFKA_ARRIVED)
-            kafka_box_set(p->box, piece, KAFKA_WAITS);
+    for (struct kafka_message *message = p->queue->head; message; message = message->next)
+        if (message->state == KAFKA_IN_FLIGHT || message->state == KAFKA_UNCOMMITTED)
+            kafka_queue_set_state(p->queue, message, KAFKA_QUEUED);
     p->has_failed = false;
 }
 
-/* The producer is of no more use. */
-static void cool_down(struct kafka_producer *p)
+static void restart_producer(struct kafka_producer *p)
 {
-    kafka_producer_end(p);
-    wait_all_again(p);
-    p->stage = KAFKA_COLD;
-    kafka_producer_pause(p);
+    kafka_producer_destroy(p);
+    requeue_all(p);
+    p->stage = KAFKA_STAGE_NONE;
+    kafka_producer_back_off(p);
 }
 
 /* These brokers will never accept a transaction from us. */
@@ -57,11 +56,12 @@ static bool is_refusal(rd_kafka_resp_err_t code)
         || code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
 }
 
-/* They answer, but for long now there is no coordinator (its topic wants more brokers than there are), or no topic for marks. */
+/* The brokers respond, but have had no transaction coordinator (its topic needs more replicas than there are brokers) or no marks
+ * topic for PATIENCE_NS. */
 static bool is_hopeless(const struct kafka_producer *p)
 {
     const struct rd_kafka_metadata *answer;
-    if (p->was_ready || !p->cold_ns || clock_monotonic_ns() - p->cold_ns < PATIENCE_NS)
+    if (p->was_ready || !p->first_try_ns || clock_monotonic_ns() - p->first_try_ns < PATIENCE_NS)
         return false;
     if (rd_kafka_metadata(p->kafka, 0, NULL, &answer, (int)STEP_MS))
         return false;
@@ -74,39 +74,39 @@ static void fall_back_to_at_least_once(struct kafka_producer *p)
 {
     log_warn("Kafka brokers %.200s refuse transactions (%s): delivery is at least once, so messages can be duplicated after a crash. "
              "Use brokers of version 0.11 or newer that allow transactions, or let consumers drop duplicates by host, stream, "
-             "sequence and place", p->conf.brokers, p->why);
-    kafka_producer_end(p);
-    wait_all_again(p);
-    kafka_box_rewind(p->box);
-    p->stage = KAFKA_COLD;
+             "sequence and place", p->conf.brokers, p->error);
+    kafka_producer_destroy(p);
+    requeue_all(p);
+    kafka_queue_rewind(p->queue);
+    p->stage = KAFKA_STAGE_NONE;
     p->next_try_ns = p->wait_ns = 0;
     p->is_at_least_once = true;
 }
 
-/* It failed before anything was under way. */
-static void note_cold(struct kafka_producer *p, rd_kafka_resp_err_t code, bool is_mendable)
+/* An error before anything was sent. */
+static void handle_setup_error(struct kafka_producer *p, rd_kafka_resp_err_t code, bool is_retriable)
 {
     if (p->exactly_once != KAFKA_ALWAYS && (is_refusal(code) || is_hopeless(p)))
         fall_back_to_at_least_once(p);
-    else if (is_mendable)
+    else if (is_retriable)
         nap();
     else
-        cool_down(p);
+        restart_producer(p);
 }
 
-static void abort_all(struct kafka_producer *p, uint64_t deadline_ns)
+static void abort_transaction(struct kafka_producer *p, uint64_t deadline_ns)
 {
     rd_kafka_error_t *error = rd_kafka_abort_transaction(p->kafka, left_ms(deadline_ns, STEP_MS));
-    for (int i = 0; !error && p->flying && i < 20; i++)
+    for (int i = 0; !error && p->in_flight && i < 20; i++)
         rd_kafka_poll(p->kafka, NAP_MS);
-    if (error || p->flying) {
-        cool_down(p);
+    if (error || p->in_flight) {
+        restart_producer(p);
         if (error)
             rd_kafka_error_destroy(error);
         return;
     }
-    wait_all_again(p);
-    p->stage = KAFKA_READY;
+    requeue_all(p);
+    p->stage = KAFKA_STAGE_READY;
     nap();
 }
 
@@ -117,82 +117,82 @@ static rd_kafka_resp_err_t code_of(const struct kafka_producer *p, const rd_kafk
     return fatal ? fatal : rd_kafka_error_code(error);
 }
 
-/* What librdkafka says to one of our calls: it is tried again as it is, or all from the beginning. Takes error. */
-static void judge(struct kafka_producer *p, rd_kafka_error_t *error, uint64_t deadline_ns)
+/* Handles an error of a transaction call: retry the call, abort, or start again. Frees error. */
+static void handle_error(struct kafka_producer *p, rd_kafka_error_t *error, uint64_t deadline_ns)
 {
     rd_kafka_resp_err_t code = code_of(p, error);
-    bool is_mendable = rd_kafka_error_is_retriable(error), wants_abort = rd_kafka_error_txn_requires_abort(error);
-    snprintf(p->why, sizeof p->why, "%s", rd_kafka_error_string(error));
+    bool is_retriable = rd_kafka_error_is_retriable(error), needs_abort = rd_kafka_error_txn_requires_abort(error);
+    snprintf(p->error, sizeof p->error, "%s", rd_kafka_error_string(error));
     rd_kafka_error_destroy(error);
-    if (wants_abort)
-        abort_all(p, deadline_ns);
-    else if (p->stage == KAFKA_COLD)
-        note_cold(p, code, is_mendable);
-    else if (is_mendable)
+    if (needs_abort)
+        abort_transaction(p, deadline_ns);
+    else if (p->stage == KAFKA_STAGE_NONE)
+        handle_setup_error(p, code, is_retriable);
+    else if (is_retriable)
         nap();
     else
-        cool_down(p);
+        restart_producer(p);
 }
 
-/* Whoever had our name before is shut out, and what he had under way ends. */
-static void warm_up(struct kafka_producer *p, uint64_t deadline_ns)
+/* Fences off earlier producers of our name; the brokers abort their open transactions. */
+static void init_producer(struct kafka_producer *p, uint64_t deadline_ns)
 {
     if (clock_monotonic_ns() < p->next_try_ns) {
         nap();
         return;
     }
-    if (!p->kafka && kafka_producer_make(p)) {
-        cool_down(p);
+    if (!p->kafka && kafka_producer_create(p)) {
+        restart_producer(p);
         return;
     }
-    if (!p->cold_ns)
-        p->cold_ns = clock_monotonic_ns();
+    if (!p->first_try_ns)
+        p->first_try_ns = clock_monotonic_ns();
     rd_kafka_error_t *error = rd_kafka_init_transactions(p->kafka, left_ms(deadline_ns, STEP_MS));
     rd_kafka_poll(p->kafka, 0);
     if (error)
-        judge(p, error, deadline_ns);
+        handle_error(p, error, deadline_ns);
     else
-        p->stage = KAFKA_ALONE;
+        p->stage = KAFKA_STAGE_FENCED;
 }
 
-/* A mark of an earlier opening of the journal may lie beyond what its disk has kept. */
-static void forget_committed(struct kafka_producer *p, const struct kafka_committed *last)
+/* After a crash the journal may have lost entries that were committed: positions from an earlier opening count only up to opened_at. */
+static void drop_committed(struct kafka_producer *p, const struct kafka_committed *last)
 {
     uint64_t until = last->opening == p->opening || last->position < p->opened_at ? last->position : p->opened_at;
     if (until > p->done_until)
         p->done_until = until;
-    for (struct kafka_piece *piece = p->box->head; piece; piece = piece->next)
-        if (piece->name.position <= until)
-            kafka_box_set(p->box, piece, KAFKA_DONE);
-    kafka_box_remove_done(p->box);
+    for (struct kafka_message *message = p->queue->head; message; message = message->next)
+        if (message->name.position <= until)
+            kafka_queue_set_state(p->queue, message, KAFKA_DELIVERED);
+    kafka_queue_remove_delivered(p->queue);
 }
 
-static void find_mark(struct kafka_producer *p, uint64_t deadline_ns)
+static void read_committed(struct kafka_producer *p, uint64_t deadline_ns)
 {
     struct kafka_committed last;
     rd_kafka_resp_err_t code = kafka_committed_read(p, &last, left_ms(deadline_ns, STEP_MS));
     if (code) {
-        note_cold(p, code, !is_refusal(code));
+        handle_setup_error(p, code, !is_refusal(code));
         return;
     }
-    forget_committed(p, &last);
-    p->stage = KAFKA_READY;
+    drop_committed(p, &last);
+    p->stage = KAFKA_STAGE_READY;
     p->next_try_ns = 0;
     p->was_ready = true;
 }
 
 /* Whole batches, the oldest first. */
-static void hand_over(struct kafka_producer *p)
+static void send_messages(struct kafka_producer *p)
 {
     size_t bytes = 0;
-    p->mark = p->box->head->name.position;
-    for (struct kafka_piece *piece = p->box->head; piece && !p->has_failed; piece = piece->next) {
-        if (piece->name.position != p->mark && bytes >= BYTES_MAX)
+    p->mark = p->queue->head->name.position;
+    for (struct kafka_message *message = p->queue->head; message && !p->has_failed; message = message->next) {
+        if (message->name.position != p->mark && bytes >= BYTES_MAX)
             return;
-        p->mark = piece->name.position;
-        bytes += piece->body.size;
-        if (piece->state == KAFKA_WAITS)
-            kafka_producer_send(p, piece);
+        p->mark = message->name.position;
+        bytes += message->body.size;
+        if (message->state == KAFKA_QUEUED)
+            kafka_producer_send(p, message);
     }
 }
 
@@ -200,48 +200,48 @@ static void begin(struct kafka_producer *p, uint64_t deadline_ns)
 {
     rd_kafka_error_t *error = rd_kafka_begin_transaction(p->kafka);
     if (error) {
-        judge(p, error, deadline_ns);
+        handle_error(p, error, deadline_ns);
         return;
     }
-    p->stage = KAFKA_BEGUN;
-    hand_over(p);
+    p->stage = KAFKA_STAGE_BEGUN;
+    send_messages(p);
     if (p->has_failed)
-        abort_all(p, deadline_ns);
+        abort_transaction(p, deadline_ns);
 }
 
-static void mark(struct kafka_producer *p, uint64_t deadline_ns)
+static void mark_position(struct kafka_producer *p, uint64_t deadline_ns)
 {
     rd_kafka_error_t *error = kafka_committed_write(p, left_ms(deadline_ns, STEP_MS));
     if (error)
-        judge(p, error, deadline_ns);
+        handle_error(p, error, deadline_ns);
     else
-        p->stage = KAFKA_MARKED;
+        p->stage = KAFKA_STAGE_MARKED;
 }
 
 static void commit(struct kafka_producer *p, uint64_t deadline_ns)
 {
     rd_kafka_error_t *error = rd_kafka_commit_transaction(p->kafka, left_ms(deadline_ns, UINT32_MAX));
     if (error) {
-        judge(p, error, deadline_ns);
+        handle_error(p, error, deadline_ns);
         return;
     }
-    for (struct kafka_piece *piece = p->box->head; piece; piece = piece->next)
-        if (piece->state == KAFKA_ARRIVED)
-            kafka_box_set(p->box, piece, KAFKA_DONE);
-    kafka_box_remove_done(p->box);
+    for (struct kafka_message *message = p->queue->head; message; message = message->next)
+        if (message->state == KAFKA_UNCOMMITTED)
+            kafka_queue_set_state(p->queue, message, KAFKA_DELIVERED);
+    kafka_queue_remove_delivered(p->queue);
     p->wait_ns = 0;
-    p->stage = KAFKA_READY;
+    p->stage = KAFKA_STAGE_READY;
 }
 
-enum err kafka_transaction_learn(struct kafka_producer *p, uint64_t deadline_ns)
+enum err kafka_transaction_find_committed(struct kafka_producer *p, uint64_t deadline_ns)
 {
-    while (kafka_transaction_is_used(p) && p->stage < KAFKA_READY) {
+    while (kafka_transaction_is_used(p) && p->stage < KAFKA_STAGE_READY) {
         if (clock_monotonic_ns() >= deadline_ns)
             return AGAIN;
-        if (p->stage == KAFKA_COLD)
-            warm_up(p, deadline_ns);
+        if (p->stage == KAFKA_STAGE_NONE)
+            init_producer(p, deadline_ns);
         else
-            find_mark(p, deadline_ns);
+            read_committed(p, deadline_ns);
     }
     return OK;
 }
@@ -249,10 +249,10 @@ enum err kafka_transaction_learn(struct kafka_producer *p, uint64_t deadline_ns)
 enum err kafka_transaction_flush(struct kafka_producer *p, uint64_t deadline_ns)
 {
     static void (*const steps[])(struct kafka_producer *, uint64_t) = {
-        [KAFKA_COLD] = warm_up, [KAFKA_ALONE] = find_mark, [KAFKA_READY] = begin, [KAFKA_BEGUN] = mark, [KAFKA_MARKED] = commit,
+        [KAFKA_STAGE_NONE] = init_producer, [KAFKA_STAGE_FENCED] = read_committed, [KAFKA_STAGE_READY] = begin, [KAFKA_STAGE_BEGUN] = mark_position, [KAFKA_STAGE_MARKED] = commit,
     };
     while (kafka_transaction_is_used(p)) {
-        if (!p->box->count)
+        if (!p->queue->count)
             return OK;
         if (clock_monotonic_ns() >= deadline_ns)
             return AGAIN;

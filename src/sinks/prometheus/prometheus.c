@@ -15,7 +15,7 @@
 
 struct prometheus_state {
     const char *labels;
-    struct courier courier;
+    struct http_sender sender;
     struct remote_write write;
     char *labels_copy;
     struct buf packed;
@@ -25,10 +25,10 @@ struct prometheus_state {
 };
 
 static const struct setting prometheus_settings[] = {
-    HTTP_CLIENT_SETTINGS(struct prometheus_state, courier.client,
-                         "where it takes remote write: http://HOST:9090/api/v1/write", "token"),
+    CURL_CLIENT_SETTINGS(struct prometheus_state, sender.client,
+                         "remote-write endpoint: http://HOST:9090/api/v1/write", "token"),
     { "labels", SETTING_TEXT, NULL, offsetof(struct prometheus_state, labels),
-      "labels of every series: NAME:VALUE;NAME:VALUE" },
+      "labels added to every series: NAME:VALUE;NAME:VALUE" },
     { 0 },
 };
 
@@ -38,19 +38,19 @@ static uint32_t hash_of(const char *host)
     return (uint32_t)(hash ^ hash >> 32) & ((1u << HOST_BITS) - 1);
 }
 
-/* How many of the first pieces are of hosts that come once. The upper half of a tag is the host, the lower one the batch. */
+/* How many of the first items are of hosts that come once. The upper half of a tag is the host, the lower one the batch. */
 static size_t without_repeats(struct prometheus_state *s, size_t count, size_t *bytes)
 {
-    const struct outbox_piece *pieces = s->courier.box.pieces;
+    const struct outbox_item *items = s->sender.outbox.items;
     memset(s->hosts, 0, sizeof s->hosts);
     *bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        uint32_t host = pieces[i].tag >> HOST_BITS;
-        bool is_new = i == 0 || pieces[i].tag != pieces[i - 1].tag;
+        uint32_t host = items[i].tag >> HOST_BITS;
+        bool is_new = i == 0 || items[i].tag != items[i - 1].tag;
         if (is_new && s->hosts[host / 8] & 1u << host % 8)
             return i;
         s->hosts[host / 8] |= (uint8_t)(1u << host % 8);
-        *bytes += pieces[i].size;
+        *bytes += items[i].size;
     }
     return count;
 }
@@ -58,25 +58,25 @@ static size_t without_repeats(struct prometheus_state *s, size_t count, size_t *
 /* After a crash what was sent last comes again: it is older than what is there, because it is there. */
 static bool is_there(const struct prometheus_state *s)
 {
-    uint32_t host = s->courier.box.pieces[0].tag >> HOST_BITS;
-    const char *text = buf_text(&s->courier.answer.body);
+    uint32_t host = s->sender.outbox.items[0].tag >> HOST_BITS;
+    const char *text = buf_text(&s->sender.answer.body);
     return !(s->arrived[host / 8] & 1u << host % 8) && (strstr(text, "out of order") || strstr(text, "duplicate sample"));
 }
 
 static void note_arrival(struct prometheus_state *s)
 {
-    for (size_t i = 0; i < s->courier.sent; i++) {
-        uint32_t host = s->courier.box.pieces[i].tag >> HOST_BITS;
+    for (size_t i = 0; i < s->sender.sent; i++) {
+        uint32_t host = s->sender.outbox.items[i].tag >> HOST_BITS;
         s->arrived[host / 8] |= (uint8_t)(1u << host % 8);
     }
-    courier_done(&s->courier, s->courier.sent);
+    http_sender_mark_delivered(&s->sender, s->sender.sent);
 }
 
 /* Without an answer nobody knows: what is out of order the next time is there. */
 static void doubt_arrival(struct prometheus_state *s)
 {
-    for (size_t i = 0; i < s->courier.sent; i++) {
-        uint32_t host = s->courier.box.pieces[i].tag >> HOST_BITS;
+    for (size_t i = 0; i < s->sender.sent; i++) {
+        uint32_t host = s->sender.outbox.items[i].tag >> HOST_BITS;
         s->arrived[host / 8] &= (uint8_t)~(1u << host % 8);
     }
 }
@@ -86,7 +86,7 @@ static enum err compress(struct prometheus_state *s, size_t bytes)
     size_t size = snappy_max_compressed_length(bytes);
     buf_reset(&s->packed);
     char *to = buf_reserve(&s->packed, size);
-    if (!to || snappy_compress(s->courier.box.bytes.data, bytes, to, &size) != SNAPPY_OK)
+    if (!to || snappy_compress(s->sender.outbox.bytes.data, bytes, to, &size) != SNAPPY_OK)
         return NOMEM;
     s->packed.size = size;
     return OK;
@@ -96,23 +96,23 @@ static enum err prometheus_post(void *sink, size_t count, size_t bytes, uint64_t
 {
     static const char *const headers[] = { "Content-Encoding: snappy", "X-Prometheus-Remote-Write-Version: 0.1.0", NULL };
     struct prometheus_state *s = sink;
-    struct http_client *client = &s->courier.client;
-    s->courier.sent = without_repeats(s, count, &bytes);
+    struct curl_client *client = &s->sender.client;
+    s->sender.sent = without_repeats(s, count, &bytes);
     enum err err = compress(s, bytes);
-    struct http_request request = { .method = "POST", .path = "", .content_type = "application/x-protobuf", .headers = headers,
+    struct curl_request request = { .method = "POST", .path = "", .content_type = "application/x-protobuf", .headers = headers,
                                     .body = { s->packed.data, s->packed.size } };
     if (!err)
-        err = http_client_send(client, &request, &s->courier.answer, deadline_ns);
+        err = curl_client_send(client, &request, &s->sender.answer, deadline_ns);
     if (!err)
-        err = http_client_judge(client, &request, &s->courier.answer);
+        err = curl_client_check_status(client, &request, &s->sender.answer);
     if (!err)
         note_arrival(s);
-    else if (!s->courier.answer.status)
+    else if (!s->sender.answer.status)
         doubt_arrival(s);
     /* the samples are at fault, by the rules of remote write; any other 4xx is somebody's mistake that can be mended */
-    if (err != IO || (s->courier.answer.status != 400 && s->courier.answer.status != 422))
+    if (err != IO || (s->sender.answer.status != 400 && s->sender.answer.status != 422))
         return err;
-    s->courier.box.pieces[0].is_done = s->courier.sent == 1 && is_there(s);
+    s->sender.outbox.items[0].is_done = s->sender.sent == 1 && is_there(s);
     return CORRUPT;
 }
 
@@ -136,8 +136,8 @@ static enum err read_labels(struct prometheus_state *s)
         if (value)
             *value++ = '\0';
         if (!value || !is_label_name(pair) || s->write.fixed_count == REMOTE_WRITE_LABELS_MAX) {
-            http_client_say(&s->courier.client, "labels are NAME:VALUE;NAME:VALUE, %d at most, and a name begins with a small "
-                                                "letter: '%s' is none", REMOTE_WRITE_LABELS_MAX, pair);
+            curl_client_set_error(&s->sender.client, "invalid label '%s' (expected NAME:VALUE, at most %d, NAME starting with a lower-case "
+                                                     "letter)", pair, REMOTE_WRITE_LABELS_MAX);
             return USAGE;
         }
         s->write.fixed[s->write.fixed_count++] = (struct remote_write_label){ pair, value };
@@ -160,19 +160,19 @@ static enum err prometheus_check(void *state)
     free(s->labels_copy);
     s->labels_copy = NULL;
     s->write.fixed_count = 0;
-    return err ? err : http_client_check(&s->courier.client);
+    return err ? err : curl_client_check(&s->sender.client);
 }
 
 static enum err prometheus_open(void *state)
 {
     struct prometheus_state *s = state;
-    s->courier.post = prometheus_post;
-    s->courier.sink = s;
-    remote_write_init(&s->write, &s->courier.box.bytes);
-    buf_init(&s->packed, 2 * COURIER_BOX_MAX);
+    s->sender.post = prometheus_post;
+    s->sender.sink = s;
+    remote_write_init(&s->write, &s->sender.outbox.bytes);
+    buf_init(&s->packed, 2 * HTTP_SENDER_OUTBOX_MAX);
     enum err err = read_labels(s);
     if (!err)
-        err = courier_open(&s->courier);
+        err = http_sender_open(&s->sender);
     if (err)
         forget(s);
     return err;
@@ -181,47 +181,47 @@ static enum err prometheus_open(void *state)
 static enum err prometheus_write(void *state, const struct batch *batch)
 {
     struct prometheus_state *s = state;
-    struct outbox *box = &s->courier.box;
-    size_t before = box->count;
+    struct outbox *outbox = &s->sender.outbox;
+    size_t before = outbox->count;
     enum err err = OK;
-    if (courier_knows(&s->courier, batch))
+    if (http_sender_has(&s->sender, batch))
         return OK;
     uint32_t tag = hash_of(batch->host) << HOST_BITS | (s->batches++ & ((1u << HOST_BITS) - 1));
     for (size_t i = 0; i < batch->count && !err; i++) {
         remote_write_sample(&s->write, batch, &batch->samples[i]);
-        err = outbox_end(box, tag);
+        err = outbox_end_item(outbox, tag);
     }
     remote_write_jobs(&s->write, batch);
     if (!err)
-        err = outbox_end(box, tag);
-    return courier_took(&s->courier, batch, before, err);
+        err = outbox_end_item(outbox, tag);
+    return http_sender_end_batch(&s->sender, batch, before, err);
 }
 
 static enum err prometheus_flush(void *state, uint64_t deadline_ns)
 {
-    return courier_flush(&((struct prometheus_state *)state)->courier, deadline_ns);
+    return http_sender_flush(&((struct prometheus_state *)state)->sender, deadline_ns);
 }
 
 static void prometheus_close(void *state)
 {
     struct prometheus_state *s = state;
-    courier_close(&s->courier);
+    http_sender_close(&s->sender);
     forget(s);
 }
 
 static const char *prometheus_message(const void *state)
 {
-    return ((const struct prometheus_state *)state)->courier.client.why;
+    return ((const struct prometheus_state *)state)->sender.client.error;
 }
 
 static uint64_t prometheus_refused(const void *state)
 {
-    return ((const struct prometheus_state *)state)->courier.refused;
+    return ((const struct prometheus_state *)state)->sender.refused;
 }
 
 const struct sink sink_prometheus = {
     .name = "prometheus",
-    .about = "remote write to Prometheus, VictoriaMetrics and others",
+    .about = "remote write to Prometheus, VictoriaMetrics and compatible servers",
     .settings = prometheus_settings,
     .state_size = sizeof(struct prometheus_state),
     .check = prometheus_check,

@@ -156,7 +156,7 @@ static void add_series(struct remote_write *write, struct bytes name, double val
     }
 }
 
-static double in_base_unit(const struct metrics_name *name, enum metric_type type, union value value)
+static double in_base_unit(const struct prom_name *name, enum metric_type type, union value value)
 {
     double number = type == U64 ? (double)value.u64 : type == I64 ? (double)value.i64 : value.f64, divisor = 1;
     for (unsigned i = 0; i < name->decimals; i++)
@@ -176,7 +176,7 @@ void remote_write_sample(struct remote_write *write, const struct batch *batch, 
 {
     struct labels labels = { 0 };
     const struct job *job = batch_job(batch, sample);
-    const char *what, *instance = metrics_label_instance(sample->set, sample->instance, &what);
+    const char *what, *instance = prom_label_instance(sample->set, sample->instance, &what);
     bool is_last = ends_now(batch, sample->job);
     put_label(&labels, "host", batch->host);
     put_label(&labels, "job", sample->job);
@@ -185,8 +185,8 @@ void remote_write_sample(struct remote_write *write, const struct batch *batch, 
     finish_labels(write, &labels);
     for (size_t i = 0; i < sample->set->size; i++) {
         const struct metric *metric = &sample->set->metrics[i];
-        struct metrics_name name;
-        if ((sample->known && !sample->known[i]) || !metrics_name_of(sample->set, metric, &name))
+        struct prom_name name;
+        if ((sample->known && !sample->known[i]) || !prom_name_of(sample->set, metric, &name))
             continue;
         double value = in_base_unit(&name, metric->type, sample->values[i]);
         if (name.is_counter) {

@@ -12,15 +12,15 @@
 static const char *request_of(struct bytes message)
 {
     static struct buf request;
-    struct buf why;
+    struct buf error;
     buf_clear(&request);
     buf_init(&request, 4096);
-    buf_init(&why, 4096);
+    buf_init(&error, 4096);
     struct colmet_metrics metrics;
-    bool taken = colmet_request(message, &request, &metrics, &why);
-    assert_int_equal(taken, why.size == 0);
+    bool taken = colmet_request(message, &request, &metrics, &error);
+    assert_int_equal(taken, error.size == 0);
     colmet_metrics_clear(&metrics);
-    buf_clear(&why);
+    buf_clear(&error);
     return taken ? buf_text(&request) : NULL;
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static struct colmet_records *records;
-static char message[65536], why[256];
+static char message[65536], error[256];
 static size_t size, bad;
 
 static int begin(void **state)
@@ -27,7 +27,7 @@ static int end(void **state)
 static void load(const char *name)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/tests/colmet/%s", getenv("SOURCE"), name);
+    snprintf(path, sizeof path, "%s/tests/compat/colmet/%s", getenv("SOURCE"), name);
     int fd = open(path, O_RDONLY);
     assert_true(fd >= 0);
     ssize_t got = read(fd, message, sizeof message);
@@ -38,7 +38,7 @@ static void load(const char *name)
 
 static enum err take(const char *bytes, size_t count)
 {
-    return colmet_records_read(records, (struct bytes){ bytes, count }, &bad, why, sizeof why);
+    return colmet_records_read(records, (struct bytes){ bytes, count }, &bad, error, sizeof error);
 }
 
 static const struct sample *sample_of(const char *set)
@@ -145,7 +145,7 @@ static void behind_what_is_not_known_the_next_record_is_found(void **state)
     memcpy(message + 762, "futurestats_default", 19);
     assert_int_equal(take(message, size), OK);
     assert_int_equal(bad, 1);
-    assert_non_null(strstr(why, "not known"));
+    assert_non_null(strstr(error, "not known"));
     assert_int_equal(colmet_records_batch(records, 0)->count, 9);
     assert_int_equal(number("infinibandstats_default", "portXmitPkts"), 30);
 }

@@ -283,11 +283,11 @@ static void bad_templates_are_refused(void **state)
     (void)state;
     static const char *const bad[] = { "", "/abs", "../x", "a/../b", "%{usr}/x", "%x", "a b", "folder/" };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct buf why;
-        buf_init(&why, 1000);
-        assert_int_equal(csv_place_check(bad[i], &why), USAGE);
-        assert_true(why.size > 0);
-        buf_clear(&why);
+        struct buf error;
+        buf_init(&error, 1000);
+        assert_int_equal(csv_path_check(bad[i], &error), USAGE);
+        assert_true(error.size > 0);
+        buf_clear(&error);
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include "tools/unit.h"
 
-static struct outbox box;
+static struct outbox outbox;
 static struct elasticsearch_indexes indexes = { .prefix = "colmet_dahu_" };
 static struct elasticsearch_colmet colmet;
 static struct batch batch;
@@ -15,7 +15,7 @@ static struct set set;
 static int begin(void **state)
 {
     (void)state;
-    outbox_init(&box, 1u << 20);
+    outbox_init(&outbox, 1u << 20);
     batch_init(&batch);
     return elasticsearch_colmet_open(&colmet);
 }
@@ -23,7 +23,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    outbox_clear(&box);
+    outbox_clear(&outbox);
     batch_clear(&batch);
     elasticsearch_indexes_clear(&indexes);
     elasticsearch_colmet_close(&colmet);
@@ -41,7 +41,7 @@ static void came(enum colmet_backend_id id)
                                       .kind = backend->columns[i].kind, .type = colmet_model_type(backend->columns[i].type) };
     set = (struct set){ .name = backend->name, .metrics = metrics, .size = backend->count };
     batch_reset(&batch);
-    outbox_take_back(&box, 0);
+    outbox_truncate(&outbox, 0);
     batch.host = "vm";
     batch.stream = 5;
     batch.sequence = 6;
@@ -50,14 +50,14 @@ static void came(enum colmet_backend_id id)
     struct sample *sample = batch_add(&batch, &set, 1700000000 * NS_PER_S, "");
     for (size_t i = 0; i < backend->count; i++)
         sample_set_u64(sample, i, 7);
-    assert_int_equal(elasticsearch_colmet_add(&colmet, &box, &indexes, &batch), OK);
+    assert_int_equal(elasticsearch_colmet_add(&colmet, &outbox, &indexes, &batch), OK);
 }
 
 static void ipmi_is_as_captured(void **state)
 {
     (void)state;
     came(COLMET_IPMI);
-    assert_string_equal(buf_text(&box.bytes),
+    assert_string_equal(buf_text(&outbox.bytes),
         "{\"create\": {\"_index\": \"colmet_dahu_ipmipowerstats_default\", \"_id\": \"vm.5.6.ipmipowerstats_default.0.0\"}}\n"
         "{\"hostname\": \"vm\", \"job_id\": 0, \"timestamp\": 1700000000, \"average_power_consumption\": 7, "
         "\"involved_jobs\": [42, 43]}\n");
@@ -67,8 +67,8 @@ static void infiniband_is_as_captured(void **state)
 {
     (void)state;
     came(COLMET_INFINIBAND);
-    assert_non_null(strstr(buf_text(&box.bytes), "colmet_dahu_infinibandstats_default"));
-    assert_non_null(strstr(buf_text(&box.bytes),
+    assert_non_null(strstr(buf_text(&outbox.bytes), "colmet_dahu_infinibandstats_default"));
+    assert_non_null(strstr(buf_text(&outbox.bytes),
         "\n{\"hostname\": \"vm\", \"job_id\": 0, \"timestamp\": 1700000000, \"portXmitData\": 7, \"portRcvData\": 7, "
         "\"portXmitPkts\": 7, \"portRcvPkts\": 7, \"involved_jobs\": [42, 43]}\n"));
 }
@@ -77,7 +77,7 @@ static void nvidia_is_as_captured(void **state)
 {
     (void)state;
     came(COLMET_NVIDIA);
-    assert_non_null(strstr(buf_text(&box.bytes),
+    assert_non_null(strstr(buf_text(&outbox.bytes),
         "\n{\"hostname\": \"vm\", \"job_id\": 0, \"timestamp\": 1700000000, \"power\": 7, \"temperature\": 7, "
         "\"utilization-gpu\": 7, \"utilization-memory\": 7, \"memory-total\": 7, \"memory-free\": 7, \"memory-used\": 7"));
 }
@@ -93,13 +93,13 @@ static void what_a_counter_is_goes_with_it_once(void **state)
         batch.host = "vm";
         batch.sequence = i + 1;
         sample_set_u64(batch_add(&batch, &rapl, (1700000000 + i) * NS_PER_S, "package-0"), 0, i * 1000);
-        assert_int_equal(elasticsearch_colmet_add(&colmet, &box, &indexes, &batch), OK);
+        assert_int_equal(elasticsearch_colmet_add(&colmet, &outbox, &indexes, &batch), OK);
     }
-    for (const char *at = buf_text(&box.bytes); (at = strstr(at, "colmet_dahu_mapping")); at++)
+    for (const char *at = buf_text(&outbox.bytes); (at = strstr(at, "colmet_dahu_mapping")); at++)
         mappings++;
     assert_int_equal(mappings, 1);
-    assert_int_equal(box.count, 3); /* the first energy has none before it: that is no row */
-    assert_non_null(strstr(buf_text(&box.bytes), "\"metric_backend\": \"RAPLstats_default\", \"counter_1\": \""));
+    assert_int_equal(outbox.count, 3); /* the first energy has none before it: that is no row */
+    assert_non_null(strstr(buf_text(&outbox.bytes), "\"metric_backend\": \"RAPLstats_default\", \"counter_1\": \""));
 }
 
 int main(void)

@@ -2,19 +2,19 @@
 #include "sinks/elasticsearch/documents.h"
 
 #include "base/clock.h"
-#include "sinks/elasticsearch/answer.h"
+#include "sinks/elasticsearch/response.h"
 #include "sinks/elasticsearch/colmet_documents.h"
 
 #include "tools/unit.h"
 
-static struct outbox box;
+static struct outbox outbox;
 static struct elasticsearch_indexes indexes;
 static struct batch batch;
 
 static int begin(void **state)
 {
     (void)state;
-    outbox_init(&box, 1u << 20);
+    outbox_init(&outbox, 1u << 20);
     batch_init(&batch);
     indexes.prefix = "sonde_";
     return 0;
@@ -23,7 +23,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    outbox_clear(&box);
+    outbox_clear(&outbox);
     batch_clear(&batch);
     elasticsearch_indexes_clear(&indexes);
     return 0;
@@ -57,15 +57,15 @@ static void a_document_has_what_is_known_and_fits(void **state)
     sample = add("cpu\"3", NULL);
     sample_set_u64(sample, 0, UINT64_MAX);
     sample_set_u64(sample, 2, (uint64_t)-5);
-    assert_int_equal(elasticsearch_documents_add(&box, &indexes, &batch), OK);
-    assert_string_equal(buf_text(&box.bytes),
+    assert_int_equal(elasticsearch_documents_add(&outbox, &indexes, &batch), OK);
+    assert_string_equal(buf_text(&outbox.bytes),
         "{\"create\": {\"_index\": \"sonde_job-cpu\", \"_id\": \"n1.abc.42.0\"}}\n"
         "{\"timestamp\": 1234567890123, \"time_ns\": 1234567890123456789, \"host\": \"n1\", \"job\": \"77\", \"user\": \"ada\", "
         "\"set\": \"Job-CPU\", \"Job-CPU\": {\"a_b\": 9223372036854775807, \"load\": 3.0}}\n"
         "{\"create\": {\"_index\": \"sonde_job-cpu\", \"_id\": \"n1.abc.42.1\"}}\n"
         "{\"timestamp\": 1234567890123, \"time_ns\": 1234567890123456789, \"host\": \"n1\", "
         "\"set\": \"Job-CPU\", \"instance\": \"cpu\\\"3\", \"Job-CPU\": {\"change\": -5}}\n");
-    assert_int_equal(box.count, 2);
+    assert_int_equal(outbox.count, 2);
     assert_int_equal(indexes.count, 1);
 }
 
@@ -79,8 +79,8 @@ static void events_and_gaps_are_documents_too(void **state)
     batch.events = &(struct batch_event){ JOB_BEGIN, &ada };
     batch.gaps = &(struct batch_gap){ .to_ns = 7 * NS_PER_S, .batches = 12, .reason = "spool full" };
     batch.event_count = batch.gap_count = 1;
-    assert_int_equal(elasticsearch_documents_add(&box, &indexes, &batch), OK);
-    assert_string_equal(buf_text(&box.bytes),
+    assert_int_equal(elasticsearch_documents_add(&outbox, &indexes, &batch), OK);
+    assert_string_equal(buf_text(&outbox.bytes),
         "{\"create\": {\"_index\": \"sonde_job_events\", \"_id\": \"n1.1.2.begin0\"}}\n"
         "{\"timestamp\": 5000, \"time_ns\": 5000000000, \"host\": \"n1\", \"event\": \"begin\", \"job\": \"77\", "
         "\"user\": \"ada\", \"cores_milli\": 2000}\n"
@@ -94,12 +94,12 @@ static const char *id_of(const char *host, uint64_t sequence, const char *job, c
 {
     static char id[600];
     batch_reset(&batch);
-    outbox_take_back(&box, 0);
+    outbox_truncate(&outbox, 0);
     batch.host = host;
     batch.sequence = sequence;
     add(instance, job);
-    assert_int_equal(elasticsearch_documents_add(&box, &indexes, &batch), OK);
-    const char *from = strstr(buf_text(&box.bytes), "\"_id\": \"") + 8;
+    assert_int_equal(elasticsearch_documents_add(&outbox, &indexes, &batch), OK);
+    const char *from = strstr(buf_text(&outbox.bytes), "\"_id\": \"") + 8;
     snprintf(id, sizeof id, "%.*s", (int)strcspn(from, "\""), from);
     return id;
 }
@@ -171,7 +171,7 @@ static void verdicts_are_read_one_by_one(void **state)
     struct verdicts verdicts = { 0 };
     size_t items;
     bool failed;
-    assert_int_equal(elasticsearch_answer_bulk(bytes_of(
+    assert_int_equal(elasticsearch_response_bulk(bytes_of(
         "{\"took\":3,\"errors\":true,\"items\":[{\"create\":{\"_index\":\"x\",\"_id\":\"1\",\"status\":201}},"
         "{\"create\":{\"status\":400,\"error\":{\"root_cause\":[{\"type\":\"no\"}],\"type\":\"mapper_parsing_exception\","
         "\"reason\":\"failed\",\"caused_by\":{\"type\":\"z\",\"reason\":\"y\"}}}},"
@@ -183,7 +183,7 @@ static void verdicts_are_read_one_by_one(void **state)
     assert_string_equal(verdicts.text[1], "mapper_parsing_exception|failed");
     assert_int_equal(verdicts.status[2], 429);
     assert_string_equal(verdicts.text[2], "|EsRejectedExecutionException[x]");
-    assert_int_equal(elasticsearch_answer_bulk(bytes_of("{\"errors\":false}"), take, &verdicts, &items, &failed), OK);
+    assert_int_equal(elasticsearch_response_bulk(bytes_of("{\"errors\":false}"), take, &verdicts, &items, &failed), OK);
     assert_false(failed);
     assert_int_equal(verdicts.count, 3);
 }
@@ -198,7 +198,7 @@ static void what_is_no_answer_gives_no_verdict(void **state)
     size_t items;
     bool failed;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(elasticsearch_answer_bulk(bytes_of(bad[i]), take, &verdicts, &items, &failed), CORRUPT);
+        assert_int_equal(elasticsearch_response_bulk(bytes_of(bad[i]), take, &verdicts, &items, &failed), CORRUPT);
     assert_int_equal(verdicts.count, 0);
 }
 
@@ -206,14 +206,14 @@ static void the_version_is_told_from_others(void **state)
 {
     (void)state;
     unsigned major;
-    assert_int_equal(elasticsearch_answer_version(
+    assert_int_equal(elasticsearch_response_version(
         bytes_of("{\"name\":\"a\",\"version\":{\"number\":\"2.4.1\",\"x\":{}}}"), &major), OK);
     assert_int_equal(major, 2);
-    assert_int_equal(elasticsearch_answer_version(
+    assert_int_equal(elasticsearch_response_version(
         bytes_of("{\"version\":{\"distribution\":\"opensearch\",\"number\":\"1.3.0\"}}"), &major), OK);
     assert_int_equal(major, 8);
-    assert_int_equal(elasticsearch_answer_version(bytes_of("{\"version\":\"x\"}"), &major), CORRUPT);
-    assert_int_equal(elasticsearch_answer_version(bytes_of("<html>"), &major), CORRUPT);
+    assert_int_equal(elasticsearch_response_version(bytes_of("{\"version\":\"x\"}"), &major), CORRUPT);
+    assert_int_equal(elasticsearch_response_version(bytes_of("<html>"), &major), CORRUPT);
 }
 
 int main(void)

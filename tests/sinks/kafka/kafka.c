@@ -1,4 +1,4 @@
-/* What a batch becomes in Kafka: rows, topics, and the box in which messages wait. */
+/* What a batch becomes in Kafka: rows, topics, and the queue in which messages wait. */
 #include "sinks/kafka/queue.h"
 #include "sinks/kafka/records.h"
 #include "sinks/kafka/rows.h"
@@ -15,7 +15,7 @@ static const struct metric metrics[] = {
 static const struct set set = { "meminfo", metrics, 4 };
 static const struct job job = { .id = "47[1]", .other_id = "", .source = "slurm", .user = "ada", .uid = 7, .cgroup = "",
                                 .start_ns = 5, .end_ns = 9, .cores_milli = 1500 };
-static const struct kafka_batch_id mark = { "n1", 0xabc, 42 };
+static const struct kafka_batch_id batch_id = { "n1", 0xabc, 42 };
 
 static void fill(struct batch *batch)
 {
@@ -43,14 +43,14 @@ static void assert_row(enum kafka_format format, bool ldms, const struct batch *
     struct buf out;
     kafka_rows_init(&rows, format, ldms);
     buf_init(&out, 4096);
-    kafka_rows_add(&rows, batch, &mark, place, &out);
+    kafka_rows_add(&rows, batch, &batch_id, place, &out);
     assert_int_equal(buf_err(&out), OK);
     assert_string_equal(buf_text(&out), expected);
     buf_clear(&out);
     kafka_rows_clear(&rows);
 }
 
-static void rows_say_what_a_batch_says_and_no_name_is_there_twice(void **state)
+static void rows_hold_the_batch_and_have_unique_names(void **state)
 {
     (void)state;
     struct batch batch;
@@ -71,7 +71,7 @@ static void rows_say_what_a_batch_says_and_no_name_is_there_twice(void **state)
     batch_clear(&batch);
 }
 
-static void events_and_gaps_have_rows_of_their_own(void **state)
+static void events_and_gaps_are_rows(void **state)
 {
     (void)state;
     struct batch batch;
@@ -88,19 +88,19 @@ static void events_and_gaps_have_rows_of_their_own(void **state)
     batch_clear(&batch);
 }
 
-static void a_job_keeps_its_rows_together(void **state)
+static void rows_of_a_job_share_its_key(void **state)
 {
     (void)state;
     struct batch batch;
     fill(&batch);
-    assert_string_equal(kafka_rows_key(&batch, &mark, 0), "47[1]");
-    assert_string_equal(kafka_rows_key(&batch, &mark, 1), "n1");
-    assert_string_equal(kafka_rows_key(&batch, &mark, 2), "47[1]");
-    assert_string_equal(kafka_rows_key(&batch, &mark, 3), "n1");
+    assert_string_equal(kafka_rows_key(&batch, &batch_id, 0), "47[1]");
+    assert_string_equal(kafka_rows_key(&batch, &batch_id, 1), "n1");
+    assert_string_equal(kafka_rows_key(&batch, &batch_id, 2), "47[1]");
+    assert_string_equal(kafka_rows_key(&batch, &batch_id, 3), "n1");
     batch_clear(&batch);
 }
 
-static void topics_are_made_of_a_pattern(void **state)
+static void topic_names_follow_the_pattern(void **state)
 {
     (void)state;
     struct kafka_topics topics = { .pattern = "x.%{set}-%{set}" };
@@ -121,23 +121,23 @@ static void topics_are_made_of_a_pattern(void **state)
     kafka_topics_clear(&topics);
 }
 
-/* The parcel of batch n, whose first sample says 11 + n. */
-static void make_parcel(struct kafka_records *records, uint64_t n, struct buf *out, struct parcel *parcel)
+/* The envelope of batch n, whose first sample says 11 + n. */
+static void make_envelope(struct kafka_records *records, uint64_t n, struct buf *out, struct kafka_envelope *envelope)
 {
     struct batch batch;
     fill(&batch);
     batch.values[0].u64 = 11 + n;
     buf_init(out, 1 << 20);
     assert_int_equal(kafka_records_add(records, &batch, &(struct kafka_batch_id){ "n1", 5, n }, out), OK);
-    assert_int_equal(parcel_read((struct bytes){ out->data, out->size }, parcel), OK);
+    assert_int_equal(kafka_envelope_read((struct bytes){ out->data, out->size }, envelope), OK);
     batch_clear(&batch);
 }
 
-static void assert_decoded(struct delta_stream *stream, const struct parcel *parcel, uint64_t n)
+static void assert_decoded(struct delta_stream *stream, const struct kafka_envelope *envelope, uint64_t n)
 {
     struct batch batch;
     batch_init(&batch);
-    assert_int_equal(stream_decode(stream, parcel->record, &batch), OK);
+    assert_int_equal(stream_decode(stream, envelope->record, &batch), OK);
     assert_int_equal(batch.count, 2);
     assert_int_equal(batch.samples[0].values[0].u64, 11 + n);
     assert_string_equal(batch.samples[0].job, "47[1]");
@@ -145,101 +145,101 @@ static void assert_decoded(struct delta_stream *stream, const struct parcel *par
     batch_clear(&batch);
 }
 
-static void each_record_can_be_read_alone_and_one_after_another(void **state)
+static void each_record_decodes_alone_and_in_sequence(void **state)
 {
     (void)state;
     struct kafka_records *records, *seldom;
     struct delta_stream *follower, *stranger;
     struct buf out;
-    struct parcel parcel;
+    struct kafka_envelope envelope;
     uint64_t epoch = 0, before = 0;
     assert_int_equal(kafka_records_new(&records, 0), OK);
     assert_int_equal(stream_new(&follower), OK);
     assert_int_equal(kafka_records_new(&seldom, UINT64_MAX), OK);
     for (uint64_t n = 1; n < 20; n++) {
-        make_parcel(seldom, n, &out, &parcel);
-        assert_true((parcel.state.size != 0) == (n == 1));
+        make_envelope(seldom, n, &out, &envelope);
+        assert_true((envelope.state.size != 0) == (n == 1));
         buf_clear(&out);
-        make_parcel(records, n, &out, &parcel);
-        assert_true(n == 1 || epoch == parcel.epoch);
-        assert_int_equal(parcel.before, before);
-        epoch = parcel.epoch;
+        make_envelope(records, n, &out, &envelope);
+        assert_true(n == 1 || epoch == envelope.epoch);
+        assert_int_equal(envelope.before, before);
+        epoch = envelope.epoch;
         before = n;
-        assert_decoded(follower, &parcel, n); /* it needs no state but what it made itself */
+        assert_decoded(follower, &envelope, n); /* it needs no state but what it made itself */
         assert_int_equal(stream_new(&stranger), OK);
-        assert_int_equal(stream_restore(stranger, parcel.state), OK);
-        assert_decoded(stranger, &parcel, n);
+        assert_int_equal(stream_restore(stranger, envelope.state), OK);
+        assert_decoded(stranger, &envelope, n);
         stream_free(&stranger);
         buf_clear(&out);
     }
     /* one that could not be sent is made again: it says that it does not follow the one before */
-    make_parcel(seldom, 19, &out, &parcel);
-    assert_true(parcel.state.size > 0);
+    make_envelope(seldom, 19, &out, &envelope);
+    assert_true(envelope.state.size > 0);
     kafka_records_free(&seldom);
     buf_clear(&out);
-    make_parcel(records, 19, &out, &parcel);
-    assert_int_equal(parcel.before, 19);
-    assert_int_equal(stream_restore(follower, parcel.state), OK);
-    assert_decoded(follower, &parcel, 19);
+    make_envelope(records, 19, &out, &envelope);
+    assert_int_equal(envelope.before, 19);
+    assert_int_equal(stream_restore(follower, envelope.state), OK);
+    assert_decoded(follower, &envelope, 19);
     buf_clear(&out);
     stream_free(&follower);
     kafka_records_free(&records);
 }
 
-static void put(struct kafka_queue *box, const char *body, enum err expected)
+static void put(struct kafka_queue *queue, const char *body, enum err expected)
 {
     struct kafka_message_id name = { .host = bytes_of("n1"), .key = bytes_of("j") };
-    assert_int_equal(kafka_queue_add(box, "t", &name, bytes_of(body)), expected);
+    assert_int_equal(kafka_queue_add(queue, "t", &name, bytes_of(body)), expected);
 }
 
-static void the_box_takes_batches_whole_and_keeps_their_order(void **state)
+static void batches_are_queued_whole_and_in_order(void **state)
 {
     (void)state;
-    struct kafka_queue box;
-    kafka_queue_init(&box, 5 * sizeof(struct kafka_message));
-    put(&box, "1", OK);
-    put(&box, "2", OK);
-    kafka_queue_commit_batch(&box);
-    put(&box, "3", OK);
-    put(&box, "4", OK);
-    put(&box, "5", FULL);
-    kafka_queue_drop_batch(&box);
-    assert_int_equal(box.count, 2);
-    put(&box, "3", OK);
-    kafka_queue_commit_batch(&box);
-    assert_int_equal(box.waiting, 3);
+    struct kafka_queue queue;
+    kafka_queue_init(&queue, 5 * sizeof(struct kafka_message));
+    put(&queue, "1", OK);
+    put(&queue, "2", OK);
+    kafka_queue_commit_batch(&queue);
+    put(&queue, "3", OK);
+    put(&queue, "4", OK);
+    put(&queue, "5", FULL);
+    kafka_queue_drop_batch(&queue);
+    assert_int_equal(queue.count, 2);
+    put(&queue, "3", OK);
+    kafka_queue_commit_batch(&queue);
+    assert_int_equal(queue.waiting, 3);
     /* all go, the second comes back before the others: it is next, and nothing is forgotten */
-    for (struct kafka_message *piece = box.head; piece; piece = piece->next)
-        kafka_queue_set_state(&box, piece, KAFKA_IN_FLIGHT);
-    box.next = NULL;
-    kafka_queue_set_state(&box, box.head->next, KAFKA_QUEUED);
-    kafka_queue_set_state(&box, box.tail, KAFKA_DELIVERED);
-    kafka_queue_set_state(&box, box.head, KAFKA_DELIVERED);
-    kafka_queue_remove_delivered(&box);
-    kafka_queue_rewind(&box);
-    assert_int_equal(box.count, 2);
-    assert_int_equal(box.waiting, 1);
-    assert_ptr_equal(box.next, box.head);
-    assert_memory_equal(box.next->body.data, "2", 1);
-    kafka_queue_set_state(&box, box.next, KAFKA_DELIVERED);
-    kafka_queue_remove_delivered(&box);
-    assert_int_equal(box.count, 0);
-    assert_int_equal(box.bytes, 0);
-    assert_null(box.tail);
-    assert_null(box.next);
-    put(&box, "6", OK); /* and is left there */
-    kafka_queue_clear(&box);
+    for (struct kafka_message *message = queue.head; message; message = message->next)
+        kafka_queue_set_state(&queue, message, KAFKA_IN_FLIGHT);
+    queue.next = NULL;
+    kafka_queue_set_state(&queue, queue.head->next, KAFKA_QUEUED);
+    kafka_queue_set_state(&queue, queue.tail, KAFKA_DELIVERED);
+    kafka_queue_set_state(&queue, queue.head, KAFKA_DELIVERED);
+    kafka_queue_remove_delivered(&queue);
+    kafka_queue_rewind(&queue);
+    assert_int_equal(queue.count, 2);
+    assert_int_equal(queue.waiting, 1);
+    assert_ptr_equal(queue.next, queue.head);
+    assert_memory_equal(queue.next->body.data, "2", 1);
+    kafka_queue_set_state(&queue, queue.next, KAFKA_DELIVERED);
+    kafka_queue_remove_delivered(&queue);
+    assert_int_equal(queue.count, 0);
+    assert_int_equal(queue.bytes, 0);
+    assert_null(queue.tail);
+    assert_null(queue.next);
+    put(&queue, "6", OK); /* and is left there */
+    kafka_queue_clear(&queue);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_say_what_a_batch_says_and_no_name_is_there_twice),
-        cmocka_unit_test(events_and_gaps_have_rows_of_their_own),
-        cmocka_unit_test(a_job_keeps_its_rows_together),
-        cmocka_unit_test(topics_are_made_of_a_pattern),
-        cmocka_unit_test(each_record_can_be_read_alone_and_one_after_another),
-        cmocka_unit_test(the_box_takes_batches_whole_and_keeps_their_order),
+        cmocka_unit_test(rows_hold_the_batch_and_have_unique_names),
+        cmocka_unit_test(events_and_gaps_are_rows),
+        cmocka_unit_test(rows_of_a_job_share_its_key),
+        cmocka_unit_test(topic_names_follow_the_pattern),
+        cmocka_unit_test(each_record_decodes_alone_and_in_sequence),
+        cmocka_unit_test(batches_are_queued_whole_and_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

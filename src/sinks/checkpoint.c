@@ -1,5 +1,5 @@
 /* The mark of a file: read at the start, written after each flush. */
-#include "sinks/mark.h"
+#include "sinks/checkpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,20 +17,20 @@ struct copy {
     uint64_t magic, check, saves, position, size, inode;
 };
 
-void mark_init(struct mark *mark)
+void checkpoint_init(struct checkpoint *mark)
 {
-    *mark = (struct mark){ .fd = -1 };
+    *mark = (struct checkpoint){ .fd = -1 };
 }
 
-void mark_clear(struct mark *mark)
+void checkpoint_clear(struct checkpoint *mark)
 {
     if (mark->fd >= 0)
         close(mark->fd);
     free(mark->path);
-    mark_init(mark);
+    checkpoint_init(mark);
 }
 
-bool mark_is_there(const struct mark *mark)
+bool checkpoint_exists(const struct checkpoint *mark)
 {
     return mark->saves > 0;
 }
@@ -46,7 +46,7 @@ static uint64_t check_of(const struct copy *copy)
     return mix;
 }
 
-static void read_copy(const struct mark *mark, int which, struct copy *newest)
+static void read_copy(const struct checkpoint *mark, int which, struct copy *newest)
 {
     struct copy copy;
     if (pread(mark->fd, &copy, sizeof copy, (off_t)which * COPY_BYTES) == (ssize_t)sizeof copy && copy.magic == MAGIC &&
@@ -65,7 +65,7 @@ static enum err cut(const struct copy *copy, int file_fd)
     return ftruncate(file_fd, (off_t)copy->size) == 0 ? OK : err_from_errno(errno);
 }
 
-enum err mark_open(struct mark *mark, const char *path, int file_fd)
+enum err checkpoint_open(struct checkpoint *mark, const char *path, int file_fd)
 {
     struct copy newest = { 0 };
     if (asprintf(&mark->path, "%s" SUFFIX, path) < 0) {
@@ -82,7 +82,7 @@ enum err mark_open(struct mark *mark, const char *path, int file_fd)
     return newest.saves ? cut(&newest, file_fd) : OK;
 }
 
-static enum err write_copy(struct mark *mark, struct copy *copy)
+static enum err write_copy(struct checkpoint *mark, struct copy *copy)
 {
     copy->saves = mark->saves + 1;
     copy->check = check_of(copy);
@@ -93,7 +93,7 @@ static enum err write_copy(struct mark *mark, struct copy *copy)
     return OK;
 }
 
-enum err mark_save(struct mark *mark, int file_fd, uint64_t position)
+enum err checkpoint_save(struct checkpoint *mark, int file_fd, uint64_t position)
 {
     struct stat st;
     bool is_first = mark->fd < 0;

@@ -1,6 +1,6 @@
 /* Files to which a sink adds lines: after a crash they are as they were when they were last flushed, and the sink says where
  * that was; a disk that is full leaves no half of a batch. */
-#include "sinks/mark.h"
+#include "sinks/checkpoint.h"
 
 #include "sinks/sink.h"
 #include "tools/temp.h"
@@ -195,26 +195,26 @@ static void without_positions_there_is_no_mark(void **state)
 static void a_mark_may_be_torn(void **state)
 {
     (void)state;
-    struct mark mark;
+    struct checkpoint mark;
     char other[TEMP_PATH_MAX];
     temp_write(path, "12345", 5);
     temp_join(other, dir, "out.mark");
     int fd = open(path, O_RDWR | O_CLOEXEC), mark_fd;
-    mark_init(&mark);
-    assert_int_equal(mark_open(&mark, path, fd), OK);
-    assert_int_equal(mark_save(&mark, fd, 7), OK);
-    assert_int_equal(mark_save(&mark, fd, 8), OK);
+    checkpoint_init(&mark);
+    assert_int_equal(checkpoint_open(&mark, path, fd), OK);
+    assert_int_equal(checkpoint_save(&mark, fd, 7), OK);
+    assert_int_equal(checkpoint_save(&mark, fd, 8), OK);
     uint64_t saves = mark.saves;
-    mark_clear(&mark);
+    checkpoint_clear(&mark);
     mark_fd = open(other, O_RDWR | O_CLOEXEC);
     assert_int_equal(pwrite(mark_fd, "torn", 4, (off_t)(saves & 1) * 512 + 20), 4);
-    assert_int_equal(mark_open(&mark, path, fd), OK);
+    assert_int_equal(checkpoint_open(&mark, path, fd), OK);
     assert_int_equal(mark.position, 7);
-    mark_clear(&mark);
+    checkpoint_clear(&mark);
     assert_int_equal(pwrite(mark_fd, "torn", 4, (off_t)(~saves & 1) * 512 + 20), 4);
-    assert_int_equal(mark_open(&mark, path, fd), OK);
+    assert_int_equal(checkpoint_open(&mark, path, fd), OK);
     assert_int_equal(mark.position, 0);
-    mark_clear(&mark);
+    checkpoint_clear(&mark);
     close(mark_fd);
     close(fd);
 }

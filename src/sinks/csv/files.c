@@ -1,9 +1,9 @@
 /* The table of files, their descriptors (the one that was opened longest ago is closed for another), and their lines. */
-#include "sinks/files.h"
+#include "sinks/csv/files.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "sinks/files_undo.h"
+#include "sinks/csv/undo_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define OUT_MAX (1u << 30)
 #define HEADER_MAX (1u << 20)
 
-static enum err fail(struct files *files, const char *what, const char *path, int number)
+static enum err fail(struct csv_files *files, const char *what, const char *path, int number)
 {
     snprintf(files->message, sizeof files->message, "cannot %s %s/%s: %s", what, files->dir, path, strerror(number));
     return err_from_errno(number);
@@ -28,7 +28,7 @@ static enum err fail(struct files *files, const char *what, const char *path, in
 /* All folders of path below dir_fd but its last part. */
 static void make_folders(int dir_fd, const char *path)
 {
-    char folder[FILES_PATH_MAX];
+    char folder[CSV_FILES_PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
     for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -41,17 +41,17 @@ static size_t descriptors(void)
 {
     struct rlimit limit;
     rlim_t half = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
-    return half < 16 ? 16 : half < FILES_OPEN_MAX ? (size_t)half : FILES_OPEN_MAX;
+    return half < 16 ? 16 : half < CSV_FILES_OPEN_MAX ? (size_t)half : CSV_FILES_OPEN_MAX;
 }
 
-enum err files_open(struct files *files, const char *dir)
+enum err csv_files_open(struct csv_files *files, const char *dir)
 {
-    char inside[FILES_PATH_MAX];
+    char inside[CSV_FILES_PATH_MAX];
     memset(files, 0, sizeof *files);
     files->dir_fd = files->undo_fd = -1;
     files->dir = strdup(dir);
     files->open_max = descriptors();
-    files->open = calloc(files->open_max, sizeof(struct files_one *));
+    files->open = calloc(files->open_max, sizeof(struct csv_file *));
     if (!files->dir || !files->open)
         return NOMEM;
     snprintf(inside, sizeof inside, "%s/", files->dir);
@@ -59,13 +59,13 @@ enum err files_open(struct files *files, const char *dir)
     files->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (files->dir_fd < 0)
         return fail(files, "open", "", errno);
-    enum err err = files_undo(files->dir_fd, &files->position);
+    enum err err = csv_undo_log_replay(files->dir_fd, &files->position);
     if (err)
-        snprintf(files->message, sizeof files->message, "cannot take back what was not finished in %s: %s", dir, err_text(err));
+        snprintf(files->message, sizeof files->message, "cannot undo uncommitted changes in %s: %s", dir, err_text(err));
     return err;
 }
 
-static void close_one(struct files *files, struct files_one *one)
+static void close_one(struct csv_files *files, struct csv_file *one)
 {
     if (one->fd < 0)
         return;
@@ -74,11 +74,11 @@ static void close_one(struct files *files, struct files_one *one)
     files->open[one->open_at] = NULL;
 }
 
-void files_close(struct files *files)
+void csv_files_close(struct csv_files *files)
 {
     if (files->all)
-        files_write(files);
-    for (struct files_one *one = files->all, *next; one; one = next) {
+        csv_files_write(files);
+    for (struct csv_file *one = files->all, *next; one; one = next) {
         next = one->next;
         close_one(files, one);
         buf_clear(&one->out);
@@ -92,7 +92,7 @@ void files_close(struct files *files)
         close(files->undo_fd);
     if (files->dir_fd >= 0)
         close(files->dir_fd);
-    *files = (struct files){ .dir_fd = -1, .undo_fd = -1 };
+    *files = (struct csv_files){ .dir_fd = -1, .undo_fd = -1 };
 }
 
 static uint64_t hash_bytes(struct bytes bytes)
@@ -101,15 +101,15 @@ static uint64_t hash_bytes(struct bytes bytes)
     return hash ? hash : 1;
 }
 
-static bool grow(struct files *files)
+static bool grow(struct csv_files *files)
 {
     if (files->count < files->slot_count)
         return true;
     size_t count = files->slot_count ? files->slot_count * 2 : SLOTS_MIN;
-    struct files_one **slots = calloc(count, sizeof(struct files_one *));
+    struct csv_file **slots = calloc(count, sizeof(struct csv_file *));
     if (!slots)
         return false;
-    for (struct files_one *one = files->all; one; one = one->next) {
+    for (struct csv_file *one = files->all; one; one = one->next) {
         one->next_in_slot = slots[one->hash % count];
         slots[one->hash % count] = one;
     }
@@ -119,10 +119,10 @@ static bool grow(struct files *files)
     return true;
 }
 
-static struct files_one *find(struct files *files, const char *path)
+static struct csv_file *find(struct csv_files *files, const char *path)
 {
     uint64_t hash = hash_bytes(bytes_of(path));
-    struct files_one *one = files->slot_count ? files->slots[hash % files->slot_count] : NULL;
+    struct csv_file *one = files->slot_count ? files->slots[hash % files->slot_count] : NULL;
     while (one && (one->hash != hash || strcmp(one->path, path) != 0))
         one = one->next_in_slot;
     if (one)
@@ -146,7 +146,7 @@ static struct files_one *find(struct files *files, const char *path)
     return one;
 }
 
-static enum err open_one(struct files *files, struct files_one *one)
+static enum err open_one(struct csv_files *files, struct csv_file *one)
 {
     struct stat facts;
     if (one->fd >= 0)
@@ -169,7 +169,7 @@ static enum err open_one(struct files *files, struct files_one *one)
     return OK;
 }
 
-static uint64_t first_line_hash(const struct files_one *one)
+static uint64_t first_line_hash(const struct csv_file *one)
 {
     char *line = malloc(HEADER_MAX);
     ssize_t got = line ? pread(one->fd, line, HEADER_MAX, 0) : -1;
@@ -179,18 +179,18 @@ static uint64_t first_line_hash(const struct files_one *one)
     return hash;
 }
 
-static enum err log_rename(struct files *files, const char *from, const char *to)
+static enum err log_rename(struct csv_files *files, const char *from, const char *to)
 {
     if (!files->is_undoable)
         return OK;
-    enum err err = files->undo_fd >= 0 ? OK : files_undo_open(files->dir_fd, files->position, &files->undo_fd);
-    return err ? err : files_undo_rename(files->undo_fd, from, to);
+    enum err err = files->undo_fd >= 0 ? OK : csv_undo_log_open(files->dir_fd, files->position, &files->undo_fd);
+    return err ? err : csv_undo_log_add_rename(files->undo_fd, from, to);
 }
 
 /* Away with it, under a name that tells when it began. */
-static enum err rotate(struct files *files, struct files_one *one)
+static enum err rotate(struct csv_files *files, struct csv_file *one)
 {
-    char name[FILES_PATH_MAX + 64];
+    char name[CSV_FILES_PATH_MAX + 64];
     uint64_t begun_s = (one->begun_ns ? one->begun_ns : clock_realtime_ns()) / NS_PER_S;
     snprintf(name, sizeof name, "%s.%" PRIu64, one->path, begun_s);
     for (int i = 1; faccessat(files->dir_fd, name, F_OK, 0) == 0; i++)
@@ -206,19 +206,19 @@ static enum err rotate(struct files *files, struct files_one *one)
     return OK;
 }
 
-struct files_header files_header_of(struct bytes text)
+struct csv_file_header csv_file_header_of(struct bytes text)
 {
-    return (struct files_header){ text, hash_bytes(text) };
+    return (struct csv_file_header){ text, hash_bytes(text) };
 }
 
-struct files_one *files_get(struct files *files, const char *path, const struct files_header *header)
+struct csv_file *csv_files_get(struct csv_files *files, const char *path, const struct csv_file_header *header)
 {
-    struct files_one *one = find(files, path);
+    struct csv_file *one = find(files, path);
     if (!one || one->header_hash == header->hash)
         return one;
     enum err err = open_one(files, one);
     if (!err && one->out.size) /* lines under another header */
-        err = files_write(files);
+        err = csv_files_write(files);
     if (!err && one->size && first_line_hash(one) != header->hash)
         err = rotate(files, one);
     if (!err)
@@ -228,33 +228,33 @@ struct files_one *files_get(struct files *files, const char *path, const struct 
     if (!one->size) {
         buf_add(&one->out, header->text.data, header->text.size);
         buf_add_char(&one->out, '\n');
-        files_added(files, one, header->text.size + 1);
+        csv_files_added(files, one, header->text.size + 1);
     }
     one->header_hash = header->hash;
     return one;
 }
 
-void files_added(struct files *files, struct files_one *one, size_t bytes)
+void csv_files_added(struct csv_files *files, struct csv_file *one, size_t bytes)
 {
     files->gathered += bytes;
     one->used = ++files->clock;
 }
 
 /* Before the first byte since the last commit. */
-static enum err log_size(struct files *files, struct files_one *one)
+static enum err log_size(struct csv_files *files, struct csv_file *one)
 {
     if (!files->is_undoable || one->is_logged)
         return OK;
-    enum err err = files->undo_fd >= 0 ? OK : files_undo_open(files->dir_fd, files->position, &files->undo_fd);
+    enum err err = files->undo_fd >= 0 ? OK : csv_undo_log_open(files->dir_fd, files->position, &files->undo_fd);
     if (!err)
-        err = files_undo_size(files->undo_fd, one->path, one->size);
+        err = csv_undo_log_add_size(files->undo_fd, one->path, one->size);
     if (err)
         snprintf(files->message, sizeof files->message, "cannot write the undo log of %s: %s", files->dir, err_text(err));
     one->is_logged = !err;
     return err;
 }
 
-static enum err write_lines(struct files *files, struct files_one *one)
+static enum err write_lines(struct csv_files *files, struct csv_file *one)
 {
     size_t done = 0;
     while (done < one->out.size) {
@@ -276,10 +276,10 @@ static enum err write_lines(struct files *files, struct files_one *one)
     return OK;
 }
 
-enum err files_write(struct files *files)
+enum err csv_files_write(struct csv_files *files)
 {
     enum err err = OK;
-    for (struct files_one *one = files->all; one && !err; one = one->next) {
+    for (struct csv_file *one = files->all; one && !err; one = one->next) {
         if (!one->out.size)
             continue;
         err = buf_err(&one->out);
@@ -293,7 +293,7 @@ enum err files_write(struct files *files)
     return err;
 }
 
-static bool is_ripe(const struct files *files, const struct files_one *one, uint64_t now_ns)
+static bool is_ripe(const struct csv_files *files, const struct csv_file *one, uint64_t now_ns)
 {
     if (!one->size || !one->begun_ns)
         return false;
@@ -302,15 +302,15 @@ static bool is_ripe(const struct files *files, const struct files_one *one, uint
 }
 
 /* A file of which nothing is held any longer, so that jobs that have ended leave nothing here either. */
-static void forget_idle(struct files *files)
+static void forget_idle(struct csv_files *files)
 {
-    for (struct files_one **at = &files->all; *at;) {
-        struct files_one *one = *at;
+    for (struct csv_file **at = &files->all; *at;) {
+        struct csv_file *one = *at;
         if (one->fd >= 0 || one->out.size || one->is_logged || files->clock - one->used < 1000000) {
             at = &one->next;
             continue;
         }
-        struct files_one **slot = &files->slots[one->hash % files->slot_count];
+        struct csv_file **slot = &files->slots[one->hash % files->slot_count];
         while (*slot != one)
             slot = &(*slot)->next_in_slot;
         *slot = one->next_in_slot;
@@ -322,22 +322,22 @@ static void forget_idle(struct files *files)
     }
 }
 
-enum err files_commit(struct files *files, uint64_t position, uint64_t now_ns)
+enum err csv_files_commit(struct csv_files *files, uint64_t position, uint64_t now_ns)
 {
-    enum err err = files_write(files);
-    for (struct files_one *one = files->all; one && !err; one = one->next)
+    enum err err = csv_files_write(files);
+    for (struct csv_file *one = files->all; one && !err; one = one->next)
         if (is_ripe(files, one, now_ns))
             err = rotate(files, one);
     if (!err && syncfs(files->dir_fd) != 0)
         err = fail(files, "sync", "", errno);
     if (!err && files->is_undoable && files->undo_fd < 0)
-        err = files_undo_open(files->dir_fd, files->position, &files->undo_fd);
+        err = csv_undo_log_open(files->dir_fd, files->position, &files->undo_fd);
     if (!err && files->is_undoable)
-        err = files_undo_commit(files->dir_fd, files->undo_fd, position);
+        err = csv_undo_log_commit(files->dir_fd, files->undo_fd, position);
     if (err)
         return err;
     files->position = position;
-    for (struct files_one *one = files->all; one; one = one->next)
+    for (struct csv_file *one = files->all; one; one = one->next)
         one->is_logged = false;
     forget_idle(files);
     return OK;

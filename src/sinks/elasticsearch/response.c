@@ -1,5 +1,5 @@
 /* Reading answers, whatever else stands in them. */
-#include "sinks/elasticsearch/answer.h"
+#include "sinks/elasticsearch/response.h"
 
 #include "net/json_read.h"
 
@@ -109,7 +109,7 @@ static bool read_bulk(struct bytes answer, elasticsearch_verdict *verdict, void 
     return is_good;
 }
 
-enum err elasticsearch_answer_bulk(struct bytes answer, elasticsearch_verdict *verdict, void *user, size_t *items,
+enum err elasticsearch_response_bulk(struct bytes answer, elasticsearch_verdict *verdict, void *user, size_t *items,
                                    bool *failed)
 {
     if (!read_bulk(answer, NULL, NULL, items, failed)) /* no verdict from an answer that is cut short */
@@ -132,7 +132,7 @@ static void read_version(struct reader *reader, bool *is_other)
             json_read_skip(&reader->json);
 }
 
-enum err elasticsearch_answer_version(struct bytes answer, unsigned *major)
+enum err elasticsearch_response_version(struct bytes answer, unsigned *major)
 {
     struct reader reader;
     bool is_other = false;

@@ -48,7 +48,7 @@ static void take_range(struct liking *liking, struct bytes range)
         *place = quality;
 }
 
-enum metrics_format metrics_negotiate(struct bytes accept)
+enum metrics_format metrics_format_negotiate(struct bytes accept)
 {
     struct liking liking = { -1, -1, -1 };
     while (accept.data)
@@ -57,7 +57,7 @@ enum metrics_format metrics_negotiate(struct bytes accept)
     return liking.open > 0 && liking.open >= text ? METRICS_OPEN : METRICS_TEXT;
 }
 
-const char *metrics_type(enum metrics_format format)
+const char *metrics_format_content_type(enum metrics_format format)
 {
     return format == METRICS_OPEN ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                   : "text/plain; version=0.0.4; charset=utf-8";

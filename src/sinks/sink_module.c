@@ -1,5 +1,5 @@
-/* Finding and loading the library of a sink. */
-#include "sinks/module.h"
+/* Finds and loads the module of a sink. */
+#include "sinks/sink_module.h"
 
 #include "base/install_paths.h"
 
@@ -8,10 +8,10 @@
 
 const struct sink_in_module sink_modules[] = {
     { "elasticsearch", "sink-http.so", "documents in Elasticsearch or OpenSearch" },
-    { "hdf5", "sink-hdf5.so", "an HDF5 file as Colmet's collector writes it, for PyTables and h5py" },
-    { "influx", "sink-http.so", "InfluxDB's line protocol: a file, standard output, InfluxDB or VictoriaMetrics" },
+    { "hdf5", "sink-hdf5.so", "an HDF5 file in the layout of Colmet's collector, for PyTables and h5py" },
+    { "influx", "sink-http.so", "InfluxDB line protocol to a file, standard output, InfluxDB or VictoriaMetrics" },
     { "kafka", "sink-kafka.so", "messages to Kafka, keyed by job: JSON or MessagePack" },
-    { "prometheus", "sink-http.so", "remote write to Prometheus, VictoriaMetrics and others" },
+    { "prometheus", "sink-http.so", "remote write to Prometheus, VictoriaMetrics and compatible servers" },
     { 0 },
 };
 
@@ -23,14 +23,14 @@ static const char *file_of(const char *name)
     return NULL;
 }
 
-static enum err load_from(const char *file, const char *name, const struct sink **sink, char *why, size_t why_size)
+static enum err load_from(const char *file, const char *name, const struct sink **sink, char *error, size_t error_size)
 {
     static const struct { uint32_t version, sizes[7]; } marks = { SINK_MODULE_VERSION, SINK_MODULE_SIZES };
     char hint[128];
     const void *found;
-    snprintf(hint, sizeof hint, "the sink %s needs it", name);
+    snprintf(hint, sizeof hint, "required by the sink %s", name);
     struct self_module wanted = { file, SINK_MODULE_SYMBOL, &marks.version, sizeof marks / sizeof marks.version, hint };
-    enum err err = self_load_module(&wanted, &found, why, why_size);
+    enum err err = self_load_module(&wanted, &found, error, error_size);
     if (err)
         return err;
     const struct sink_module *module = found;
@@ -40,18 +40,18 @@ static enum err load_from(const char *file, const char *name, const struct sink 
             *sink = module->sinks[i];
             return OK;
         }
-    snprintf(why, why_size, "%s does not have the sink %s: it is of another version of Sonde", file, name);
+    snprintf(error, error_size, "%s has no sink %s: it belongs to another version of Sonde", file, name);
     return CORRUPT;
 }
 
-enum err sink_load(const char *name, const struct sink **sink, char *why, size_t why_size)
+enum err sink_module_load(const char *name, const struct sink **sink, char *error, size_t error_size)
 {
     *sink = sink_find(name);
     if (*sink)
         return OK;
     const char *file = file_of(name);
     if (file)
-        return load_from(file, name, sink, why, why_size);
-    snprintf(why, why_size, "there is no sink %s", name);
+        return load_from(file, name, sink, error, error_size);
+    snprintf(error, error_size, "unknown sink %s", name);
     return ABSENT;
 }

@@ -1,5 +1,5 @@
 /* The log is small: as many lines as files were touched in some seconds. It is read whole and walked from its end. */
-#include "sinks/files_undo.h"
+#include "sinks/csv/undo_log.h"
 
 #include "base/buf.h"
 
@@ -24,8 +24,8 @@ static enum err read_all(int dir_fd, const char *name, struct buf *text)
         return errno == ENOENT ? ABSENT : err_from_errno(errno);
     ssize_t got = 1;
     while (got > 0) {
-        char *room = buf_reserve(text, 65536);
-        got = room ? read(fd, room, 65536) : -1;
+        char *capacity = buf_reserve(text, 65536);
+        got = capacity ? read(fd, capacity, 65536) : -1;
         text->size += got > 0 ? (size_t)got : 0;
     }
     enum err err = got < 0 ? (buf_err(text) ? buf_err(text) : err_from_errno(errno)) : OK;
@@ -94,7 +94,7 @@ static enum err read_position(int dir_fd, uint64_t *position)
     return err == ABSENT ? OK : err;
 }
 
-enum err files_undo(int dir_fd, uint64_t *position)
+enum err csv_undo_log_replay(int dir_fd, uint64_t *position)
 {
     struct buf log;
     enum err err = read_position(dir_fd, position);
@@ -130,19 +130,19 @@ static enum err add_base(int fd, uint64_t position)
     return add_line(fd, line, snprintf(line, sizeof line, "B %" PRIu64 "\n", position));
 }
 
-enum err files_undo_open(int dir_fd, uint64_t position, int *fd)
+enum err csv_undo_log_open(int dir_fd, uint64_t position, int *fd)
 {
     *fd = openat(dir_fd, LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     return *fd < 0 ? err_from_errno(errno) : add_base(*fd, position);
 }
 
-enum err files_undo_size(int fd, const char *path, uint64_t size)
+enum err csv_undo_log_add_size(int fd, const char *path, uint64_t size)
 {
     char line[LINE_MAX_SIZE];
     return add_line(fd, line, snprintf(line, sizeof line, "T %" PRIu64 " %s\n", size, path));
 }
 
-enum err files_undo_rename(int fd, const char *from, const char *to)
+enum err csv_undo_log_add_rename(int fd, const char *from, const char *to)
 {
     char line[LINE_MAX_SIZE];
     return add_line(fd, line, snprintf(line, sizeof line, "R %s %s\n", from, to));
@@ -165,7 +165,7 @@ static enum err save_position(int dir_fd, uint64_t position)
 }
 
 /* From the moment when the position is there the log is of an older one, and is not heeded. */
-enum err files_undo_commit(int dir_fd, int fd, uint64_t position)
+enum err csv_undo_log_commit(int dir_fd, int fd, uint64_t position)
 {
     enum err err = save_position(dir_fd, position);
     if (!err && ftruncate(fd, 0) != 0)

@@ -1,4 +1,4 @@
-/* JSON in, a changed plan, JSON out. */
+/* JSON in, a changed config, JSON out. */
 #include "agent/control.h"
 
 #include "agent/agent.h"
@@ -12,41 +12,41 @@
 
 #define TEXT_MAX 8192
 
-/* Whoever reads a file of many nodes is warned of events that this one lacks; whoever asks this one is told. */
-static enum err check_events(const char *list, struct buf *why)
+/* Whoever reads a file of many nodes is warned of events that this one lacks; whoever asks this one is job_posted. */
+static enum err check_events(const char *list, struct buf *error)
 {
     char name[64];
     if (!perf_find_unknown(list, name, sizeof name))
         return OK;
-    buf_printf(why, "there is no perf event '%s'; 'perf list' names those of this machine", name);
+    buf_printf(error, "there is no perf event '%s'; 'perf list' names those of this machine", name);
     return USAGE;
 }
 
 /* "period", or "meminfo.period". */
-static enum err set(struct plan *plan, const char *key, const char *value, struct buf *why)
+static enum err set(struct agent_config *config, const char *key, const char *value, struct buf *error)
 {
     const char *dot = strchr(key, '.');
     char section[64];
     if (!strcmp(key, "listen") || !strcmp(key, "socket") || !strcmp(key, "colmet") || !strcmp(key, "sink")
-        || uplink_plan_has(key)) {
-        buf_printf(why, "'%s' cannot be changed from here: write it into the configuration, then send SIGHUP", key);
+        || uplink_config_has(key)) {
+        buf_printf(error, "'%s' cannot be changed from here: write it into the configuration, then send SIGHUP", key);
         return USAGE;
     }
-    if ((!strcmp(key, "events") || !strcmp(key, "perf.events")) && check_events(value, why))
+    if ((!strcmp(key, "events") || !strcmp(key, "perf.events")) && check_events(value, error))
         return USAGE;
     if (!dot)
-        return plan_set(plan, "", key, value, why);
+        return agent_config_set(config, "", key, value, error);
     size_t size = (size_t)(dot - key);
     if (size >= sizeof section) {
-        buf_add_text(why, "there is no sensor of such a name");
+        buf_add_text(error, "there is no sensor of such a name");
         return USAGE;
     }
     memcpy(section, key, size);
     section[size] = '\0';
-    return plan_set(plan, section, dot + 1, value, why);
+    return agent_config_set(config, section, dot + 1, value, error);
 }
 
-static enum err read_set(struct json_read *read, struct plan *plan, struct buf *why)
+static enum err read_set(struct json_read *read, struct agent_config *config, struct buf *error)
 {
     struct buf key, value;
     enum err err = OK;
@@ -54,14 +54,14 @@ static enum err read_set(struct json_read *read, struct plan *plan, struct buf *
     buf_init(&value, TEXT_MAX);
     json_read_object(read);
     while (!err && json_read_key(read, &key) && json_read_text(read, &value))
-        err = set(plan, buf_text(&key), buf_text(&value), why);
+        err = set(config, buf_text(&key), buf_text(&value), error);
     buf_clear(&key);
     buf_clear(&value);
     return err;
 }
 
-/* *changed: something was set. *reload: the configuration shall be read anew. */
-static enum err read_request(const char *json, size_t size, struct plan *plan, bool *changed, bool *reload, struct buf *why)
+/* *changed: something was set. *reload: the configuration shall be read reopen. */
+static enum err read_request(const char *json, size_t size, struct agent_config *config, bool *changed, bool *reload, struct buf *error)
 {
     struct json_read read;
     struct buf key;
@@ -72,16 +72,16 @@ static enum err read_request(const char *json, size_t size, struct plan *plan, b
     while (!err && json_read_key(&read, &key)) {
         if (strcmp(buf_text(&key), "set") == 0) {
             *changed = true;
-            err = read_set(&read, plan, why);
+            err = read_set(&read, config, error);
         } else if (strcmp(buf_text(&key), "reload") == 0) {
             json_read_bool(&read, reload);
         } else {
-            buf_printf(why, "an agent does not know '%.60s'; it knows 'set' and 'reload'", buf_text(&key));
+            buf_printf(error, "an agent does not know '%.60s'; it knows 'set' and 'reload'", buf_text(&key));
             err = USAGE;
         }
     }
     if (!err && !json_read_end(&read)) {
-        buf_add_text(why, "this is not JSON, or not what is expected: {\"set\": {\"period\": \"1s\"}}");
+        buf_add_text(error, "this is not JSON, or not what is expected: {\"set\": {\"period\": \"1s\"}}");
         err = USAGE;
     }
     buf_clear(&key);
@@ -128,13 +128,13 @@ static void add_sensors(struct json *json, struct agent *agent)
 }
 
 /* One that reads the spool. */
-static void add_outlet(struct json *json, struct outlet *outlet)
+static void add_worker(struct json *json, struct sink_worker *worker)
 {
-    struct outlet_figures figures;
-    outlet_figures(outlet, &figures);
+    struct sink_worker_figures figures;
+    sink_worker_figures(worker, &figures);
     json_field_u64(json, "failures", figures.failures);
-    if (figures.why[0])
-        json_field_text(json, "why", figures.why);
+    if (figures.error[0])
+        json_field_text(json, "why", figures.error);
     json_field_u64(json, "batches", figures.batches);
     json_field_u64(json, "samples", figures.samples);
     json_field_u64(json, "gaps", figures.gaps);
@@ -144,36 +144,36 @@ static void add_outlet(struct json *json, struct outlet *outlet)
     json_field_u64(json, "success_ns", figures.success_ns);
 }
 
-static void add_sinks(struct json *json, const struct outlets *outlets)
+static void add_sinks(struct json *json, const struct agent_sinks *sinks)
 {
     json_key(json, "sinks");
     json_begin_array(json);
-    for (size_t i = 0; i < outlets->count; i++) {
-        if (!outlets->list[i].choice.sink)
+    for (size_t i = 0; i < sinks->count; i++) {
+        if (!sinks->list[i].choice.sink)
             continue;
         json_begin_object(json);
-        json_field_text(json, "name", outlets->list[i].choice.sink->name);
-        if (outlets->list[i].outlet)
-            add_outlet(json, outlets->list[i].outlet);
+        json_field_text(json, "name", sinks->list[i].choice.sink->name);
+        if (sinks->list[i].worker)
+            add_worker(json, sinks->list[i].worker);
         else
-            json_field_u64(json, "failures", outlets->list[i].failures);
-        add_settings(json, &outlets->list[i].choice.settings);
+            json_field_u64(json, "failures", sinks->list[i].failures);
+        add_settings(json, &sinks->list[i].choice.settings);
         json_end_object(json);
     }
     json_end_array(json);
 }
 
-static void add_spool(struct json *json, const struct sender_figures *figures)
+static void add_journal(struct json *json, const struct sender_figures *figures)
 {
     json_key(json, "spool");
     json_begin_object(json);
-    json_field_text(json, "folder", figures->spool_dir);
+    json_field_text(json, "folder", figures->journal_dir);
     json_field_u64(json, "bytes", figures->spool.bytes);
     json_field_u64(json, "records", figures->records);
-    json_field_u64(json, "unspooled", figures->unspooled);
+    json_field_u64(json, "unspooled", figures->dropped);
     json_field_u64(json, "lost", figures->spool.lost_records);
-    if (figures->spool_why[0])
-        json_field_text(json, "trouble", figures->spool_why);
+    if (figures->journal_error[0])
+        json_field_text(json, "trouble", figures->journal_error);
     json_end_object(json);
 }
 
@@ -185,8 +185,8 @@ static void add_uplink(struct json *json, const struct sender_figures *figures)
     json_begin_object(json);
     json_field_text(json, "state", states[uplink->state]);
     json_field_text(json, "collector", uplink->collector);
-    if (uplink->why[0])
-        json_field_text(json, "why", uplink->why);
+    if (uplink->error[0])
+        json_field_text(json, "why", uplink->error);
     json_field_u64(json, "since_ns", uplink->since_ns);
     json_field_u64(json, "connections", uplink->connections);
     json_field_u64(json, "records_sent", uplink->records_sent);
@@ -196,7 +196,7 @@ static void add_uplink(struct json *json, const struct sender_figures *figures)
     json_field_u64(json, "lag_bytes", uplink->lag_bytes);
     json_field_u64(json, "lag_ns", uplink->lag_ns);
     json_field_u64(json, "unreadable", uplink->unreadable);
-    add_spool(json, figures);
+    add_journal(json, figures);
     json_end_object(json);
 }
 
@@ -207,23 +207,23 @@ static void add_sender(struct json *json, struct sender *sender)
     if (figures.has_uplink)
         add_uplink(json, &figures);
     else
-        add_spool(json, &figures);
+        add_journal(json, &figures);
 }
 
 static void add_state(struct json *json, struct agent *agent)
 {
     json_field_bool(json, "ok", true);
     json_field_text(json, "host", agent->host.name);
-    json_field_u64(json, "period_ns", agent->plan.period_ns);
-    json_field_text(json, "listen", agent->serve && serve_port(agent->serve) ? agent->plan.listen : PLAN_NONE);
-    if (agent->plan.socket)
-        json_field_text(json, "socket", agent->plan.socket);
+    json_field_u64(json, "period_ns", agent->config.period_ns);
+    json_field_text(json, "listen", agent->http && agent_http_port(agent->http) ? agent->config.listen : AGENT_NONE);
+    if (agent->config.socket)
+        json_field_text(json, "socket", agent->config.socket);
     add_counts(json, &agent->schedule.counts);
     json_field_u64(json, "clock_sets", agent->schedule.clock_sets);
     json_field_u64(json, "jobs", agent->jobs ? jobs_count(agent->jobs) : 0);
     json_field_u64(json, "entries", live_count(agent->live));
     add_sensors(json, agent);
-    add_sinks(json, &agent->outlets);
+    add_sinks(json, &agent->sinks);
     if (agent->sender)
         add_sender(json, agent->sender);
 }
@@ -242,34 +242,34 @@ static void write_answer(struct buf *answer, struct agent *agent, const char *er
     json_end(&json);
 }
 
-/* Not at once: the server that is just answering may have to listen elsewhere. A mistake is told now. */
-static enum err reload_soon(struct agent *agent, struct buf *why)
+/* Not at once: the server that is just answering may have to listen elsewhere. A mistake is job_posted now. */
+static enum err schedule_reload(struct agent *agent, struct buf *error)
 {
-    struct plan plan;
-    enum err err = agent->settings.make_plan(agent->settings.context, &plan, why);
+    struct agent_config config;
+    enum err err = agent->settings.load_config(agent->settings.context, &config, error);
     if (err)
         return err;
-    plan_clear(&plan);
+    agent_config_clear(&config);
     return kill(getpid(), SIGHUP) < 0 ? IO : OK;
 }
 
 enum err control_answer(void *context, const char *json, size_t size, struct buf *answer)
 {
     struct agent *agent = context;
-    struct plan next;
-    struct buf why;
+    struct agent_config next;
+    struct buf error;
     bool changed = false, reload = false;
-    enum err err = plan_copy(&next, &agent->plan);
+    enum err err = agent_config_copy(&next, &agent->config);
     if (err)
         return err;
-    buf_init(&why, TEXT_MAX);
-    err = read_request(json, size, &next, &changed, &reload, &why);
+    buf_init(&error, TEXT_MAX);
+    err = read_request(json, size, &next, &changed, &reload, &error);
     if (!err && changed)
-        err = agent_apply_take(agent, &next, false, &why);
+        err = agent_apply_take(agent, &next, false, &error);
     if (!err && reload)
-        err = reload_soon(agent, &why);
-    plan_clear(&next);
-    write_answer(answer, agent, err ? why.size ? buf_text(&why) : err_text(err) : NULL);
-    buf_clear(&why);
+        err = schedule_reload(agent, &error);
+    agent_config_clear(&next);
+    write_answer(answer, agent, err ? error.size ? buf_text(&error) : err_text(err) : NULL);
+    buf_clear(&error);
     return err;
 }

@@ -1,4 +1,4 @@
-/* Taking addresses apart, without asking anybody for names; and knocking at one. */
+/* Parses addresses without resolving names, and probes whether one accepts connections. */
 #include "transport/address.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define TCP "tcp://"
 
-/* Behind the host, where ":PORT" would stand: IPv6 has brackets, or there are several colons and no port. */
+/* The end of the host, where ":PORT" may follow. IPv6 addresses have brackets, or several colons and no port. */
 static const char *end_of_host(const char *host)
 {
     const char *bracket = *host == '[' ? strchr(host, ']') : NULL, *colon = strchr(host, ':');
@@ -32,7 +32,7 @@ static bool is_port(const char *text)
     return *text >= '0' && *text <= '9' && !*end && port >= 1 && port <= 65535;
 }
 
-enum err address_complete(const char *text, unsigned port, char address[ADDRESS_MAX])
+enum err address_normalize(const char *text, unsigned port, char address[ADDRESS_MAX])
 {
     static const char odd[] = " \t\r\n,\"'\\@#?";
     const char *scheme = strstr(text, "://"), *host = text;
@@ -54,7 +54,7 @@ enum err address_complete(const char *text, unsigned port, char address[ADDRESS_
     return size < ADDRESS_MAX ? OK : USAGE;
 }
 
-/* 127.x.y.z, and nothing like 127.example.org. */
+/* 127.x.y.z, but not 127.example.org. */
 static bool is_loopback_v4(const char *host, size_t size)
 {
     return size > 4 && !strncmp(host, "127.", 4) && strspn(host, "0123456789.") >= size;
@@ -86,7 +86,7 @@ static bool takes_connections(const struct addrinfo *at, int timeout_ms)
     return is_up;
 }
 
-bool address_answers(const char *address, int timeout_ms)
+bool address_is_reachable(const char *address, int timeout_ms)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV }, *found = NULL;
     char host[ADDRESS_MAX];

@@ -1,4 +1,4 @@
-/* Addresses of ZeroMQ, as people give them: "tcp://login1:5555", "login1", "tcp://[::1]:5555", "ipc:///run/x". */
+/* ZeroMQ addresses as users write them: "tcp://login1:5555", "login1", "tcp://[::1]:5555", "ipc:///run/x". */
 #ifndef SONDE_TRANSPORT_ADDRESS_H
 #define SONDE_TRANSPORT_ADDRESS_H
 
@@ -8,13 +8,14 @@
 
 #define ADDRESS_MAX 256
 
-/* With "tcp://" before it and port behind it where they are not said. USAGE: it makes no sense, or is too long. */
-enum err address_complete(const char *text, unsigned port, char address[ADDRESS_MAX]);
+/* Adds "tcp://" and the default port if they are missing. USAGE: invalid or too long. */
+enum err address_normalize(const char *text, unsigned port, char address[ADDRESS_MAX]);
 
-/* Can nobody but this machine reach it? So what is not encrypted may pass there. */
+/* Is it reachable only from this node? Then it may be used without encryption. */
 bool address_is_local(const char *address);
 
-/* Does somebody take connections at a tcp:// address? Waits for so long at most, and for the resolver of names. Others: true. */
-bool address_answers(const char *address, int timeout_ms);
+/* Does a tcp:// address accept connections? Waits up to timeout_ms, plus the time to resolve the name. Other schemes:
+ * true. */
+bool address_is_reachable(const char *address, int timeout_ms);
 
 #endif

@@ -1,5 +1,5 @@
-/* A record that travels alone, as through Kafka: with the name of its stream, so that whoever gets it can tell whether he has it
- * already, and now and then with the state that it builds on, so that he can begin there, whatever he had before.
+/* A record as one Kafka message: with the id of its stream, so that a consumer can detect duplicates, and now and then with
+ * the state that it builds on (a snapshot), so that a consumer can start there whatever it had before.
  *
  *   MessagePack: {"v": 1, "host", "stream", "sequence", "epoch", "before", "state": bytes, "record": bytes} */
 #ifndef SONDE_TRANSPORT_KAFKA_ENVELOPE_H
@@ -7,20 +7,20 @@
 
 #include "base/buf.h"
 
-#define PARCEL_VERSION 1
+#define KAFKA_ENVELOPE_VERSION 1
 
-struct parcel {
+struct kafka_envelope {
     struct bytes host;
     uint64_t stream, sequence;
     uint64_t epoch;  /* of the encoder: random */
-    uint64_t before; /* the record that the state comes behind, by the same encoder; 0: none. Whoever decoded that one last, of
-                      * this epoch, has the state already */
-    struct bytes state, record; /* of journal/stream.h; a state of no bytes: it is with one of those before */
+    uint64_t before; /* the last record before the state, by the same encoder; 0: none. A decoder that decoded that one last,
+                      * in this epoch, does not need the state */
+    struct bytes state, record; /* see journal/stream.h; an empty state: an earlier envelope has it */
 };
 
-void parcel_write(struct buf *out, const struct parcel *parcel);
+void kafka_envelope_write(struct buf *out, const struct kafka_envelope *envelope);
 
-/* Borrows from bytes. CORRUPT: it is none, or cut short; USAGE: of a version that we do not know. */
-enum err parcel_read(struct bytes bytes, struct parcel *parcel);
+/* Borrows from bytes. CORRUPT: invalid or truncated; USAGE: an unknown version. */
+enum err kafka_envelope_read(struct bytes bytes, struct kafka_envelope *envelope);
 
 #endif

@@ -1,4 +1,4 @@
-/* Files with one key pair. */
+/* Key files with one key pair. */
 #include "transport/keys.h"
 
 #include "base/file.h"
@@ -35,8 +35,8 @@ enum err keys_path(const char *name, char path[KEYS_PATH_MAX])
     return size > 0 && size < KEYS_PATH_MAX ? OK : ABSENT;
 }
 
-/* "public-key = KEY" on a line; false: the line is of this name, but no key stands there. */
-static bool take_line(const char *line, const char *name, char key[ZMQ_KEY_MAX])
+/* Parses a line "NAME = KEY". false: it has this name but no valid key. */
+static bool parse_line(const char *line, const char *name, char key[ZMQ_KEY_MAX])
 {
     char word[ZMQ_KEY_MAX + 1];
     size_t size;
@@ -63,61 +63,61 @@ static bool parse(char *text, struct keys_pair *pair)
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        if (!take_line(line, PUBLIC, pair->public_key) || !take_line(line, SECRET, pair->secret_key))
+        if (!parse_line(line, PUBLIC, pair->public_key) || !parse_line(line, SECRET, pair->secret_key))
             return false;
     }
     return pair->public_key[0] != '\0';
 }
 
-static enum err complain(const char *path, bool is_ours, enum err err, struct buf *why)
+static enum err explain_error(const char *path, bool is_ours, enum err err, struct buf *error)
 {
-    buf_printf(why, "cannot read the key %s: %s", path, err_text(err));
+    buf_printf(error, "cannot read key file %s: %s", path, err_text(err));
     if (err == ABSENT)
-        buf_printf(why, is_ours ? ". 'sonde keygen %s' makes one" : ". Copy it from the collector: there it is "
-                   "/etc/sonde/collector.key.pub, or what 'sonde keygen --collector' printed", path);
+        buf_printf(error, is_ours ? "; create one with 'sonde keygen %s'" : "; copy it from the collector, where it is "
+                   "/etc/sonde/collector.key.pub or what 'sonde keygen --collector' printed", path);
     return err;
 }
 
-static enum err read_pair(const char *path, bool is_ours, struct keys_pair *pair, struct buf *why)
+static enum err read_pair(const char *path, bool is_ours, struct keys_pair *pair, struct buf *error)
 {
     char text[FILE_MAX];
     struct stat status;
     int fd;
     enum err err = file_open(NULL, path, &fd);
     if (err)
-        return complain(path, is_ours, err, why);
+        return explain_error(path, is_ours, err, error);
     err = fstat(fd, &status) == 0 ? file_read_fd(fd, text, sizeof text, NULL) : err_from_errno(errno);
     close(fd);
     if (err)
-        return complain(path, is_ours, err, why);
+        return explain_error(path, is_ours, err, error);
     bool is_parsed = parse(text, pair);
     explicit_bzero(text, sizeof text);
     if (!is_parsed) {
-        buf_printf(why, "%s is not a key file: it has no line '" PUBLIC " = KEY' as 'sonde keygen' writes it", path);
+        buf_printf(error, "%s is not a key file: no line '" PUBLIC " = KEY' (create one with 'sonde keygen')", path);
         return CORRUPT;
     }
     if (pair->secret_key[0] && status.st_mode & (S_IRWXG | S_IRWXO)) {
-        buf_printf(why, "%s holds a secret key and others may read it: chmod 600 %s, and make a new one if they have", path,
-                   path);
+        buf_printf(error, "%s contains a secret key but is accessible to other users: run 'chmod 600 %s', and create a new key "
+                   "if they may have read it", path, path);
         explicit_bzero(pair, sizeof *pair);
         return DENIED;
     }
     return OK;
 }
 
-enum err keys_read(const char *path, struct keys_pair *pair, struct buf *why)
+enum err keys_read(const char *path, struct keys_pair *pair, struct buf *error)
 {
-    return read_pair(path, true, pair, why);
+    return read_pair(path, true, pair, error);
 }
 
-enum err keys_read_public(const char *key_or_path, char public_key[ZMQ_KEY_MAX], struct buf *why)
+enum err keys_read_public(const char *key_or_path, char public_key[ZMQ_KEY_MAX], struct buf *error)
 {
     struct keys_pair pair;
     if (keys_is_key(key_or_path)) {
         memcpy(public_key, key_or_path, ZMQ_KEY_MAX);
         return OK;
     }
-    enum err err = read_pair(key_or_path, false, &pair, why);
+    enum err err = read_pair(key_or_path, false, &pair, error);
     if (!err)
         memcpy(public_key, pair.public_key, ZMQ_KEY_MAX);
     explicit_bzero(&pair, sizeof pair);
@@ -138,8 +138,8 @@ static enum err write_all(int fd, const char *text)
     return fsync(fd) == 0 ? OK : err_from_errno(errno);
 }
 
-/* Under another name first: nobody sees half of it, and it never has another mode. */
-static enum err make_file(const char *path, mode_t mode, const char *text, bool replace)
+/* Creates it under another name first, so that it is never visible half written or with another mode. */
+static enum err write_file(const char *path, mode_t mode, const char *text, bool replace)
 {
     char fresh[KEYS_PATH_MAX];
     if (snprintf(fresh, sizeof fresh, "%s.new-%ld", path, (long)getpid()) >= (int)sizeof fresh)
@@ -156,33 +156,33 @@ static enum err make_file(const char *path, mode_t mode, const char *text, bool 
     return err;
 }
 
-static void make_folder(const char *path)
+static void create_parents(const char *path)
 {
-    char folder[KEYS_PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    char directory[KEYS_PATH_MAX];
+    snprintf(directory, sizeof directory, "%s", path);
+    for (char *slash = strchr(directory + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdir(folder, 0755);
+        mkdir(directory, 0755);
         *slash = '/';
     }
 }
 
-enum err keys_write(const char *path, const struct keys_pair *pair, bool replace, struct buf *why)
+enum err keys_write(const char *path, const struct keys_pair *pair, bool replace, struct buf *error)
 {
     char text[FILE_MAX], public_path[KEYS_PATH_MAX];
-    make_folder(path);
+    create_parents(path);
     snprintf(text, sizeof text, PUBLIC " = %s\n" SECRET " = %s\n", pair->public_key, pair->secret_key);
-    enum err err = make_file(path, 0600, text, replace);
+    enum err err = write_file(path, 0600, text, replace);
     explicit_bzero(text, sizeof text);
     snprintf(text, sizeof text, PUBLIC " = %s\n", pair->public_key);
     if (!err)
         err = snprintf(public_path, sizeof public_path, "%s.pub", path) < (int)sizeof public_path
-                  ? make_file(public_path, 0644, text, true)
+                  ? write_file(public_path, 0644, text, true)
                   : USAGE;
     if (err == AGAIN)
-        buf_printf(why, "there is a key at %s already; --force replaces it, and whoever allowed it must be told the new one",
-                   path);
+        buf_printf(error, "%s already exists; --force replaces it, but then the new key must be authorized instead of the "
+                   "old one", path);
     else if (err)
-        buf_printf(why, "cannot write the key %s: %s", path, err_text(err));
+        buf_printf(error, "cannot write key file %s: %s", path, err_text(err));
     return err;
 }

@@ -1,5 +1,5 @@
-/* The list of keys that are let in: read whole, sorted, and replaced whole when its file changes. The gate of a router asks
- * it from a thread of its own. */
+/* The list of authorized keys: read completely, sorted, and replaced as a whole when its file changes. The router's
+ * thread looks keys up. */
 #include "transport/keys.h"
 
 #include "base/file.h"
@@ -14,52 +14,52 @@
 #include <unistd.h>
 
 #define FILE_MAX (32u << 20)
-#define NAME_ROOM 256
+#define NAME_BYTES 256
 
-struct allowed {
-    char key[ZMQ_KEY_MAX], name[NAME_ROOM];
+struct authorized_key {
+    char key[ZMQ_KEY_MAX], name[NAME_BYTES];
 };
 
 struct keys_list {
     pthread_mutex_t lock;
     char path[KEYS_PATH_MAX];
-    struct stat seen;   /* of the file when it was looked at last */
-    bool is_complained; /* … and it could not be read then */
-    struct allowed *allowed; /* sorted by key */
+    struct stat seen;   /* the file when it was last checked */
+    bool is_error_logged; /* it could not be read then, and that was logged */
+    struct authorized_key *keys; /* sorted by key */
     size_t size;
     uint64_t version;
 };
 
 static int compare(const void *a, const void *b)
 {
-    return memcmp(((const struct allowed *)a)->key, ((const struct allowed *)b)->key, ZMQ_KEY_MAX);
+    return memcmp(((const struct authorized_key *)a)->key, ((const struct authorized_key *)b)->key, ZMQ_KEY_MAX);
 }
 
-static const char *word_at(const char **at, char *word, size_t room)
+static const char *next_word(const char **at, char *word, size_t capacity)
 {
     *at += strspn(*at, " \t\r");
     size_t size = strcspn(*at, " \t\r\n");
-    snprintf(word, room, "%.*s", (int)(size < room ? size : room - 1), *at);
+    snprintf(word, capacity, "%.*s", (int)(size < capacity ? size : capacity - 1), *at);
     *at += size;
-    return size < room ? word : NULL;
+    return size < capacity ? word : NULL;
 }
 
-/* *mistake: NULL when all is well. False: no key on this line. A key may begin with #, as a comment does. */
-static bool parse_line(const char *line, struct allowed *entry, const char **mistake)
+/* mistake is set if the line is invalid. false: no key on this line. A key may start with '#', like a comment. */
+static bool parse_line(const char *line, struct authorized_key *entry, const char **mistake)
 {
     char key[ZMQ_KEY_MAX + 1];
-    const char *whole_key = word_at(&line, key, sizeof key);
+    const char *whole_key = next_word(&line, key, sizeof key);
     if (!*key || (*key == '#' && !(whole_key && keys_is_key(key))))
         return false;
     memset(entry, 0, sizeof *entry);
     if (!whole_key || !keys_is_key(key))
-        *mistake = "it does not begin with a key of 40 characters";
-    else if (!word_at(&line, entry->name, sizeof entry->name))
-        *mistake = "its name is too long";
+        *mistake = "does not start with a key of 40 characters";
+    else if (!next_word(&line, entry->name, sizeof entry->name))
+        *mistake = "host name too long";
     else if (!*entry->name || *entry->name == '#')
-        *mistake = "behind the key there is no name of a host, nor * for any";
+        *mistake = "missing host name (or * for any host) after the key";
     else if (line += strspn(line, " \t\r"), *line && *line != '#')
-        *mistake = "something stands behind the name";
+        *mistake = "unexpected text after the host name";
     if (*mistake)
         return false;
     memcpy(entry->key, key, sizeof entry->key);
@@ -76,25 +76,25 @@ static size_t count_lines(const char *text)
     return lines;
 }
 
-static enum err sort(struct keys_list *list, struct allowed *entries, size_t count, struct buf *why)
+static enum err sort(struct keys_list *list, struct authorized_key *entries, size_t count, struct buf *error)
 {
     qsort(entries, count, sizeof *entries, compare);
     for (size_t i = 1; i < count; i++)
         if (!compare(&entries[i - 1], &entries[i])) {
-            buf_printf(why, "%s: the key %s stands there twice", list->path, entries[i].key);
+            buf_printf(error, "%s: key %s is listed twice", list->path, entries[i].key);
             free(entries);
             return CORRUPT;
         }
-    free(list->allowed);
-    list->allowed = entries;
+    free(list->keys);
+    list->keys = entries;
     list->size = count;
     list->version++;
     return OK;
 }
 
-static enum err parse(struct keys_list *list, char *text, struct buf *why)
+static enum err parse(struct keys_list *list, char *text, struct buf *error)
 {
-    struct allowed *entries = calloc(count_lines(text), sizeof *entries);
+    struct authorized_key *entries = calloc(count_lines(text), sizeof *entries);
     size_t count = 0, number = 1;
     if (!entries)
         return NOMEM;
@@ -106,12 +106,12 @@ static enum err parse(struct keys_list *list, char *text, struct buf *why)
         if (parse_line(line, &entries[count], &mistake))
             count++;
         if (mistake) {
-            buf_printf(why, "%s:%zu: %s", list->path, number, mistake);
+            buf_printf(error, "%s:%zu: %s", list->path, number, mistake);
             free(entries);
             return CORRUPT;
         }
     }
-    return sort(list, entries, count, why);
+    return sort(list, entries, count, error);
 }
 
 static enum err read_text(struct keys_list *list, char **text)
@@ -131,26 +131,26 @@ static enum err read_text(struct keys_list *list, char **text)
     return err;
 }
 
-static enum err read_list(struct keys_list *list, struct buf *why)
+static enum err read_list(struct keys_list *list, struct buf *error)
 {
     char *text = NULL;
     enum err err = read_text(list, &text);
     if (err)
-        buf_printf(why, "cannot read the list of allowed keys %s: %s", list->path, err_text(err));
+        buf_printf(error, "cannot read the list of authorized keys %s: %s", list->path, err_text(err));
     else
-        err = parse(list, text, why);
+        err = parse(list, text, error);
     free(text);
     return err;
 }
 
-enum err keys_list_open(struct keys_list **list, const char *path, struct buf *why)
+enum err keys_list_open(struct keys_list **list, const char *path, struct buf *error)
 {
     struct keys_list *l = *list = calloc(1, sizeof *l);
     if (!l)
         return NOMEM;
     pthread_mutex_init(&l->lock, NULL);
     snprintf(l->path, sizeof l->path, "%s", path);
-    enum err err = read_list(l, why);
+    enum err err = read_list(l, error);
     if (err)
         keys_list_close(list);
     return err;
@@ -161,7 +161,7 @@ void keys_list_close(struct keys_list **list)
     if (!*list)
         return;
     pthread_mutex_destroy(&(*list)->lock);
-    free((*list)->allowed);
+    free((*list)->keys);
     free(*list);
     *list = NULL;
 }
@@ -175,19 +175,19 @@ static bool is_same(const struct stat *a, const struct stat *b)
 static void refresh(struct keys_list *list)
 {
     struct stat now;
-    struct buf why;
+    struct buf error;
     bool is_there = stat(list->path, &now) == 0;
-    if (is_there ? is_same(&now, &list->seen) : list->is_complained)
+    if (is_there ? is_same(&now, &list->seen) : list->is_error_logged)
         return;
     memset(&list->seen, 0, sizeof list->seen);
     if (is_there)
-        list->seen = now; /* also when it cannot be opened: not to complain at each look */
-    buf_init(&why, 8192);
-    enum err err = read_list(list, &why);
+        list->seen = now; /* also if it cannot be opened: log that only once */
+    buf_init(&error, 8192);
+    enum err err = read_list(list, &error);
     if (err)
-        log_warn("%s. The list as it was before still holds.", buf_text(&why));
-    list->is_complained = err != OK;
-    buf_clear(&why);
+        log_warn("%s; the previous list stays in effect", buf_text(&error));
+    list->is_error_logged = err != OK;
+    buf_clear(&error);
 }
 
 void keys_list_refresh(struct keys_list *list)
@@ -197,16 +197,16 @@ void keys_list_refresh(struct keys_list *list)
     pthread_mutex_unlock(&list->lock);
 }
 
-bool keys_list_allows(struct keys_list *list, const char *public_key, char name[256])
+bool keys_list_authorizes(struct keys_list *list, const char *public_key, char name[256])
 {
-    struct allowed wanted = { .key = "" };
+    struct authorized_key key = { .key = "" };
     if (!public_key || !keys_is_key(public_key))
         return false;
-    memcpy(wanted.key, public_key, sizeof wanted.key);
+    memcpy(key.key, public_key, sizeof key.key);
     pthread_mutex_lock(&list->lock);
     refresh(list);
-    const struct allowed *found =
-        list->size ? bsearch(&wanted, list->allowed, list->size, sizeof wanted, compare) : NULL;
+    const struct authorized_key *found =
+        list->size ? bsearch(&key, list->keys, list->size, sizeof key, compare) : NULL;
     if (found)
         memcpy(name, found->name, sizeof found->name);
     pthread_mutex_unlock(&list->lock);

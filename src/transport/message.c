@@ -1,4 +1,4 @@
-/* The envelope of a message: written and read, whatever is in it. */
+/* Message headers: written and read independently of the body. */
 #include "transport/message.h"
 
 #include "journal/checksum.h"
@@ -7,11 +7,11 @@
 #include <zstd.h>
 
 #define FLAG_ZSTD 1
-#define HEAD_MAX (4 + 2 * PACK_NUMBER_MAX + PACK_NUMBER_MAX) /* one more for the packer, which wants room for the largest */
+#define HEAD_MAX (4 + 2 * PACK_NUMBER_MAX + PACK_NUMBER_MAX) /* one extra: the packer requires capacity for its largest number */
 #define COMPRESS_FROM 512
 #define COMPRESS_LEVEL 3
 
-static uint32_t check_of(const uint8_t *head, size_t head_size, struct bytes body)
+static uint32_t checksum_of(const uint8_t *head, size_t head_size, struct bytes body)
 {
     return checksum_finish(checksum_add(checksum_add(CHECKSUM_START, head, head_size), body.data, body.size));
 }
@@ -22,7 +22,7 @@ static void write_as(struct buf *out, const struct message *message, struct byte
     struct packer p = { head + 4, head + sizeof head, false };
     pack_number(&p, body.size);
     pack_number(&p, message->number);
-    uint32_t check = check_of(head, (size_t)(p.at - head), body);
+    uint32_t check = checksum_of(head, (size_t)(p.at - head), body);
     buf_add(out, head, (size_t)(p.at - head));
     buf_add(out, &check, sizeof check);
     buf_add(out, body.data, body.size);
@@ -75,7 +75,7 @@ enum err message_read(struct bytes bytes, struct message *message, struct buf *p
         return CORRUPT;
     memcpy(&check, u.at, sizeof check);
     struct bytes body = { (const char *)u.at + sizeof check, (size_t)size };
-    if (check != check_of(head, head_size, body))
+    if (check != checksum_of(head, head_size, body))
         return CORRUPT;
     *message = (struct message){ .version = head[1], .kind = (enum message_kind)head[2], .number = number, .body = body };
     return head[3] & FLAG_ZSTD ? expand(body, &message->body, plain) : OK;

@@ -1,16 +1,16 @@
-/* Bodies that are structured: MessagePack maps, each from a table of its fields. A field that is not there is empty or 0, one
- * that we do not know is skipped: so that old and new understand each other. */
+/* Structured bodies: MessagePack maps described by tables of fields. A missing field is empty or 0 and an unknown one
+ * is skipped, so that old and new versions understand each other. */
 #include "transport/message.h"
 
 #include "net/msgpack.h"
 
 #include <string.h>
 
-#define FIELDS_READ_MAX 256 /* of a map from outside */
+#define FIELDS_READ_MAX 256 /* of a received map */
 
 enum field_type { TEXT, BYTES, NUMBER, FLAG };
 
-struct field {
+struct message_field {
     const char *key;
     enum field_type type;
     size_t offset;
@@ -18,31 +18,31 @@ struct field {
 
 #define FIELD(struct_name, member, sort) { #member, sort, offsetof(struct struct_name, member) }
 
-static const struct field hello_fields[] = {
+static const struct message_field hello_fields[] = {
     FIELD(message_hello, host, TEXT), FIELD(message_hello, software, TEXT), FIELD(message_hello, version_min, NUMBER),
     FIELD(message_hello, version_max, NUMBER), FIELD(message_hello, role, TEXT), FIELD(message_hello, instance, NUMBER),
     FIELD(message_hello, credential, BYTES), FIELD(message_hello, time_ns, NUMBER), { 0 },
 };
 
-static const struct field welcome_fields[] = {
+static const struct message_field welcome_fields[] = {
     FIELD(message_welcome, host, TEXT), FIELD(message_welcome, software, TEXT), FIELD(message_welcome, version, NUMBER),
     FIELD(message_welcome, window_bytes, NUMBER), { 0 },
 };
 
-static const struct field open_fields[] = {
+static const struct message_field open_fields[] = {
     FIELD(message_open, number, NUMBER), FIELD(message_open, host, TEXT), FIELD(message_open, stream, NUMBER), { 0 },
 };
 
-static const struct field cannot_fields[] = {
+static const struct message_field cannot_fields[] = {
     FIELD(message_cannot, kind, NUMBER), FIELD(message_cannot, version, NUMBER), FIELD(message_cannot, number, NUMBER),
-    FIELD(message_cannot, why, TEXT), { 0 },
+    { "why", TEXT, offsetof(struct message_cannot, error) }, { 0 },
 };
 
-static const struct field refuse_fields[] = {
-    FIELD(message_refuse, why, TEXT), FIELD(message_refuse, for_good, FLAG), { 0 },
+static const struct message_field refuse_fields[] = {
+    { "why", TEXT, offsetof(struct message_refuse, error) }, FIELD(message_refuse, for_good, FLAG), { 0 },
 };
 
-static void write_field(struct buf *body, const struct field *field, const void *from)
+static void write_field(struct buf *body, const struct message_field *field, const void *from)
 {
     const char *at = (const char *)from + field->offset;
     msgpack_text(body, bytes_of(field->key));
@@ -54,7 +54,7 @@ static void write_field(struct buf *body, const struct field *field, const void 
     }
 }
 
-static void write_fields(struct buf *body, const struct field *fields, const void *from)
+static void write_fields(struct buf *body, const struct message_field *fields, const void *from)
 {
     size_t count = 0;
     while (fields[count].key)
@@ -64,7 +64,7 @@ static void write_fields(struct buf *body, const struct field *fields, const voi
         write_field(body, &fields[i], from);
 }
 
-static void read_field(struct msgpack *in, const struct field *field, void *to)
+static void read_field(struct msgpack *in, const struct message_field *field, void *to)
 {
     char *at = (char *)to + field->offset;
     switch (field->type) {
@@ -75,7 +75,7 @@ static void read_field(struct msgpack *in, const struct field *field, void *to)
     }
 }
 
-static const struct field *find(const struct field *fields, struct bytes key)
+static const struct message_field *find(const struct message_field *fields, struct bytes key)
 {
     for (; fields->key; fields++)
         if (bytes_equal(bytes_of(fields->key), key))
@@ -83,7 +83,7 @@ static const struct field *find(const struct field *fields, struct bytes key)
     return NULL;
 }
 
-static enum err read_fields(struct bytes body, const struct field *fields, void *to, size_t size)
+static enum err read_fields(struct bytes body, const struct message_field *fields, void *to, size_t size)
 {
     struct msgpack in = msgpack_of(body);
     memset(to, 0, size);
@@ -91,7 +91,7 @@ static enum err read_fields(struct bytes body, const struct field *fields, void 
     if (pairs > FIELDS_READ_MAX)
         return CORRUPT;
     for (size_t i = 0; i < pairs && !in.bad; i++) {
-        const struct field *field = find(fields, msgpack_read_bytes(&in));
+        const struct message_field *field = find(fields, msgpack_read_bytes(&in));
         if (field)
             read_field(&in, field, to);
         else

@@ -1,4 +1,4 @@
-/* libmunge by name. What is signed is "sonde HOST". */
+/* libmunge, loaded at run time. The signed payload is "sonde HOST". */
 #include "transport/munge.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 #define PAYLOAD "sonde %s"
 #define PAYLOAD_MAX 512
 #define CREDENTIAL_MAX 4096
-/* Of munge.h. The errors: munged itself is away, so nothing is said of the credential. */
+/* From munge.h. These errors mean that munged is not available, and say nothing about the credential. */
 #define MUNGE_OPT_SOCKET 8
 #define EMUNGE_SNAFU 1
 #define EMUNGE_SOCKET 6
@@ -45,8 +45,8 @@ static void load(void)
     *(void **)&library.encode = is_whole ? dlsym(handle, "munge_encode") : NULL;
 }
 
-/* NULL: the usual munged. */
-static void *context_of_site(void)
+/* NULL: the default munged. */
+static void *socket_context(void)
 {
     const char *socket = secure_getenv("SONDE_MUNGE_SOCKET");
     void *context = socket && *socket ? library.context_new() : NULL;
@@ -55,76 +55,77 @@ static void *context_of_site(void)
     return context;
 }
 
-static enum err need_library(struct buf *why)
+static enum err need_library(struct buf *error)
 {
     pthread_once(&once, load);
     if (library.encode)
         return OK;
-    buf_printf(why, "munge is wanted, but " LIBRARY " is not installed");
+    buf_printf(error, "munge authentication needs " LIBRARY ", which is not installed");
     return ABSENT;
 }
 
-static bool is_munged_away(int error)
+static bool is_munged_down(int error)
 {
     return error == EMUNGE_SNAFU || error == EMUNGE_SOCKET || error == EMUNGE_TIMEOUT;
 }
 
-enum err munge_say(const char *host, struct buf *credential, struct buf *why)
+enum err munge_create(const char *host, struct buf *credential, struct buf *error)
 {
     char payload[PAYLOAD_MAX], *text = NULL;
-    enum err err = need_library(why);
+    enum err err = need_library(error);
     if (err)
         return err;
     int size = snprintf(payload, sizeof payload, PAYLOAD, host);
     if (size >= (int)sizeof payload)
         return USAGE;
-    void *context = context_of_site();
-    int error = library.encode(&text, context, payload, size);
-    if (error)
-        buf_printf(why, "munge gives no credential: %s. Does munged run?", library.strerror(error));
+    void *context = socket_context();
+    int result = library.encode(&text, context, payload, size);
+    if (result)
+        buf_printf(error, "cannot create a munge credential: %s (is munged running?)", library.strerror(result));
     else
         buf_add_text(credential, text);
     free(text);
     if (context)
         library.context_free(context);
-    return error ? IO : buf_err(credential);
+    return result ? IO : buf_err(credential);
 }
 
-static enum err judge(const char *payload, int size, uid_t uid, const char *host, struct buf *why)
+static enum err check_payload(const char *payload, int size, uid_t uid, const char *host, struct buf *error)
 {
     char expected[PAYLOAD_MAX];
     int expected_size = snprintf(expected, sizeof expected, PAYLOAD, host);
     if (uid != 0 && uid != geteuid())
-        buf_printf(why, "its munge credential is of uid %u, neither root nor the user of this collector", (unsigned)uid);
+        buf_printf(error, "its munge credential belongs to uid %u, which is neither root nor the user of this collector",
+                   (unsigned)uid);
     else if (size != expected_size || memcmp(payload, expected, (size_t)size) != 0)
-        buf_printf(why, "its munge credential does not speak for %s", host);
+        buf_printf(error, "its munge credential is not for host %s", host);
     else
         return OK;
     return DENIED;
 }
 
-enum err munge_check(struct bytes credential, const char *host, struct buf *why)
+enum err munge_check(struct bytes credential, const char *host, struct buf *error)
 {
     char text[CREDENTIAL_MAX];
     void *payload = NULL;
     int size = 0;
     uid_t uid = (uid_t)-1;
     gid_t gid;
-    enum err err = need_library(why);
+    enum err err = need_library(error);
     if (err)
         return err;
     if (!credential.size || credential.size >= sizeof text) {
-        buf_add_text(why, credential.size ? "its munge credential is none"
-                                          : "it has no munge credential: run the agent with --munge");
+        buf_add_text(error, credential.size ? "its munge credential is too long"
+                                          : "it sent no munge credential; run the agent with --munge");
         return DENIED;
     }
     memcpy(text, credential.data, credential.size);
     text[credential.size] = '\0';
-    void *context = context_of_site();
-    int error = library.decode(text, context, &payload, &size, &uid, &gid);
-    if (error)
-        buf_printf(why, "its munge credential is refused: %s", library.strerror(error));
-    err = error ? is_munged_away(error) ? IO : DENIED : judge(payload, size, uid, host, why);
+    void *context = socket_context();
+    int result = library.decode(text, context, &payload, &size, &uid, &gid);
+    if (result)
+        buf_printf(error, "its munge credential was rejected: %s", library.strerror(result));
+    err = result ? is_munged_down(result) ? IO : DENIED : check_payload(payload, size, uid, host, error);
     free(payload);
     if (context)
         library.context_free(context);

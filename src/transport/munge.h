@@ -1,16 +1,16 @@
-/* Credentials of munge, where the site has it: who said it (by uid, among machines that share a key), and that it was said
- * just now and once. libmunge is looked for when it is wanted; $SONDE_MUNGE_SOCKET
- * names another munged than the usual one. */
+/* Munge credentials, at sites that use munge: they prove the uid of the sender among nodes that share a key, and that
+ * the credential is recent and not a replay. libmunge is loaded when it is needed; $SONDE_MUNGE_SOCKET selects another
+ * munged than the default. */
 #ifndef SONDE_TRANSPORT_MUNGE_H
 #define SONDE_TRANSPORT_MUNGE_H
 
 #include "base/buf.h"
 
-/* A credential that says that we speak for host. ABSENT: no libmunge; IO: no munged. why gets a sentence. */
-enum err munge_say(const char *host, struct buf *credential, struct buf *why);
+/* A credential for host. ABSENT: no libmunge; IO: no munged. error gets the message. */
+enum err munge_create(const char *host, struct buf *credential, struct buf *error);
 
-/* Does it say that somebody speaks for host, who is root or our own user? DENIED: no, it is too old, was shown before, or is
- * of another site. ABSENT, IO as above. */
-enum err munge_check(struct bytes credential, const char *host, struct buf *why);
+/* Is it a credential for host, created by root or our own user? DENIED: no, expired, a replay, or from another site.
+ * ABSENT, IO as above. */
+enum err munge_check(struct bytes credential, const char *host, struct buf *error);
 
 #endif

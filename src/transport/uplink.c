@@ -1,4 +1,4 @@
-/* The thread of the uplink: one connection after another, with pauses where nobody answers. */
+/* The thread of the uplink: connects to one collector after another and pauses when none responds. */
 #include "transport/uplink.h"
 
 #include "base/log.h"
@@ -19,7 +19,7 @@
 
 #define PAUSE_MIN_NS NS_PER_S
 #define PAUSE_MAX_NS (60 * NS_PER_S)
-#define LOOK_NS NS_PER_S
+#define PUBLISH_NS NS_PER_S
 #define RETURN_NS (60 * NS_PER_S)
 #define SYNC_NS (5 * NS_PER_S)
 #define STACK_BYTES (256u << 10)
@@ -38,24 +38,24 @@ void uplink_publish(struct uplink *uplink)
     pthread_mutex_unlock(&uplink->lock);
 }
 
-void uplink_say(struct uplink *uplink, enum uplink_state state, const char *why)
+void uplink_set_state(struct uplink *uplink, enum uplink_state state, const char *error)
 {
     if (uplink->now.state != state)
         uplink->now.since_ns = clock_realtime_ns();
     uplink->now.state = state;
-    snprintf(uplink->now.why, sizeof uplink->now.why, "%s", why);
+    snprintf(uplink->now.error, sizeof uplink->now.error, "%s", error);
     if (state == UPLINK_UP) {
-        if (uplink->complaint[0])
-            log_warn("the collector %s takes our samples now", uplink->now.collector);
+        if (uplink->last_warning[0])
+            log_warn("collector %s accepts our data again", uplink->now.collector);
         else
-            log_info("the collector %s takes our samples", uplink->now.collector);
-        uplink->complaint[0] = '\0';
+            log_info("collector %s accepts our data", uplink->now.collector);
+        uplink->last_warning[0] = '\0';
     }
     uplink_publish(uplink);
 }
 
-/* What is acknowledged need not be on our disk; what waits must be when the machine goes down. */
-void uplink_look_after(struct uplink *uplink, uint64_t now_ns)
+/* Acknowledged entries need not be on disk; those that wait must survive a crash of the node. */
+void uplink_sync_journal(struct uplink *uplink, uint64_t now_ns)
 {
     if (now_ns - uplink->synced_ns < SYNC_NS || uplink->now.lag_ns < SYNC_NS / 2)
         return;
@@ -63,39 +63,38 @@ void uplink_look_after(struct uplink *uplink, uint64_t now_ns)
     journal_sync(uplink->journal);
 }
 
-/* Once for each reason. */
-static void complain(struct uplink *uplink, const char *why)
+/* Logs each reason once. */
+static void warn_once(struct uplink *uplink, const char *error)
 {
-    if (!strcmp(uplink->complaint, why))
+    if (!strcmp(uplink->last_warning, error))
         return;
-    snprintf(uplink->complaint, sizeof uplink->complaint, "%s", why);
-    log_warn("the collector %s does not take our samples: %s. They are kept, and it is tried again.", uplink->now.collector,
-             why);
+    snprintf(uplink->last_warning, sizeof uplink->last_warning, "%s", error);
+    log_warn("cannot send to collector %s: %s; data is kept in the journal, will retry", uplink->now.collector, error);
 }
 
-uint64_t uplink_between(struct uplink *uplink, uint64_t least_ns, uint64_t most_ns)
+uint64_t uplink_random_ns(struct uplink *uplink, uint64_t min_ns, uint64_t max_ns)
 {
     uint64_t x = uplink->random;
     x ^= x << 13;
     x ^= x >> 7;
     x ^= x << 17;
     uplink->random = x;
-    return least_ns + x % (most_ns - least_ns);
+    return min_ns + x % (max_ns - min_ns);
 }
 
-/* Between half of it and all of it, so that ten thousand do not come back in one moment. */
+/* Pauses between half of pause_ns and all of it, so that thousands of agents do not reconnect at the same time. */
 static void pause_for(struct uplink *uplink, uint64_t pause_ns)
 {
-    uint64_t until_ns = clock_monotonic_ns() + uplink_between(uplink, pause_ns / 2, pause_ns);
+    uint64_t until_ns = clock_monotonic_ns() + uplink_random_ns(uplink, pause_ns / 2, pause_ns);
     struct pollfd fd = { .fd = uplink->wake_fd, .events = POLLIN };
     uint64_t ignored, now_ns;
     while (!uplink_stop_ns(uplink) && (now_ns = clock_monotonic_ns()) < until_ns) {
-        uint64_t left_ns = until_ns - now_ns < LOOK_NS ? until_ns - now_ns : LOOK_NS;
+        uint64_t left_ns = until_ns - now_ns < PUBLISH_NS ? until_ns - now_ns : PUBLISH_NS;
         if (poll(&fd, 1, (int)(left_ns / NS_PER_MS) + 1) > 0 && read(uplink->wake_fd, &ignored, sizeof ignored) > 0
             && atomic_exchange(&uplink->is_reloading, false))
             return;
         uplink_publish(uplink);
-        uplink_look_after(uplink, clock_monotonic_ns());
+        uplink_sync_journal(uplink, clock_monotonic_ns());
     }
 }
 
@@ -103,16 +102,17 @@ static void try_one(struct uplink *uplink, size_t at)
 {
     snprintf(uplink->now.collector, sizeof uplink->now.collector, "%s", uplink->collectors[at]);
     if (uplink->now.state != UPLINK_WAITING)
-        uplink_say(uplink, UPLINK_CONNECTING, "");
-    uplink->look_ns = at ? clock_monotonic_ns() + uplink_between(uplink, uplink->return_ns, uplink->return_ns * 3 / 2) : 0;
-    uplink_talk(uplink, uplink->collectors[at], uplink->server_keys[at]);
-    if (uplink->end != UPLINK_LOST && uplink->end != UPLINK_NOT_WANTED)
+        uplink_set_state(uplink, UPLINK_CONNECTING, "");
+    uint64_t interval_ns = uplink_random_ns(uplink, uplink->return_ns, uplink->return_ns * 3 / 2);
+    uplink->retry_first_ns = at ? clock_monotonic_ns() + interval_ns : 0;
+    uplink_connection_run(uplink, uplink->collectors[at], uplink->server_keys[at]);
+    if (uplink->end != UPLINK_END_LOST && uplink->end != UPLINK_END_REFUSED)
         return;
-    complain(uplink, uplink->why);
-    uplink_say(uplink, uplink->end == UPLINK_NOT_WANTED ? UPLINK_REFUSED : UPLINK_WAITING, uplink->why);
+    warn_once(uplink, uplink->error);
+    uplink_set_state(uplink, uplink->end == UPLINK_END_REFUSED ? UPLINK_REFUSED : UPLINK_WAITING, uplink->error);
 }
 
-/* The list from one to the next; a pause when all of it was tried in vain. */
+/* Tries the collectors in turn; pauses when all have failed. */
 static void *run(void *argument)
 {
     struct uplink *uplink = argument;
@@ -123,15 +123,15 @@ static void *run(void *argument)
             pause_ns = PAUSE_MIN_NS;
             failed = 0;
         }
-        if (uplink->end == UPLINK_RETURNS) {
-            at = uplink->collector_count - 1; /* the first one, at once */
+        if (uplink->end == UPLINK_END_RETURN) {
+            at = uplink->collector_count - 1; /* the first one, immediately */
             continue;
         }
-        if (uplink->end == UPLINK_REKEYED || (uplink->end == UPLINK_ANEW && uplink->has_acked)) {
-            at += uplink->collector_count - 1; /* the same one, at once */
+        if (uplink->end == UPLINK_END_NEW_KEY || (uplink->end == UPLINK_END_RESTART && uplink->has_acked)) {
+            at += uplink->collector_count - 1; /* the same one, immediately */
             continue;
         }
-        if (++failed % uplink->collector_count != 0 || uplink->end == UPLINK_STOPPED)
+        if (++failed % uplink->collector_count != 0 || uplink->end == UPLINK_END_STOPPED)
             continue;
         pause_for(uplink, pause_ns);
         pause_ns = pause_ns * 2 < PAUSE_MAX_NS ? pause_ns * 2 : PAUSE_MAX_NS;
@@ -140,20 +140,20 @@ static void *run(void *argument)
     return NULL;
 }
 
-static enum err copy_collector(struct uplink *uplink, const char *text, const char *server_key, struct buf *why)
+static enum err copy_collector(struct uplink *uplink, const char *text, const char *server_key, struct buf *error)
 {
     char address[ADDRESS_MAX];
     size_t at = uplink->collector_count;
     if (at == UPLINK_COLLECTORS_MAX) {
-        buf_printf(why, "more than %d collectors", UPLINK_COLLECTORS_MAX);
+        buf_printf(error, "too many collectors (at most %d)", UPLINK_COLLECTORS_MAX);
         return USAGE;
     }
-    if (address_complete(text, UPLINK_PORT, address)) {
-        buf_printf(why, "'%s' is not the address of a collector: say tcp://HOST:%d", text, UPLINK_PORT);
+    if (address_normalize(text, UPLINK_PORT, address)) {
+        buf_printf(error, "invalid collector address '%s' (expected tcp://HOST:%d)", text, UPLINK_PORT);
         return USAGE;
     }
     if (server_key && !uplink->key_file) {
-        buf_printf(why, "there is a key for the collector %s, but none of our own", address);
+        buf_printf(error, "collector %s has a key, but there is no key of our own; create one with 'sonde keygen'", address);
         return USAGE;
     }
     uplink->collectors[at] = strdup(address);
@@ -162,7 +162,7 @@ static enum err copy_collector(struct uplink *uplink, const char *text, const ch
     return uplink->collectors[at] && (!server_key || uplink->server_keys[at]) ? OK : NOMEM;
 }
 
-static enum err copy_settings(struct uplink *uplink, const struct uplink_settings *settings, struct buf *why)
+static enum err copy_settings(struct uplink *uplink, const struct uplink_settings *settings, struct buf *error)
 {
     uplink->journal = settings->journal;
     uplink->name = strdup(settings->name);
@@ -176,33 +176,33 @@ static enum err copy_settings(struct uplink *uplink, const struct uplink_setting
         return NOMEM;
     enum err err = OK;
     for (size_t i = 0; !err && settings->collectors[i]; i++)
-        err = copy_collector(uplink, settings->collectors[i], settings->server_keys ? settings->server_keys[i] : NULL, why);
+        err = copy_collector(uplink, settings->collectors[i], settings->server_keys ? settings->server_keys[i] : NULL, error);
     if (!err && !uplink->collector_count) {
-        buf_add_text(why, "there is no collector");
+        buf_add_text(error, "no collector given");
         err = USAGE;
     }
     return err;
 }
 
-/* A key that cannot be read is a mistake that somebody who starts us should see at once. */
-static enum err check_keys(const struct uplink *uplink, struct buf *why)
+/* An unreadable key is reported at the start, where somebody can fix it. */
+static enum err check_keys(const struct uplink *uplink, struct buf *error)
 {
     struct keys_pair pair = { 0 };
     char key[ZMQ_KEY_MAX];
     enum err err = OK;
     for (size_t i = 0; !err && i < uplink->collector_count; i++)
         if (uplink->server_keys[i]) {
-            err = keys_read(uplink->key_file, &pair, why);
+            err = keys_read(uplink->key_file, &pair, error);
             if (!err)
-                err = keys_read_public(uplink->server_keys[i], key, why);
+                err = keys_read_public(uplink->server_keys[i], key, error);
         }
     explicit_bzero(&pair, sizeof pair);
     return err;
 }
 
-static enum err prepare(struct uplink *uplink, const struct uplink_settings *settings, struct buf *why)
+static enum err prepare(struct uplink *uplink, const struct uplink_settings *settings, struct buf *error)
 {
-    struct uplink_taker taker = { uplink_send_take, uplink };
+    struct uplink_output output = { uplink_connection_send, uplink };
     char reason[512] = "";
     pthread_mutex_init(&uplink->lock, NULL);
     buf_init(&uplink->out, MESSAGE_MAX);
@@ -210,14 +210,14 @@ static enum err prepare(struct uplink *uplink, const struct uplink_settings *set
     buf_init(&uplink->message, MESSAGE_MAX);
     buf_init(&uplink->plain, MESSAGE_MAX);
     uplink->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    enum err err = uplink->wake_fd < 0 ? err_from_errno(errno) : copy_settings(uplink, settings, why);
+    enum err err = uplink->wake_fd < 0 ? err_from_errno(errno) : copy_settings(uplink, settings, error);
     if (!err)
-        err = check_keys(uplink, why);
+        err = check_keys(uplink, error);
     if (!err)
-        err = uplink_streams_new(&uplink->streams, &taker);
+        err = uplink_streams_new(&uplink->streams, &output);
     if (!err)
         err = zmq_load(&uplink->zmq, reason, sizeof reason);
-    buf_add_text(why, reason);
+    buf_add_text(error, reason);
     if (!err)
         err = journal_reader_open(uplink->journal, &uplink->reader, uplink->name, true, 0);
     if (getrandom(&uplink->instance, sizeof uplink->instance, 0) < 0)
@@ -226,7 +226,7 @@ static enum err prepare(struct uplink *uplink, const struct uplink_settings *set
     return err;
 }
 
-/* Signals are for other threads. */
+/* Signals are handled by other threads. */
 static enum err start(struct uplink *uplink)
 {
     sigset_t all, before;
@@ -264,13 +264,13 @@ static void free_all(struct uplink *uplink)
     free(uplink);
 }
 
-enum err uplink_open(struct uplink **uplink, const struct uplink_settings *settings, struct buf *why)
+enum err uplink_open(struct uplink **uplink, const struct uplink_settings *settings, struct buf *error)
 {
     struct uplink *u = calloc(1, sizeof *u);
     *uplink = NULL;
     if (!u)
         return NOMEM;
-    enum err err = prepare(u, settings, why);
+    enum err err = prepare(u, settings, error);
     if (!err)
         err = start(u);
     if (err)

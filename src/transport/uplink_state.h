@@ -1,4 +1,4 @@
-/* What the files of the uplink share: the whole of it. Everything but what stands behind the lock belongs to its thread. */
+/* State shared by the files of the uplink. Everything not protected by lock belongs to its thread. */
 #ifndef SONDE_TRANSPORT_UPLINK_STATE_H
 #define SONDE_TRANSPORT_UPLINK_STATE_H
 
@@ -13,19 +13,27 @@
 
 #define UPLINK_SILENCE_NS (15 * NS_PER_S)
 #define UPLINK_WINDOW_BYTES (256u << 10)
-#define UPLINK_WHY_MAX 256
+#define UPLINK_ERROR_MAX 256
 
-/* A message on its way: what is done when it is acknowledged. */
+/* An unacknowledged message. */
 struct uplink_sent {
-    uint64_t number, position; /* position 0: not of the journal */
+    uint64_t number, position; /* position 0: not from the journal */
     uint32_t bytes, records;
 };
 
 /* Why a connection ended. */
-enum uplink_end { UPLINK_GOES_ON, UPLINK_STOPPED, UPLINK_LOST, UPLINK_NOT_WANTED, UPLINK_ANEW, UPLINK_REKEYED, UPLINK_RETURNS };
+enum uplink_end {
+    UPLINK_END_NONE,    /* it has not */
+    UPLINK_END_STOPPED, /* by uplink_close */
+    UPLINK_END_LOST,
+    UPLINK_END_REFUSED, /* by the collector */
+    UPLINK_END_RESTART, /* the collector was restarted: connect again */
+    UPLINK_END_NEW_KEY, /* reconnect with it */
+    UPLINK_END_RETURN,  /* to the first collector */
+};
 
 struct uplink {
-    /* settings, our own copies */
+    /* copies of the settings */
     struct journal *journal;
     char *name, *host, *role, *key_file;
     char *collectors[UPLINK_COLLECTORS_MAX], *server_keys[UPLINK_COLLECTORS_MAX];
@@ -37,58 +45,50 @@ struct uplink {
     uint64_t instance, random;
     pthread_t thread;
     int wake_fd;
-    _Atomic uint64_t stop_ns; /* CLOCK_MONOTONIC: until then all may be acknowledged; 0: go on */
+    _Atomic uint64_t stop_ns; /* CLOCK_MONOTONIC: deadline for the last acknowledgements; 0: not stopping */
     atomic_bool is_reloading;
 
     pthread_mutex_t lock;
-    struct uplink_figures figures; /* behind the lock: now, as it was last */
+    struct uplink_figures figures; /* published copy of now, protected by lock */
     struct uplink_figures now;
 
-    /* of the journal */
+    /* the journal */
     struct journal_reader *reader;
-    bool is_drained; /* it had nothing more when it was asked last */
+    bool is_drained; /* nothing new at the last read */
     uint64_t synced_ns;
 
-    /* of the connection of now */
+    /* the current connection */
     struct zmq_dealer *dealer;
     struct uplink_streams *streams;
     enum uplink_end end;
-    char why[UPLINK_WHY_MAX];
-    bool is_welcome, has_acked;
+    char error[UPLINK_ERROR_MAX];
+    bool is_welcomed, has_acked;
     bool is_returning; /* to the first collector: nothing more is sent to this one */
-    uint64_t look_ns;  /* CLOCK_MONOTONIC, when to look whether that is back; 0: it is this one */
+    uint64_t retry_first_ns;  /* CLOCK_MONOTONIC, next check whether that is reachable; 0: this is the first */
     uint64_t number;           /* of the last message */
-    uint64_t heard_ns, said_ns; /* CLOCK_MONOTONIC */
+    uint64_t received_ns, sent_ns; /* CLOCK_MONOTONIC */
     uint64_t window_bytes, unacked_bytes;
-    uint64_t position; /* of the entry whose messages are being made */
+    uint64_t position; /* of the entry being sent */
     struct uplink_sent *sent; /* a ring */
-    size_t sent_first, sent_count, sent_room;
-    struct buf out;  /* messages that wait for room: u32 size, bytes */
+    size_t sent_first, sent_count, sent_capacity;
+    struct buf out;  /* messages that the socket could not take yet: u32 size, bytes */
     size_t out_at;
     struct buf body, message, plain;
-    uint32_t told_kinds[8]; /* kinds of messages that we said we cannot read: bits */
+    uint32_t reported_kinds[8]; /* bit set of unknown message kinds that we answered */
 
-    char used_key[ZMQ_KEY_MAX], used_server_key[ZMQ_KEY_MAX]; /* public ones of this connection; "": not encrypted */
+    char used_key[ZMQ_KEY_MAX], used_server_key[ZMQ_KEY_MAX]; /* public keys of this connection; "": not encrypted */
 
-    char complaint[UPLINK_WHY_MAX]; /* what was complained of last; "": nothing */
+    char last_warning[UPLINK_ERROR_MAX]; /* last problem logged; "": none */
 };
 
-/* uplink_send.c */
-void uplink_send_reset(struct uplink *uplink);
-void uplink_send(struct uplink *uplink, enum message_kind kind, struct bytes body); /* queues it */
-void uplink_send_take(void *uplink, enum message_kind kind, struct bytes body);     /* what the streams give */
-bool uplink_send_flush(struct uplink *uplink); /* true: something went out */
-bool uplink_send_more(struct uplink *uplink);  /* from the journal, as the window allows; true: something went out */
-void uplink_send_acked(struct uplink *uplink, uint64_t number);
+/* uplink_connection.c: runs one connection from HELLO until it ends; the result is in end and error. */
+void uplink_connection_run(struct uplink *uplink, const char *address, const char *server_key);
+void uplink_connection_send(void *uplink, enum message_kind kind, struct bytes body); /* queues a message */
 
-/* uplink_talk.c: from HELLO to the end of a connection, which stands in end and why. */
-void uplink_talk(struct uplink *uplink, const char *address, const char *server_key);
-
-/* uplink.c */
-void uplink_say(struct uplink *uplink, enum uplink_state state, const char *why);
-void uplink_publish(struct uplink *uplink);                     /* the figures of now */
-void uplink_look_after(struct uplink *uplink, uint64_t now_ns); /* what waits is on the disk */
+void uplink_set_state(struct uplink *uplink, enum uplink_state state, const char *error);
+void uplink_publish(struct uplink *uplink);                     /* makes now visible to other threads */
+void uplink_sync_journal(struct uplink *uplink, uint64_t now_ns); /* if entries wait for long */
 uint64_t uplink_stop_ns(const struct uplink *uplink);
-uint64_t uplink_between(struct uplink *uplink, uint64_t least_ns, uint64_t most_ns); /* by chance */
+uint64_t uplink_random_ns(struct uplink *uplink, uint64_t min_ns, uint64_t max_ns); /* random between the two */
 
 #endif

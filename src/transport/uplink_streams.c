@@ -1,4 +1,4 @@
-/* A table of streams, and what was told of each. */
+/* The table of streams, and what the collector has of each. */
 #include "transport/uplink_streams.h"
 
 #include "model/pack.h"
@@ -9,49 +9,49 @@
 #define SLOTS_MIN 16
 #define BODY_MAX (MESSAGE_MAX - 64)
 
-struct told {
+struct uplink_stream {
     char *host;
     uint64_t id, number;
     bool is_open;    /* the collector knows its number */
-    bool has_state;  /* the collector has what the next record builds on */
-    struct buf state; /* read, not yet told; size 0: none */
-    struct delta_stream *decoder; /* the state, moved on by records that need not be told again; NULL: state is as it was read */
+    bool has_state;  /* the collector has the state that the next record builds on */
+    struct buf state; /* snapshot read but not sent; size 0: none */
+    struct delta_stream *decoder; /* that state, moved forward by records sent earlier; NULL: still as in the snapshot */
 };
 
 struct uplink_streams {
-    struct uplink_taker taker;
-    struct told **slots; /* by host and id; NULL: free */
+    struct uplink_output output;
+    struct uplink_stream **slots; /* by host and id; NULL: free */
     size_t slot_count, count;
     uint64_t next_number;
-    struct batch batch; /* of records that are only decoded */
+    struct batch batch; /* scratch, for records that are only decoded */
     struct buf body;
 };
 
-static void told_free(struct told *told)
+static void free_stream(struct uplink_stream *stream)
 {
-    free(told->host);
-    buf_clear(&told->state);
-    stream_free(&told->decoder);
-    free(told);
+    free(stream->host);
+    buf_clear(&stream->state);
+    stream_free(&stream->decoder);
+    free(stream);
 }
 
 void uplink_streams_reset(struct uplink_streams *streams)
 {
     for (size_t i = 0; i < streams->slot_count; i++)
         if (streams->slots[i])
-            told_free(streams->slots[i]);
+            free_stream(streams->slots[i]);
     free(streams->slots);
     streams->slots = NULL;
     streams->slot_count = streams->count = 0;
     streams->next_number = 0;
 }
 
-enum err uplink_streams_new(struct uplink_streams **streams, const struct uplink_taker *taker)
+enum err uplink_streams_new(struct uplink_streams **streams, const struct uplink_output *output)
 {
     struct uplink_streams *s = *streams = calloc(1, sizeof *s);
     if (!s)
         return NOMEM;
-    s->taker = *taker;
+    s->output = *output;
     buf_init(&s->body, BODY_MAX);
     batch_init(&s->batch);
     return OK;
@@ -68,8 +68,8 @@ void uplink_streams_free(struct uplink_streams **streams)
     *streams = NULL;
 }
 
-/* Ids are random already; hosts that share one are rare. */
-static size_t place_of(const struct uplink_streams *streams, const char *host, uint64_t id)
+/* Ids are random, so they serve as hash; hosts rarely share one. */
+static size_t slot_of(const struct uplink_streams *streams, const char *host, uint64_t id)
 {
     size_t at = (size_t)(id ^ id >> 32) & (streams->slot_count - 1);
     while (streams->slots[at] && (streams->slots[at]->id != id || strcmp(streams->slots[at]->host, host) != 0))
@@ -77,145 +77,146 @@ static size_t place_of(const struct uplink_streams *streams, const char *host, u
     return at;
 }
 
-static enum err grow(struct uplink_streams *streams)
+static enum err grow_slots(struct uplink_streams *streams)
 {
     size_t old_count = streams->slot_count;
-    struct told **old = streams->slots;
+    struct uplink_stream **old = streams->slots;
     size_t count = old_count ? old_count * 2 : SLOTS_MIN;
-    struct told **slots = calloc(count, sizeof(struct told *));
+    struct uplink_stream **slots = calloc(count, sizeof(struct uplink_stream *));
     if (!slots)
         return NOMEM;
     streams->slots = slots;
     streams->slot_count = count;
     for (size_t i = 0; i < old_count; i++)
         if (old[i])
-            slots[place_of(streams, old[i]->host, old[i]->id)] = old[i];
+            slots[slot_of(streams, old[i]->host, old[i]->id)] = old[i];
     free(old);
     return OK;
 }
 
-static struct told *find(struct uplink_streams *streams, const char *host, uint64_t id)
+static struct uplink_stream *find(struct uplink_streams *streams, const char *host, uint64_t id)
 {
-    if (streams->count * 2 >= streams->slot_count && grow(streams))
+    if (streams->count * 2 >= streams->slot_count && grow_slots(streams))
         return NULL;
-    size_t at = place_of(streams, host, id);
+    size_t at = slot_of(streams, host, id);
     if (streams->slots[at])
         return streams->slots[at];
-    struct told *told = calloc(1, sizeof *told);
-    if (!told || !(told->host = strdup(host))) {
-        free(told);
+    struct uplink_stream *stream = calloc(1, sizeof *stream);
+    if (!stream || !(stream->host = strdup(host))) {
+        free(stream);
         return NULL;
     }
-    told->id = id;
-    buf_init(&told->state, BODY_MAX);
-    streams->slots[at] = told;
+    stream->id = id;
+    buf_init(&stream->state, BODY_MAX);
+    streams->slots[at] = stream;
     streams->count++;
-    return told;
+    return stream;
 }
 
 static void add_number(struct buf *body, uint64_t number)
 {
-    uint8_t room[PACK_NUMBER_MAX];
-    struct packer packer = { room, room + sizeof room, false };
+    uint8_t bytes[PACK_NUMBER_MAX];
+    struct packer packer = { bytes, bytes + sizeof bytes, false };
     pack_number(&packer, number);
-    buf_add(body, room, (size_t)(packer.at - room));
+    buf_add(body, bytes, (size_t)(packer.at - bytes));
 }
 
-static enum err give(struct uplink_streams *streams, enum message_kind kind)
+static enum err send_body(struct uplink_streams *streams, enum message_kind kind)
 {
     enum err err = buf_err(&streams->body);
     if (!err)
-        streams->taker.take(streams->taker.context, kind, (struct bytes){ streams->body.data, streams->body.size });
+        streams->output.send(streams->output.context, kind, (struct bytes){ streams->body.data, streams->body.size });
     buf_reset(&streams->body);
     return err;
 }
 
-static enum err tell_open(struct uplink_streams *streams, struct told *told)
+static enum err send_open(struct uplink_streams *streams, struct uplink_stream *stream)
 {
-    if (told->is_open)
+    if (stream->is_open)
         return OK;
-    told->number = streams->next_number++;
-    struct message_open open = { .number = told->number, .host = bytes_of(told->host), .stream = told->id };
+    stream->number = streams->next_number++;
+    struct message_open open = { .number = stream->number, .host = bytes_of(stream->host), .stream = stream->id };
     buf_reset(&streams->body);
     message_write_open(&streams->body, &open);
-    told->is_open = true;
-    return give(streams, MESSAGE_OPEN);
+    stream->is_open = true;
+    return send_body(streams, MESSAGE_OPEN);
 }
 
-static enum err tell_state(struct uplink_streams *streams, struct told *told, struct bytes snapshot)
+static enum err send_state(struct uplink_streams *streams, struct uplink_stream *stream, struct bytes snapshot)
 {
-    enum err err = tell_open(streams, told);
-    add_number(&streams->body, told->number);
+    enum err err = send_open(streams, stream);
+    add_number(&streams->body, stream->number);
     buf_add(&streams->body, snapshot.data, snapshot.size);
     if (!err)
-        err = give(streams, MESSAGE_STATE);
-    told->has_state = !err;
-    stream_free(&told->decoder);
-    buf_clear(&told->state);
+        err = send_body(streams, MESSAGE_STATE);
+    stream->has_state = !err;
+    stream_free(&stream->decoder);
+    buf_clear(&stream->state);
     return err;
 }
 
-static enum err tell_record(struct uplink_streams *streams, const struct told *told, uint64_t sequence, struct bytes record)
+static enum err send_record(struct uplink_streams *streams, const struct uplink_stream *stream, uint64_t sequence,
+                            struct bytes record)
 {
-    add_number(&streams->body, told->number);
+    add_number(&streams->body, stream->number);
     add_number(&streams->body, sequence);
     buf_add(&streams->body, record.data, record.size);
-    return give(streams, MESSAGE_RECORD);
+    return send_body(streams, MESSAGE_RECORD);
 }
 
-/* What was read of it and not told: moved on by records, as it was read, or nothing at all. */
-static enum err tell_read_state(struct uplink_streams *streams, struct told *told)
+/* Sends the state if the collector does not have it: moved forward by records, as read, or empty. */
+static enum err ensure_state(struct uplink_streams *streams, struct uplink_stream *stream)
 {
     struct buf snapshot;
     struct delta_stream *empty = NULL;
-    if (told->has_state)
+    if (stream->has_state)
         return OK;
-    if (!told->decoder && told->state.size)
-        return tell_state(streams, told, (struct bytes){ told->state.data, told->state.size });
-    enum err err = told->decoder ? OK : stream_new(&empty);
+    if (!stream->decoder && stream->state.size)
+        return send_state(streams, stream, (struct bytes){ stream->state.data, stream->state.size });
+    enum err err = stream->decoder ? OK : stream_new(&empty);
     buf_init(&snapshot, BODY_MAX);
     if (!err)
-        stream_snapshot(told->decoder ? told->decoder : empty, &snapshot);
+        stream_snapshot(stream->decoder ? stream->decoder : empty, &snapshot);
     if (!err)
         err = buf_err(&snapshot);
     if (!err)
-        err = tell_state(streams, told, (struct bytes){ snapshot.data, snapshot.size });
+        err = send_state(streams, stream, (struct bytes){ snapshot.data, snapshot.size });
     buf_clear(&snapshot);
     stream_free(&empty);
     return err;
 }
 
-/* A record that was sent earlier moves the state on. One that cannot be read leaves none: a later state mends that. */
-static enum err follow(struct uplink_streams *streams, struct told *told, struct bytes record)
+/* A record sent earlier moves the state forward. If it cannot be decoded there is no state until the next snapshot. */
+static enum err apply_record(struct uplink_streams *streams, struct uplink_stream *stream, struct bytes record)
 {
     enum err err = OK;
-    if (!told->decoder) {
-        err = stream_new(&told->decoder);
-        if (!err && told->state.size)
-            err = stream_restore(told->decoder, (struct bytes){ told->state.data, told->state.size });
-        buf_clear(&told->state);
+    if (!stream->decoder) {
+        err = stream_new(&stream->decoder);
+        if (!err && stream->state.size)
+            err = stream_restore(stream->decoder, (struct bytes){ stream->state.data, stream->state.size });
+        buf_clear(&stream->state);
     }
     if (!err)
-        err = stream_decode(told->decoder, record, &streams->batch);
+        err = stream_decode(stream->decoder, record, &streams->batch);
     if (err)
-        stream_free(&told->decoder);
+        stream_free(&stream->decoder);
     return err == NOMEM ? err : OK;
 }
 
-static enum err keep(struct uplink_streams *streams, struct told *told, const struct journal_entry *entry)
+static enum err remember(struct uplink_streams *streams, struct uplink_stream *stream, const struct journal_entry *entry)
 {
     if (entry->kind == JOURNAL_RECORD)
-        return follow(streams, told, entry->body);
+        return apply_record(streams, stream, entry->body);
     if (entry->kind != JOURNAL_SNAPSHOT)
         return OK;
-    stream_free(&told->decoder);
-    buf_reset(&told->state);
-    buf_add(&told->state, entry->body.data, entry->body.size);
-    return buf_err(&told->state);
+    stream_free(&stream->decoder);
+    buf_reset(&stream->state);
+    buf_add(&stream->state, entry->body.data, entry->body.size);
+    return buf_err(&stream->state);
 }
 
-/* As a record of its own, under the number of the last that is missing. It builds on no state. */
-static enum err tell_gap(struct uplink_streams *streams, struct told *told, const struct journal_entry *entry)
+/* Sent as a record of its own with the sequence of the last missing one; it needs no state. */
+static enum err send_gap(struct uplink_streams *streams, struct uplink_stream *stream, const struct journal_entry *entry)
 {
     struct batch_gap gap = { .from_ns = entry->gap_from_ns, .to_ns = entry->gap_to_ns, .batches = entry->gap_records,
                              .reason = entry->gap_reason ? entry->gap_reason : "lost" };
@@ -223,31 +224,31 @@ static enum err tell_gap(struct uplink_streams *streams, struct told *told, cons
     struct delta_stream *empty = NULL;
     struct buf record;
     buf_init(&record, BODY_MAX);
-    enum err err = tell_read_state(streams, told);
+    enum err err = ensure_state(streams, stream);
     if (!err)
         err = stream_new(&empty);
     if (!err)
         err = stream_encode(empty, &batch, &record);
     if (!err)
-        err = tell_record(streams, told, entry->sequence, (struct bytes){ record.data, record.size });
+        err = send_record(streams, stream, entry->sequence, (struct bytes){ record.data, record.size });
     stream_free(&empty);
     buf_clear(&record);
     return err;
 }
 
-enum err uplink_streams_take(struct uplink_streams *streams, const struct journal_entry *entry)
+enum err uplink_streams_add(struct uplink_streams *streams, const struct journal_entry *entry)
 {
-    struct told *told = find(streams, entry->host, entry->stream);
-    if (!told)
+    struct uplink_stream *stream = find(streams, entry->host, entry->stream);
+    if (!stream)
         return NOMEM;
     buf_reset(&streams->body);
     if (!entry->is_new)
-        return keep(streams, told, entry);
+        return remember(streams, stream, entry);
     switch (entry->kind) {
-    case JOURNAL_SNAPSHOT: return tell_state(streams, told, entry->body);
-    case JOURNAL_GAP: return tell_gap(streams, told, entry);
+    case JOURNAL_SNAPSHOT: return send_state(streams, stream, entry->body);
+    case JOURNAL_GAP: return send_gap(streams, stream, entry);
     case JOURNAL_RECORD: break;
     }
-    enum err err = tell_read_state(streams, told);
-    return err ? err : tell_record(streams, told, entry->sequence, entry->body);
+    enum err err = ensure_state(streams, stream);
+    return err ? err : send_record(streams, stream, entry->sequence, entry->body);
 }

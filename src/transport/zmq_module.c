@@ -1,5 +1,4 @@
-/* The module wire-zmq.so: sockets of libzmq, as transport/zmq.h has them, and the router. Here: the table, and what
- * all sockets of libzmq share. */
+/* The module wire-zmq.so: the table of functions declared in transport/zmq.h, and what all libzmq sockets share. */
 #include "transport/zmq_module.h"
 
 #include <errno.h>
@@ -9,20 +8,20 @@
 #include <string.h>
 #include <zmq.h>
 
-#define SOCKETS_MAX 1023 /* of one context: libzmq's own default, tables of 12 kB */
+#define SOCKETS_MAX 1023 /* per context: libzmq's default (tables of 12 kB) */
 
-struct shared {
+struct shared_context {
     void *context;
     unsigned sockets;
-    struct shared *next;
+    struct shared_context *next;
 };
 
-static struct shared *all;
+static struct shared_context *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct shared *shared_new(void)
+static struct shared_context *shared_new(void)
 {
-    struct shared *shared = calloc(1, sizeof *shared);
+    struct shared_context *shared = calloc(1, sizeof *shared);
     if (shared && !(shared->context = zmq_ctx_new())) {
         free(shared);
         return NULL;
@@ -37,7 +36,7 @@ static struct shared *shared_new(void)
 void *zmq_module_context(unsigned sockets)
 {
     pthread_mutex_lock(&lock);
-    struct shared *shared = all;
+    struct shared_context *shared = all;
     while (shared && shared->sockets + sockets > SOCKETS_MAX)
         shared = shared->next;
     if (!shared)
@@ -49,11 +48,11 @@ void *zmq_module_context(unsigned sockets)
     return context;
 }
 
-void zmq_module_leave(void *context, unsigned sockets)
+void zmq_module_release_context(void *context, unsigned sockets)
 {
-    struct shared *gone = NULL;
+    struct shared_context *gone = NULL;
     pthread_mutex_lock(&lock);
-    for (struct shared **at = &all; *at; at = &(*at)->next) {
+    for (struct shared_context **at = &all; *at; at = &(*at)->next) {
         if ((*at)->context != context)
             continue;
         (*at)->sockets -= sockets;
@@ -69,10 +68,10 @@ void zmq_module_leave(void *context, unsigned sockets)
     free(gone);
 }
 
-enum err zmq_module_fail(char *why, size_t why_size)
+enum err zmq_module_error(char *error, size_t error_size)
 {
     int number = zmq_errno();
-    snprintf(why, why_size, "%s", zmq_strerror(number));
+    snprintf(error, error_size, "%s", zmq_strerror(number));
     return number == EINVAL || number == EPROTONOSUPPORT ? USAGE : err_from_errno(number);
 }
 
@@ -86,18 +85,18 @@ static bool set_key(void *socket, int option, const char *key)
     return key && strlen(key) == ZMQ_KEY_MAX - 1 && zmq_setsockopt(socket, option, key, ZMQ_KEY_MAX) == 0;
 }
 
-enum err zmq_module_protect(void *socket, const struct zmq_keys *keys, char *why, size_t why_size)
+enum err zmq_module_set_keys(void *socket, const struct zmq_keys *keys, char *error, size_t error_size)
 {
     if (!keys || !keys->secret_key)
         return OK;
     if (!zmq_has("curve")) {
-        snprintf(why, why_size, "libzmq was built without encryption (CURVE)");
+        snprintf(error, error_size, "libzmq was built without encryption (CURVE)");
         return ABSENT;
     }
     if (set_key(socket, ZMQ_CURVE_SECRETKEY, keys->secret_key) && set_key(socket, ZMQ_CURVE_PUBLICKEY, keys->public_key)
         && set_key(socket, ZMQ_CURVE_SERVERKEY, keys->server_key))
         return OK;
-    snprintf(why, why_size, "a key is not one of CURVE: 40 characters, as 'sonde keygen' makes them");
+    snprintf(error, error_size, "not a CURVE key (expected 40 characters, as written by 'sonde keygen')");
     return USAGE;
 }
 
@@ -153,24 +152,24 @@ static bool public_of(const char *secret_key, char public_key[ZMQ_KEY_MAX])
 extern const struct zmq_module sonde_zmq;
 __attribute__((visibility("default"))) const struct zmq_module sonde_zmq = {
     .version = ZMQ_MODULE_VERSION,
-    .pull_open = pull_open,
-    .pull_fd = pull_fd,
-    .pull_next = pull_next,
-    .pull_close = pull_close,
-    .push_open = push_open,
-    .push_send = push_send,
-    .push_close = push_close,
-    .dealer_open = dealer_open,
-    .dealer_fd = dealer_fd,
-    .dealer_send = dealer_send,
-    .dealer_next = dealer_next,
-    .dealer_is_up = dealer_is_up,
-    .dealer_close = dealer_close,
-    .router_open = router_open,
-    .router_fd = router_fd,
-    .router_next = router_next,
-    .router_send = router_send,
-    .router_close = router_close,
+    .pull_open = zmq_pull_open,
+    .pull_fd = zmq_pull_fd,
+    .pull_next = zmq_pull_next,
+    .pull_close = zmq_pull_close,
+    .push_open = zmq_push_open,
+    .push_send = zmq_push_send,
+    .push_close = zmq_push_close,
+    .dealer_open = zmq_dealer_open,
+    .dealer_fd = zmq_dealer_fd,
+    .dealer_send = zmq_dealer_send,
+    .dealer_next = zmq_dealer_next,
+    .dealer_is_up = zmq_dealer_is_up,
+    .dealer_close = zmq_dealer_close,
+    .router_open = zmq_router_open,
+    .router_fd = zmq_router_fd,
+    .router_next = zmq_router_next,
+    .router_send = zmq_router_send,
+    .router_close = zmq_router_close,
     .keypair = keypair,
     .public_of = public_of,
 };

@@ -1,12 +1,12 @@
-/* Greeting, handshake, frames. */
+/* Greeting, handshake and framing. */
 #include "transport/zmtp.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define GREETING 64
-#define VERSION 3 /* the second byte of it, 1, is told and not asked for: nothing that we say differs */
-#define HANDSHAKE_MAX 4096 /* of a command before the connection is open */
+#define VERSION 3 /* major version; the minor version 1 is sent but not required, because nothing we send depends on it */
+#define HANDSHAKE_MAX 4096 /* bytes of a command before the connection is open */
 #define HEAD_MAX 9
 
 enum frame_flag { FRAME_MORE = 1, FRAME_LONG = 2, FRAME_COMMAND = 4 };
@@ -38,7 +38,7 @@ void zmtp_init(struct zmtp *peer, const struct zmtp_server *server, struct buf *
     buf_init(&peer->rest, server->message_max + CURVE_MESSAGE_EXTRA + (1u << 20));
     buf_init(&peer->parts, server->message_max);
     memcpy(greeting + 12, mechanism, strlen(mechanism));
-    greeting[32] = server->keys != NULL; /* we are the server of the handshake */
+    greeting[32] = server->keys != NULL; /* we are the server in the CURVE handshake */
     buf_add(out, greeting, sizeof greeting);
 }
 
@@ -71,40 +71,40 @@ static void add_head(struct buf *out, unsigned flags, size_t size)
     buf_add(out, head, sizeof head);
 }
 
-/* A command whose body was added behind place: its head is put before it. All of them are short. */
-static void frame_command(struct buf *out, size_t place)
+/* Adds the frame header to a command whose body starts at place + 2. All of them are short. */
+static void frame_command(struct buf *out, size_t start)
 {
-    size_t size = out->size - place - 2;
+    size_t size = out->size - start - 2;
     if (out->failed)
         return;
-    out->data[place] = FRAME_COMMAND;
-    out->data[place + 1] = (char)size;
+    out->data[start] = FRAME_COMMAND;
+    out->data[start + 1] = (char)size;
 }
 
 static size_t begin_command(struct buf *out)
 {
-    size_t place = out->size;
+    size_t start = out->size;
     buf_add(out, "\0\0", 2);
-    return place;
+    return start;
 }
 
-/* The answer of those who guard a gate (ZAP, RFC 27): libzmq tells its user that the key is not allowed. */
+/* The error of ZAP (RFC 27): libzmq reports to its user that the key is not authorized. */
 static enum err deny(struct buf *out)
 {
-    size_t place = begin_command(out);
+    size_t start = begin_command(out);
     buf_add(out, "\5ERROR\003400", 10);
-    frame_command(out, place);
+    frame_command(out, start);
     return DENIED;
 }
 
-/* Whom a ROUTER speaks with. */
-static bool is_partner(struct bytes type)
+/* Socket types that a ROUTER may connect to. */
+static bool is_compatible(struct bytes type)
 {
     return bytes_equal(type, bytes_of("DEALER")) || bytes_equal(type, bytes_of("REQ")) || bytes_equal(type, bytes_of("ROUTER"));
 }
 
-/* Names with a size of one byte, values with one of four. */
-static enum err take_metadata(struct bytes left)
+/* Names are preceded by a size of one byte, values by one of four. */
+static enum err read_metadata(struct bytes left)
 {
     bool is_known = false;
     while (left.size) {
@@ -117,7 +117,7 @@ static enum err take_metadata(struct bytes left)
         if (left.size < size)
             return CORRUPT;
         if (bytes_equal((struct bytes){ left.data + 1, name }, bytes_of("Socket-Type")))
-            is_known = is_partner((struct bytes){ left.data + size - value, value });
+            is_known = is_compatible((struct bytes){ left.data + size - value, value });
         left = (struct bytes){ left.data + size, left.size - size };
     }
     return is_known ? OK : CORRUPT;
@@ -125,13 +125,13 @@ static enum err take_metadata(struct bytes left)
 
 static void add_ready(struct buf *out)
 {
-    size_t place = begin_command(out);
+    size_t start = begin_command(out);
     buf_add(out, "\5READY", 6);
     buf_add(out, metadata, sizeof metadata);
-    frame_command(out, place);
+    frame_command(out, start);
 }
 
-static enum err take_greeting(struct zmtp_server *server, struct zmtp *peer, const char *greeting, struct buf *out)
+static enum err read_greeting(struct zmtp_server *server, struct zmtp *peer, const char *greeting, struct buf *out)
 {
     char mechanism[20] = "";
     memcpy(mechanism, mechanism_of(server), strlen(mechanism_of(server)));
@@ -142,50 +142,50 @@ static enum err take_greeting(struct zmtp_server *server, struct zmtp *peer, con
         peer->handshake = calloc(1, sizeof *peer->handshake);
         return peer->handshake ? OK : NOMEM;
     }
-    if (!server->allows(server->context, peer, NULL))
+    if (!server->authorize(server->context, peer, NULL))
         return deny(out);
     add_ready(out);
     return OK;
 }
 
-static enum err take_hello(struct zmtp_server *server, struct zmtp *peer, struct bytes body, struct buf *out)
+static enum err read_hello(struct zmtp_server *server, struct zmtp *peer, struct bytes body, struct buf *out)
 {
-    size_t place = begin_command(out);
-    enum err err = curve_take_hello(server->keys, &peer->curve, peer->handshake, body, out);
-    frame_command(out, place);
+    size_t start = begin_command(out);
+    enum err err = curve_read_hello(server->keys, &peer->curve, peer->handshake, body, out);
+    frame_command(out, start);
     peer->state = ZMTP_INITIATE;
     return err;
 }
 
-static enum err take_initiate(struct zmtp_server *server, struct zmtp *peer, struct bytes body, struct buf *out)
+static enum err read_initiate(struct zmtp_server *server, struct zmtp *peer, struct bytes body, struct buf *out)
 {
     uint8_t client[CURVE_KEY];
-    struct bytes told;
-    enum err err = curve_take_initiate(server->keys, &peer->curve, peer->handshake, body, &server->plain, client, &told);
+    struct bytes properties;
+    enum err err = curve_read_initiate(server->keys, &peer->curve, peer->handshake, body, &server->plain, client, &properties);
     end_handshake(peer);
     if (!err)
-        err = take_metadata(told);
+        err = read_metadata(properties);
     if (err)
         return err;
-    if (!server->allows(server->context, peer, client))
+    if (!server->authorize(server->context, peer, client))
         return deny(out);
-    size_t place = begin_command(out);
+    size_t start = begin_command(out);
     curve_add_ready(&peer->curve, (struct bytes){ metadata, sizeof metadata }, out);
-    frame_command(out, place);
+    frame_command(out, start);
     peer->state = ZMTP_OPEN;
     return OK;
 }
 
-static enum err take_ready(struct zmtp *peer, struct bytes body)
+static enum err read_ready(struct zmtp *peer, struct bytes body)
 {
     if (body.size < 6 || memcmp(body.data, "\5READY", 6) != 0)
         return CORRUPT;
     peer->state = ZMTP_OPEN;
-    return take_metadata((struct bytes){ body.data + 6, body.size - 6 });
+    return read_metadata((struct bytes){ body.data + 6, body.size - 6 });
 }
 
-/* PING, with a time that we need not obey and what it wants to hear again. Others mean nothing to a ROUTER. */
-static void take_command(const struct zmtp_server *server, struct zmtp *peer, struct bytes body, struct buf *out)
+/* Answers PING with its context; its timeout may be ignored. Other commands mean nothing to a ROUTER. */
+static void read_command(const struct zmtp_server *server, struct zmtp *peer, struct bytes body, struct buf *out)
 {
     char pong[5 + 16] = "\4PONG";
     if (body.size < 7 || body.size > 7 + 16 || memcmp(body.data, "\4PING", 5) != 0)
@@ -199,7 +199,7 @@ static void take_command(const struct zmtp_server *server, struct zmtp *peer, st
         buf_add(out, pong, size);
 }
 
-static enum err take_part(struct zmtp_server *server, struct zmtp *peer, struct bytes part, bool has_more)
+static enum err read_part(struct zmtp_server *server, struct zmtp *peer, struct bytes part, bool has_more)
 {
     if (!has_more && !peer->parts.size)
         return server->take(server->context, peer, part);
@@ -212,7 +212,7 @@ static enum err take_part(struct zmtp_server *server, struct zmtp *peer, struct 
     return err;
 }
 
-static enum err take_open(struct zmtp_server *server, struct zmtp *peer, unsigned flags, struct bytes body, struct buf *out)
+static enum err read_open(struct zmtp_server *server, struct zmtp *peer, unsigned flags, struct bytes body, struct buf *out)
 {
     bool is_command = flags & FRAME_COMMAND, has_more = flags & FRAME_MORE;
     if (server->keys) {
@@ -223,41 +223,41 @@ static enum err take_open(struct zmtp_server *server, struct zmtp *peer, unsigne
         has_more = flags & CURVE_MORE;
     }
     if (!is_command)
-        return take_part(server, peer, body, has_more);
-    take_command(server, peer, body, out);
+        return read_part(server, peer, body, has_more);
+    read_command(server, peer, body, out);
     return OK;
 }
 
-static enum err take_frame(struct zmtp_server *server, struct zmtp *peer, unsigned flags, struct bytes body, struct buf *out)
+static enum err read_frame(struct zmtp_server *server, struct zmtp *peer, unsigned flags, struct bytes body, struct buf *out)
 {
     switch (peer->state) {
-    case ZMTP_HELLO: return take_hello(server, peer, body, out);
-    case ZMTP_INITIATE: return take_initiate(server, peer, body, out);
-    case ZMTP_READY: return take_ready(peer, body);
-    case ZMTP_OPEN: return take_open(server, peer, flags, body, out);
+    case ZMTP_HELLO: return read_hello(server, peer, body, out);
+    case ZMTP_INITIATE: return read_initiate(server, peer, body, out);
+    case ZMTP_READY: return read_ready(peer, body);
+    case ZMTP_OPEN: return read_open(server, peer, flags, body, out);
     default: return CORRUPT;
     }
 }
 
-/* AGAIN: it has not come whole. */
+/* AGAIN: incomplete. */
 static enum err find_frame(const struct zmtp_server *server, const struct zmtp *peer, struct bytes left, size_t *head,
                            size_t *size)
 {
     const uint8_t *at = (const uint8_t *)left.data;
-    uint64_t told = 0;
+    uint64_t announced = 0;
     bool is_long = left.size && at[0] & FRAME_LONG;
     *head = is_long ? HEAD_MAX : 2;
     if (left.size < *head)
         return AGAIN;
     for (size_t i = 1; i < *head; i++)
-        told = told << 8 | at[i];
-    if (told > (peer->state == ZMTP_OPEN ? server->message_max + CURVE_MESSAGE_EXTRA : HANDSHAKE_MAX))
+        announced = announced << 8 | at[i];
+    if (announced > (peer->state == ZMTP_OPEN ? server->message_max + CURVE_MESSAGE_EXTRA : HANDSHAKE_MAX))
         return CORRUPT;
-    *size = (size_t)told;
-    return left.size - *head < told ? AGAIN : OK;
+    *size = (size_t)announced;
+    return left.size - *head < announced ? AGAIN : OK;
 }
 
-static enum err take_next(struct zmtp_server *server, struct zmtp *peer, struct bytes *left, struct buf *out)
+static enum err read_next(struct zmtp_server *server, struct zmtp *peer, struct bytes *left, struct buf *out)
 {
     size_t head = 0, size = GREETING;
     bool is_greeting = peer->state == ZMTP_GREETING;
@@ -269,12 +269,12 @@ static enum err take_next(struct zmtp_server *server, struct zmtp *peer, struct 
     const char *at = left->data;
     *left = (struct bytes){ at + head + size, left->size - head - size };
     if (is_greeting)
-        return take_greeting(server, peer, at, out);
-    return take_frame(server, peer, (uint8_t)at[0], (struct bytes){ at + head, size }, out);
+        return read_greeting(server, peer, at, out);
+    return read_frame(server, peer, (uint8_t)at[0], (struct bytes){ at + head, size }, out);
 }
 
-/* What is left is kept, and no memory for what is not there. */
-static enum err keep(struct zmtp *peer, struct bytes left)
+/* Keeps an incomplete frame; frees the buffer if there is none. */
+static enum err keep_rest(struct zmtp *peer, struct bytes left)
 {
     if (!left.size)
         buf_clear(&peer->rest);
@@ -287,7 +287,7 @@ static enum err keep(struct zmtp *peer, struct bytes left)
     return buf_err(&peer->rest);
 }
 
-enum err zmtp_take(struct zmtp_server *server, struct zmtp *peer, struct bytes bytes, struct buf *out)
+enum err zmtp_receive(struct zmtp_server *server, struct zmtp *peer, struct bytes bytes, struct buf *out)
 {
     struct bytes left = bytes;
     enum err err = OK;
@@ -297,11 +297,11 @@ enum err zmtp_take(struct zmtp_server *server, struct zmtp *peer, struct bytes b
         left = (struct bytes){ peer->rest.data, peer->rest.size };
     }
     while (!err && left.size)
-        err = take_next(server, peer, &left, out);
-    return err && err != AGAIN ? err : keep(peer, left);
+        err = read_next(server, peer, &left, out);
+    return err && err != AGAIN ? err : keep_rest(peer, left);
 }
 
-void zmtp_add(const struct zmtp_server *server, struct zmtp *peer, struct bytes message, struct buf *out)
+void zmtp_send(const struct zmtp_server *server, struct zmtp *peer, struct bytes message, struct buf *out)
 {
     add_head(out, 0, message.size + (server->keys ? CURVE_MESSAGE_EXTRA : 0));
     if (server->keys)

@@ -1,4 +1,4 @@
-/* An address in words becomes one in figures. */
+/* Resolves host names and interfaces to addresses to listen on. */
 #include "transport/zmtp_listen.h"
 
 #include "net/listen.h"
@@ -14,16 +14,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define BACKLOG 4096 /* ten thousand agents may come at once after a pause of the network */
+#define BACKLOG 4096 /* after a network outage thousands of agents may reconnect at once */
 #define HOST_MAX 256
 
-static bool figures(const struct sockaddr *address, char host[HOST_MAX])
+static bool numeric_host(const struct sockaddr *address, char host[HOST_MAX])
 {
     socklen_t size = address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
     return getnameinfo(address, size, host, HOST_MAX, NULL, 0, NI_NUMERICHOST) == 0;
 }
 
-/* The first address of an interface; that of IPv4 if it has one. */
+/* The first address of an interface, preferably IPv4. */
 static bool find_interface(const char *name, char host[HOST_MAX])
 {
     struct ifaddrs *all = NULL;
@@ -35,7 +35,7 @@ static bool find_interface(const char *name, char host[HOST_MAX])
             continue;
         is_v4 = at->ifa_addr->sa_family == AF_INET;
         if (is_v4 || (at->ifa_addr->sa_family == AF_INET6 && !is_found))
-            is_found = figures(at->ifa_addr, host);
+            is_found = numeric_host(at->ifa_addr, host);
     }
     freeifaddrs(all);
     return is_found;
@@ -44,15 +44,15 @@ static bool find_interface(const char *name, char host[HOST_MAX])
 static bool find_name(const char *name, char host[HOST_MAX])
 {
     struct addrinfo *found = NULL, hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-    bool is_found = getaddrinfo(name, NULL, &hints, &found) == 0 && found && figures(found->ai_addr, host);
+    bool is_found = getaddrinfo(name, NULL, &hints, &found) == 0 && found && numeric_host(found->ai_addr, host);
     if (found)
         freeaddrinfo(found);
     return is_found;
 }
 
-static enum err fail(enum err err, const char *address, const char *reason, char *why, size_t why_size)
+static enum err fail(enum err err, const char *address, const char *reason, char *error, size_t error_size)
 {
-    snprintf(why, why_size, "%s: %s", reason, address);
+    snprintf(error, error_size, "%s: %s", reason, address);
     return err;
 }
 
@@ -65,7 +65,7 @@ static enum err listen_at(const char *name, uint16_t port, int *fd)
     return find_interface(name, host) || find_name(name, host) ? listen_tcp(host, port, fd) : ABSENT;
 }
 
-/* HOST:PORT, or [HOST]:PORT. A port * is any that is free, as with libzmq: 0. */
+/* HOST:PORT or [HOST]:PORT. Port * means any free port, as with libzmq: 0. */
 static bool split(const char *text, char host[HOST_MAX], uint64_t *port)
 {
     const char *colon = strrchr(text, ':');
@@ -86,7 +86,7 @@ static bool split(const char *text, char host[HOST_MAX], uint64_t *port)
     return true;
 }
 
-enum err zmtp_listen(const char *address, int *fd, char *why, size_t why_size)
+enum err zmtp_listen(const char *address, int *fd, char *error, size_t error_size)
 {
     char host[HOST_MAX];
     uint64_t port;
@@ -97,10 +97,10 @@ enum err zmtp_listen(const char *address, int *fd, char *why, size_t why_size)
     else if (!strncmp(address, "tcp://", 6) && split(address + 6, host, &port))
         err = listen_at(host, (uint16_t)port, fd);
     else
-        return fail(USAGE, address, "not an address to listen at", why, why_size);
+        return fail(USAGE, address, "not an address to listen on", error, error_size);
     if (!err)
         listen(*fd, BACKLOG);
-    const char *reason = err == AGAIN ? "somebody listens there already" : err == ABSENT ? "it is no address of this machine"
+    const char *reason = err == AGAIN ? "address already in use" : err == ABSENT ? "not an address of this node"
         : err_text(err);
-    return err ? fail(err, address, reason, why, why_size) : OK;
+    return err ? fail(err, address, reason, error, error_size) : OK;
 }

@@ -1,5 +1,5 @@
-/* Where a router listens: "tcp://127.0.0.1:5555", "tcp://[::1]:5555"; in place of the figures a star for all addresses, a
- * name or an interface of this machine; or "ipc:///run/x". */
+/* Addresses that a router listens on: "tcp://127.0.0.1:5555", "tcp://[::1]:5555"; instead of the number "*" for all, a
+ * host name or a network interface; or "ipc:///run/x". */
 #ifndef SONDE_TRANSPORT_ZMTP_LISTEN_H
 #define SONDE_TRANSPORT_ZMTP_LISTEN_H
 
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* A socket that does not block. why gets the reason of a failure. */
-enum err zmtp_listen(const char *address, int *fd, char *why, size_t why_size);
+/* Returns a non-blocking socket. error gets the message. */
+enum err zmtp_listen(const char *address, int *fd, char *error, size_t error_size);
 
 #endif

@@ -36,9 +36,9 @@ static unsigned read_bodies(struct bytes body)
     if (message_read_open(body, &open) == OK)
         sum += sum_of(open.host);
     if (message_read_cannot(body, &cannot) == OK)
-        sum += sum_of(cannot.why);
+        sum += sum_of(cannot.error);
     if (message_read_refuse(body, &refuse) == OK)
-        sum += sum_of(refuse.why);
+        sum += sum_of(refuse.error);
     return sum;
 }
 

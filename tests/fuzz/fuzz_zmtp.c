@@ -8,7 +8,7 @@ int fuzz_zmtp(const uint8_t *data, size_t size);
 
 static const struct curve_pair pair = { { 1 }, { 2 } };
 
-static bool allows(void *context, struct zmtp *peer, const uint8_t *public_key)
+static bool authorize(void *context, struct zmtp *peer, const uint8_t *public_key)
 {
     (void)context, (void)peer, (void)public_key;
     return true;
@@ -32,12 +32,12 @@ int fuzz_zmtp(const uint8_t *data, size_t size)
         return 0;
     size_t piece = (data[0] & 127u) + 1;
     server.keys = data[0] & 128 ? &pair : NULL;
-    server.allows = allows;
+    server.authorize = authorize;
     server.take = take;
     buf_init(&out, 1 << 20);
     zmtp_init(&peer, &server, &out);
     for (size_t at = 1; at < size && !err; at += piece)
-        err = zmtp_take(&server, &peer, (struct bytes){ (const char *)data + at, size - at < piece ? size - at : piece }, &out);
+        err = zmtp_receive(&server, &peer, (struct bytes){ (const char *)data + at, size - at < piece ? size - at : piece }, &out);
     zmtp_clear(&peer);
     zmtp_server_clear(&server);
     buf_clear(&out);

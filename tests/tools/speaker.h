@@ -27,7 +27,7 @@ struct speaker {
     enum message_kind heard[HEARD_MAX];
     size_t heard_count;
     uint64_t acked;
-    char why[256];
+    char error[256];
 };
 
 static struct speaker *speakers[16];
@@ -73,7 +73,7 @@ static inline enum err speaker_hear(void *context, const struct zmq_peer *peer, 
     if (message.kind == MESSAGE_ACK)
         speaker->acked = unpack_number(&unpacker);
     if (message.kind == MESSAGE_REFUSE && !message_read_refuse(message.body, &refuse))
-        snprintf(speaker->why, sizeof speaker->why, "%.*s", (int)refuse.why.size, refuse.why.data);
+        snprintf(speaker->error, sizeof speaker->error, "%.*s", (int)refuse.error.size, refuse.error.data);
     buf_clear(&plain);
     return OK;
 }
@@ -101,7 +101,7 @@ static inline void speak(struct receiver *receiver, struct speaker *speaker, enu
     struct zmq_peer peer = peer_of(speaker);
     buf_reset(&speaker->out);
     message_write(&speaker->out, &message, false);
-    receiver_take(receiver, &peer, (struct bytes){ speaker->out.data, speaker->out.size });
+    receiver_handle(receiver, &peer, (struct bytes){ speaker->out.data, speaker->out.size });
     buf_reset(&speaker->body);
 }
 
@@ -119,10 +119,10 @@ static inline void say_hello(struct receiver *receiver, struct speaker *speaker)
 
 static inline void add_number(struct buf *out, uint64_t number)
 {
-    uint8_t room[PACK_NUMBER_MAX];
-    struct packer packer = { room, room + sizeof room, false };
+    uint8_t capacity[PACK_NUMBER_MAX];
+    struct packer packer = { capacity, capacity + sizeof capacity, false };
     pack_number(&packer, number);
-    buf_add(out, room, (size_t)(packer.at - room));
+    buf_add(out, capacity, (size_t)(packer.at - capacity));
 }
 
 static inline void say_open_for(struct receiver *receiver, struct speaker *speaker, const char *host)

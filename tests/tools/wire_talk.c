@@ -101,11 +101,11 @@ static bool print_message(struct talk *talk, const struct message *message)
     case MESSAGE_CANNOT:
         if (!message_read_cannot(message->body, &cannot))
             printf("cannot %llu %llu %.*s\n", (unsigned long long)cannot.kind, (unsigned long long)cannot.version,
-                   (int)cannot.why.size, cannot.why.data);
+                   (int)cannot.error.size, cannot.error.data);
         break;
     case MESSAGE_REFUSE:
         if (!message_read_refuse(message->body, &refuse))
-            printf("refuse %.*s\n", (int)refuse.why.size, refuse.why.data);
+            printf("refuse %.*s\n", (int)refuse.error.size, refuse.error.data);
         break;
     default: printf("kind %u\n", (unsigned)message->kind);
     }

@@ -19,7 +19,7 @@ static void what_is_missing_is_filled_in(void **state)
     };
     char address[ADDRESS_MAX];
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        assert_int_equal(address_complete(pairs[i][0], 5555, address), OK);
+        assert_int_equal(address_normalize(pairs[i][0], 5555, address), OK);
         assert_string_equal(address, pairs[i][1]);
     }
 }
@@ -31,10 +31,10 @@ static void nonsense_is_refused(void **state)
                                          "tcp://a:5555/x", "a:5 ", "a,b" };
     char address[ADDRESS_MAX], many[400];
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(address_complete(wrong[i], 5555, address), USAGE);
+        assert_int_equal(address_normalize(wrong[i], 5555, address), USAGE);
     memset(many, 'a', sizeof many - 1);
     many[sizeof many - 1] = '\0';
-    assert_int_equal(address_complete(many, 5555, address), USAGE);
+    assert_int_equal(address_normalize(many, 5555, address), USAGE);
 }
 
 static void only_this_machine_is_local(void **state)

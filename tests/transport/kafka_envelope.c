@@ -8,7 +8,7 @@
 static void write_one(struct buf *out)
 {
     buf_init(out, 4096);
-    parcel_write(out, &(struct parcel){ .host = bytes_of("n1"), .stream = UINT64_MAX, .sequence = 300, .epoch = 7, .before = 299,
+    kafka_envelope_write(out, &(struct kafka_envelope){ .host = bytes_of("n1"), .stream = UINT64_MAX, .sequence = 300, .epoch = 7, .before = 299,
                                         .state = bytes_of("state"), .record = bytes_of("") });
     assert_int_equal(buf_err(out), OK);
 }
@@ -17,16 +17,16 @@ static void a_parcel_comes_back(void **state)
 {
     (void)state;
     struct buf out;
-    struct parcel parcel;
+    struct kafka_envelope envelope;
     write_one(&out);
-    assert_int_equal(parcel_read((struct bytes){ out.data, out.size }, &parcel), OK);
-    assert_bytes(parcel.host, "n1");
-    assert_true(parcel.stream == UINT64_MAX);
-    assert_int_equal(parcel.sequence, 300);
-    assert_int_equal(parcel.epoch, 7);
-    assert_int_equal(parcel.before, 299);
-    assert_bytes(parcel.state, "state");
-    assert_int_equal(parcel.record.size, 0);
+    assert_int_equal(kafka_envelope_read((struct bytes){ out.data, out.size }, &envelope), OK);
+    assert_bytes(envelope.host, "n1");
+    assert_true(envelope.stream == UINT64_MAX);
+    assert_int_equal(envelope.sequence, 300);
+    assert_int_equal(envelope.epoch, 7);
+    assert_int_equal(envelope.before, 299);
+    assert_bytes(envelope.state, "state");
+    assert_int_equal(envelope.record.size, 0);
     buf_clear(&out);
 }
 
@@ -34,12 +34,12 @@ static void one_that_is_cut_short_is_none(void **state)
 {
     (void)state;
     struct buf out;
-    struct parcel parcel;
+    struct kafka_envelope envelope;
     write_one(&out);
     for (size_t size = 0; size < out.size; size++) {
         char *exact = malloc(size + 1); /* so that reading behind the end is found out */
         memcpy(exact, out.data, size);
-        assert_int_equal(parcel_read((struct bytes){ exact, size }, &parcel), CORRUPT);
+        assert_int_equal(kafka_envelope_read((struct bytes){ exact, size }, &envelope), CORRUPT);
         free(exact);
     }
     buf_clear(&out);
@@ -49,30 +49,30 @@ static void names_that_cannot_be_are_refused(void **state)
 {
     (void)state;
     static const struct bytes hosts[] = { { "", 0 }, { "a\0b", 3 } };
-    struct parcel parcel;
+    struct kafka_envelope envelope;
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
         struct buf out;
         buf_init(&out, 4096);
-        parcel_write(&out, &(struct parcel){ .host = hosts[i], .sequence = 1, .state = bytes_of("s"), .record = bytes_of("r") });
-        assert_int_equal(parcel_read((struct bytes){ out.data, out.size }, &parcel), CORRUPT);
+        kafka_envelope_write(&out, &(struct kafka_envelope){ .host = hosts[i], .sequence = 1, .state = bytes_of("s"), .record = bytes_of("r") });
+        assert_int_equal(kafka_envelope_read((struct bytes){ out.data, out.size }, &envelope), CORRUPT);
         buf_clear(&out);
     }
-    assert_int_equal(parcel_read(bytes_of("{\"time_ns\": 1}"), &parcel), CORRUPT);
+    assert_int_equal(kafka_envelope_read(bytes_of("{\"time_ns\": 1}"), &envelope), CORRUPT);
 }
 
 static void a_newer_one_is_told_from_rubbish_and_its_keys_are_skipped(void **state)
 {
     (void)state;
     struct buf out;
-    struct parcel parcel;
+    struct kafka_envelope envelope;
     buf_init(&out, 4096);
     msgpack_map(&out, 2);
     msgpack_text(&out, bytes_of("new"));
     msgpack_array(&out, 1);
     msgpack_u64(&out, 5);
     msgpack_text(&out, bytes_of("v"));
-    msgpack_u64(&out, PARCEL_VERSION + 1);
-    assert_int_equal(parcel_read((struct bytes){ out.data, out.size }, &parcel), USAGE);
+    msgpack_u64(&out, KAFKA_ENVELOPE_VERSION + 1);
+    assert_int_equal(kafka_envelope_read((struct bytes){ out.data, out.size }, &envelope), USAGE);
     buf_clear(&out);
 }
 

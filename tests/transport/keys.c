@@ -12,14 +12,14 @@
 #define B "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
 
 static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
-static struct buf why;
+static struct buf error;
 
 static int set_up(void **state)
 {
     (void)state;
     temp_dir(dir);
     temp_join(path, dir, "sub/host.key");
-    buf_init(&why, 8192);
+    buf_init(&error, 8192);
     return 0;
 }
 
@@ -27,7 +27,7 @@ static int tear_down(void **state)
 {
     (void)state;
     temp_remove(dir);
-    buf_clear(&why);
+    buf_clear(&error);
     return 0;
 }
 
@@ -44,32 +44,32 @@ static void a_pair_is_written_and_read(void **state)
     struct stat status;
     char public_path[TEMP_PATH_MAX], key[ZMQ_KEY_MAX];
     temp_join(public_path, dir, "sub/host.key.pub");
-    assert_int_equal(keys_write(path, &pair, false, &why), OK);
+    assert_int_equal(keys_write(path, &pair, false, &error), OK);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
-    assert_int_equal(keys_read(path, &got, &why), OK);
+    assert_int_equal(keys_read(path, &got, &error), OK);
     assert_string_equal(got.public_key, A);
     assert_string_equal(got.secret_key, B);
-    assert_int_equal(keys_read(public_path, &got, &why), OK);
+    assert_int_equal(keys_read(public_path, &got, &error), OK);
     assert_string_equal(got.secret_key, "");
-    assert_int_equal(keys_read_public(public_path, key, &why), OK);
+    assert_int_equal(keys_read_public(public_path, key, &error), OK);
     assert_string_equal(key, A);
-    assert_int_equal(keys_read_public(B, key, &why), OK);
+    assert_int_equal(keys_read_public(B, key, &error), OK);
     assert_string_equal(key, B);
-    assert_int_equal(why.size, 0);
+    assert_int_equal(error.size, 0);
 }
 
 static void a_pair_is_not_replaced_unasked(void **state)
 {
     (void)state;
     struct keys_pair pair = { A, B }, other = { B, A }, got;
-    assert_int_equal(keys_write(path, &pair, false, &why), OK);
-    assert_int_equal(keys_write(path, &other, false, &why), AGAIN);
-    assert_non_null(strstr(buf_text(&why), "--force"));
-    assert_int_equal(keys_read(path, &got, &why), OK);
+    assert_int_equal(keys_write(path, &pair, false, &error), OK);
+    assert_int_equal(keys_write(path, &other, false, &error), AGAIN);
+    assert_non_null(strstr(buf_text(&error), "--force"));
+    assert_int_equal(keys_read(path, &got, &error), OK);
     assert_string_equal(got.public_key, A);
-    assert_int_equal(keys_write(path, &other, true, &why), OK);
-    assert_int_equal(keys_read(path, &got, &why), OK);
+    assert_int_equal(keys_write(path, &other, true, &error), OK);
+    assert_int_equal(keys_read(path, &got, &error), OK);
     assert_string_equal(got.public_key, B);
 }
 
@@ -77,10 +77,10 @@ static void a_secret_that_others_may_read_is_refused(void **state)
 {
     (void)state;
     struct keys_pair pair = { A, B }, got;
-    assert_int_equal(keys_write(path, &pair, false, &why), OK);
+    assert_int_equal(keys_write(path, &pair, false, &error), OK);
     chmod(path, 0640);
-    assert_int_equal(keys_read(path, &got, &why), DENIED);
-    assert_non_null(strstr(buf_text(&why), "chmod 600"));
+    assert_int_equal(keys_read(path, &got, &error), DENIED);
+    assert_non_null(strstr(buf_text(&error), "chmod 600"));
     assert_string_equal(got.secret_key, "");
 }
 
@@ -90,17 +90,17 @@ static void what_is_no_key_file_is_refused(void **state)
     struct keys_pair got;
     const char *const wrong[] = { "", "public-key\n", "public-key = \n", "public-key = short\n", "public-key = " A "x\n",
                                   "secret-key = " A "\n", "public-key = " A "\nsecret-key = x\n", "[\n" };
-    assert_int_equal(keys_read(path, &got, &why), ABSENT);
-    assert_non_null(strstr(buf_text(&why), "sonde keygen"));
-    buf_reset(&why);
-    assert_int_equal(keys_read_public(path, got.public_key, &why), ABSENT); /* somebody else's: nobody makes it here */
-    assert_non_null(strstr(buf_text(&why), "Copy it from the collector"));
+    assert_int_equal(keys_read(path, &got, &error), ABSENT);
+    assert_non_null(strstr(buf_text(&error), "sonde keygen"));
+    buf_reset(&error);
+    assert_int_equal(keys_read_public(path, got.public_key, &error), ABSENT); /* somebody else's: nobody makes it here */
+    assert_non_null(strstr(buf_text(&error), "copy it from the collector"));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         put(wrong[i]);
-        assert_int_equal(keys_read(path, &got, &why), CORRUPT);
+        assert_int_equal(keys_read(path, &got, &error), CORRUPT);
     }
     put("# mine\n  public-key=" A "\r\n\n");
-    assert_int_equal(keys_read(path, &got, &why), OK);
+    assert_int_equal(keys_read(path, &got, &error), OK);
     assert_string_equal(got.public_key, A);
 }
 
@@ -110,27 +110,27 @@ static void the_list_is_read_again(void **state)
     struct keys_list *list;
     char name[256];
     put("# of the rack\n" A "  node17 # by hand\n");
-    assert_int_equal(keys_list_open(&list, path, &why), OK);
-    assert_true(keys_list_allows(list, A, name));
+    assert_int_equal(keys_list_open(&list, path, &error), OK);
+    assert_true(keys_list_authorizes(list, A, name));
     assert_string_equal(name, "node17");
-    assert_false(keys_list_allows(list, B, name));
-    assert_false(keys_list_allows(list, NULL, name));
+    assert_false(keys_list_authorizes(list, B, name));
+    assert_false(keys_list_authorizes(list, NULL, name));
     uint64_t version = keys_list_version(list);
     put(A "  node17\n\n" B "\t*\n");
-    assert_true(keys_list_allows(list, B, name));
+    assert_true(keys_list_authorizes(list, B, name));
     assert_string_equal(name, "");
     assert_int_not_equal(keys_list_version(list), version);
     catch_stderr();
     put(B "\n");
     keys_list_refresh(list);
-    assert_true(keys_list_allows(list, A, name)); /* a mistake leaves the old one */
+    assert_true(keys_list_authorizes(list, A, name)); /* a mistake leaves the old one */
     unlink(path);
     keys_list_refresh(list);
-    assert_true(keys_list_allows(list, A, name));
-    assert_non_null(strstr(caught_text(), "host.key:1: behind the key there is no name"));
+    assert_true(keys_list_authorizes(list, A, name));
+    assert_non_null(strstr(caught_text(), "host.key:1: missing host name"));
     put(B " other\n");
-    assert_false(keys_list_allows(list, A, name));
-    assert_true(keys_list_allows(list, B, name));
+    assert_false(keys_list_authorizes(list, A, name));
+    assert_true(keys_list_authorizes(list, B, name));
     assert_int_equal(keys_list_size(list), 1);
     keys_list_close(&list);
 }
@@ -142,13 +142,13 @@ static void mistakes_in_a_list_are_told(void **state)
     const char *const wrong[] = { "x\n", A "\n", A " # none\n", A "x node\n", A " node more\n", A " a\n" A " b\n" };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         put(wrong[i]);
-        buf_reset(&why);
-        assert_int_equal(keys_list_open(&list, path, &why), CORRUPT);
-        assert_non_null(strstr(buf_text(&why), "host.key:"));
+        buf_reset(&error);
+        assert_int_equal(keys_list_open(&list, path, &error), CORRUPT);
+        assert_non_null(strstr(buf_text(&error), "host.key:"));
         assert_null(list);
     }
     put("");
-    assert_int_equal(keys_list_open(&list, path, &why), OK);
+    assert_int_equal(keys_list_open(&list, path, &error), OK);
     keys_list_close(&list);
 }
 

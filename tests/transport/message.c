@@ -174,14 +174,14 @@ static void bodies_come_back(void **state)
         cannot_back;
     message_write_cannot(&body, &cannot);
     assert_int_equal(message_read_cannot(bytes_in(&body), &cannot_back), OK);
-    assert_true(bytes_equal(cannot.why, cannot_back.why) && cannot_back.kind == 200 && cannot_back.number == 255);
+    assert_true(bytes_equal(cannot.error, cannot_back.error) && cannot_back.kind == 200 && cannot_back.number == 255);
     buf_reset(&body);
 
     struct message_refuse refuse = { bytes_of("no"), true }, refuse_back;
     message_write_refuse(&body, &refuse);
     assert_int_equal(message_read_refuse(bytes_in(&body), &refuse_back), OK);
     assert_true(refuse_back.for_good);
-    assert_bytes(refuse_back.why, "no");
+    assert_bytes(refuse_back.error, "no");
     buf_clear(&body);
 }
 
@@ -206,7 +206,7 @@ static void what_a_body_has_beyond_us_is_skipped(void **state)
     msgpack_text(&body, bytes_of("ext"));
     buf_add(&body, "\xc7\x02\x01zz", 5);
     assert_int_equal(message_read_refuse(bytes_in(&body), &refuse), OK);
-    assert_bytes(refuse.why, "so");
+    assert_bytes(refuse.error, "so");
     assert_false(refuse.for_good);
     buf_clear(&body);
 }

@@ -49,7 +49,7 @@ static void records_go_up_and_are_acknowledged(void **state)
     assert_int_equal(figures.records_acked, 3);
     assert_int_equal(figures.connections, 1);
     assert_string_equal(figures.collector, address);
-    assert_string_equal(figures.why, "");
+    assert_string_equal(figures.error, "");
     feed(1);
     take_records(decoder, 4, 4);
 }
@@ -153,7 +153,7 @@ static void who_is_silent_is_left(void **state)
     while (got.kind == MESSAGE_PING);
     assert_int_equal(got.kind, MESSAGE_HELLO);
     uplink_figures(uplink, &figures);
-    assert_non_null(strstr(caught_text(), "it is silent"));
+    assert_non_null(strstr(caught_text(), "it stopped responding"));
 }
 
 static void an_idle_line_is_pinged(void **state)
@@ -179,7 +179,7 @@ static void a_refusal_is_told(void **state)
 {
     (void)state;
     struct uplink_figures figures;
-    struct message_refuse refuse = { .why = bytes_of("two agents are called node17"), .for_good = false };
+    struct message_refuse refuse = { .error = bytes_of("two agents are called node17"), .for_good = false };
     struct buf body;
     buf_init(&body, 4096);
     message_write_refuse(&body, &refuse);
@@ -188,7 +188,7 @@ static void a_refusal_is_told(void **state)
     hear(MESSAGE_HELLO);
     say(MESSAGE_REFUSE, (struct bytes){ body.data, body.size });
     assert_true(comes_true(is_refused, &figures));
-    assert_string_equal(figures.why, "two agents are called node17");
+    assert_string_equal(figures.error, "two agents are called node17");
     hear(MESSAGE_HELLO);
     say_welcome(1, 0);
     feed(1);
@@ -232,7 +232,7 @@ static void a_collector_that_speaks_another_version_only(void **state)
     hear(MESSAGE_HELLO);
     say_welcome(7, 0);
     assert_true(comes_true(is_refused, &figures));
-    assert_non_null(strstr(figures.why, "version 7"));
+    assert_non_null(strstr(figures.error, "version 7"));
     assert_non_null(strstr(caught_text(), "version 7"));
 }
 
@@ -245,7 +245,7 @@ static void what_an_old_collector_cannot_read_is_counted(void **state)
 {
     (void)state;
     struct uplink_figures figures;
-    struct message_cannot cannot = { .kind = MESSAGE_RECORD, .version = 1, .number = 4, .why = bytes_of("it is too new") };
+    struct message_cannot cannot = { .kind = MESSAGE_RECORD, .version = 1, .number = 4, .error = bytes_of("it is too new") };
     struct buf body;
     buf_init(&body, 4096);
     message_write_cannot(&body, &cannot);
@@ -259,7 +259,7 @@ static void what_an_old_collector_cannot_read_is_counted(void **state)
     say_ack(got.number);
     assert_true(comes_true(has_unreadable, &figures));
     assert_true(comes_true(all_is_acked, &figures));
-    assert_non_null(strstr(figures.why, "too new"));
+    assert_non_null(strstr(figures.error, "too new"));
     assert_non_null(strstr(caught_text(), "too new"));
     buf_clear(&body);
 }
@@ -303,7 +303,7 @@ static void the_next_of_the_list_is_taken(void **state)
     struct uplink_figures figures;
     feed(1);
     catch_stderr();
-    assert_int_equal(uplink_open(&uplink, &settings, &why), OK);
+    assert_int_equal(uplink_open(&uplink, &settings, &error), OK);
     greet();
     take_opening(decoder);
     take_records(decoder, 1, 1);
@@ -327,7 +327,7 @@ static void when_the_first_is_back_it_is_taken_again(void **state)
     struct uplink_settings settings = usual_settings(collectors);
     settings.return_ns = NS_PER_S / 5;
     feed(3);
-    assert_int_equal(uplink_open(&uplink, &settings, &why), OK);
+    assert_int_equal(uplink_open(&uplink, &settings, &error), OK);
     greet();
     take_opening(decoder);
     take_records(decoder, 1, 3);
@@ -368,7 +368,7 @@ static void a_gap_is_told_once(void **state)
     assert_int_equal(batch.count, 0);
     assert_int_equal(batch.gap_count, 1);
     assert_int_equal(batch.gaps[0].batches, kept.lost_records);
-    assert_string_equal(batch.gaps[0].reason, "spool full");
+    assert_string_equal(batch.gaps[0].reason, "journal full");
     batch_clear(&batch);
     say_ack(got.number);
     for (uint64_t at = kept.lost_records + 1; at <= fed; at++) {
@@ -408,7 +408,7 @@ static bool allows_all(void *context, const char *public_key, const char *from, 
 
 static bool is_waiting(const struct uplink_figures *figures)
 {
-    return figures->state == UPLINK_WAITING && figures->why[0];
+    return figures->state == UPLINK_WAITING && figures->error[0];
 }
 
 static void keys_are_read_again(void **state)
@@ -416,15 +416,15 @@ static void keys_are_read_again(void **state)
     (void)state;
     struct keys_pair its, ours, wrong;
     char path[TEMP_PATH_MAX], server[TEMP_PATH_MAX], server_public[TEMP_PATH_MAX];
-    struct zmq_gate gate = { allows_all, NULL };
+    struct zmq_authorizer gate = { allows_all, NULL };
     struct uplink_figures figures;
     assert_true(zmq->keypair(its.public_key, its.secret_key) && zmq->keypair(ours.public_key, ours.secret_key));
     assert_true(zmq->keypair(wrong.public_key, wrong.secret_key));
     temp_join(path, dir, "host.key");
     temp_join(server, dir, "server.key");
     temp_join(server_public, dir, "server.key.pub");
-    assert_int_equal(keys_write(path, &ours, false, &why), OK);
-    assert_int_equal(keys_write(server, &wrong, false, &why), OK);
+    assert_int_equal(keys_write(path, &ours, false, &error), OK);
+    assert_int_equal(keys_write(server, &wrong, false, &error), OK);
     zmq->router_close(&router);
     open_router(&(struct zmq_keys){ .public_key = its.public_key, .secret_key = its.secret_key }, &gate);
     const char *const collectors[] = { address, NULL }, *const keys[] = { server_public, NULL };
@@ -433,10 +433,10 @@ static void keys_are_read_again(void **state)
     settings.server_keys = keys;
     feed(1);
     catch_stderr();
-    assert_int_equal(uplink_open(&uplink, &settings, &why), OK);
+    assert_int_equal(uplink_open(&uplink, &settings, &error), OK);
     assert_true(comes_true(is_waiting, &figures));
     assert_non_null(strstr(caught_text(), "handshake"));
-    assert_int_equal(keys_write(server, &its, true, &why), OK);
+    assert_int_equal(keys_write(server, &its, true, &error), OK);
     uplink_reload(uplink);
     greet();
     assert_string_equal(peer.key, ours.public_key);
@@ -447,7 +447,7 @@ static void keys_are_read_again(void **state)
     uplink_reload(uplink); /* nothing has changed: it stays */
     feed(1);
     take_records(decoder, 2, 2);
-    assert_int_equal(keys_write(path, &wrong, true, &why), OK);
+    assert_int_equal(keys_write(path, &wrong, true, &error), OK);
     uplink_reload(uplink);
     greet();
     assert_string_equal(peer.key, wrong.public_key);
@@ -459,16 +459,16 @@ static void settings_that_make_no_sense(void **state)
     const char *const bad[] = { "tcp://a b", NULL }, *const none[] = { NULL }, *const good[] = { address, NULL };
     const char *const keys[] = { "/nonexistent.pub", NULL };
     struct uplink_settings settings = usual_settings(bad);
-    assert_int_equal(uplink_open(&uplink, &settings, &why), USAGE);
-    assert_non_null(strstr(buf_text(&why), "tcp://a b"));
+    assert_int_equal(uplink_open(&uplink, &settings, &error), USAGE);
+    assert_non_null(strstr(buf_text(&error), "tcp://a b"));
     settings.collectors = none;
-    assert_int_equal(uplink_open(&uplink, &settings, &why), USAGE);
+    assert_int_equal(uplink_open(&uplink, &settings, &error), USAGE);
     settings.collectors = good;
     settings.server_keys = keys;
-    assert_int_equal(uplink_open(&uplink, &settings, &why), USAGE);
+    assert_int_equal(uplink_open(&uplink, &settings, &error), USAGE);
     settings.key_file = "/nonexistent.key";
-    assert_int_equal(uplink_open(&uplink, &settings, &why), ABSENT);
-    assert_non_null(strstr(buf_text(&why), "sonde keygen /nonexistent.key"));
+    assert_int_equal(uplink_open(&uplink, &settings, &error), ABSENT);
+    assert_non_null(strstr(buf_text(&error), "sonde keygen /nonexistent.key"));
     assert_null(uplink);
 }
 

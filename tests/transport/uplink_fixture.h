@@ -30,7 +30,7 @@ static uint64_t fed;
 static struct uplink *uplink;
 static struct zmq_router *router;
 static struct zmq_peer peer;
-static struct buf why, in, plain;
+static struct buf error, in, plain;
 static struct message got;
 
 static inline void feed(unsigned count)
@@ -62,7 +62,7 @@ static inline void feed(unsigned count)
     buf_clear(&bytes);
 }
 
-static inline void open_router(const struct zmq_keys *keys, const struct zmq_gate *gate)
+static inline void open_router(const struct zmq_keys *keys, const struct zmq_authorizer *gate)
 {
     const char *addresses[] = { address, NULL };
     char reason[256];
@@ -82,12 +82,12 @@ static inline int set_up(void **state)
     char reason[256];
     assert_int_equal(zmq_load(&zmq, reason, sizeof reason), OK);
     temp_dir(dir);
-    buf_init(&why, 8192);
+    buf_init(&error, 8192);
     buf_init(&in, MESSAGE_MAX);
     buf_init(&plain, MESSAGE_MAX);
     fed = 0;
     address[0] = '\0';
-    assert_int_equal(journal_open(&journal, dir, &settings, &why), OK);
+    assert_int_equal(journal_open(&journal, dir, &settings, &error), OK);
     assert_int_equal(stream_new(&encoder), OK);
     open_router(NULL, NULL);
     return 0;
@@ -100,7 +100,7 @@ static inline int tear_down(void **state)
     zmq->router_close(&router);
     journal_close(&journal);
     stream_free(&encoder);
-    buf_clear(&why);
+    buf_clear(&error);
     buf_clear(&in);
     buf_clear(&plain);
     temp_remove(dir);
@@ -118,7 +118,7 @@ static inline void start_with(uint64_t silence_ns)
     const char *const collectors[] = { address, NULL };
     struct uplink_settings settings = usual_settings(collectors);
     settings.silence_ns = silence_ns;
-    assert_int_equal(uplink_open(&uplink, &settings, &why), OK);
+    assert_int_equal(uplink_open(&uplink, &settings, &error), OK);
 }
 
 /* Waits for the next message; false: none came in time. */

@@ -12,14 +12,14 @@
 
 static const struct zmq_module *zmq;
 static struct buf message;
-static char why[512];
+static char error[512];
 
 static char server_public[ZMQ_KEY_MAX], server_secret[ZMQ_KEY_MAX], client_public[ZMQ_KEY_MAX], client_secret[ZMQ_KEY_MAX];
 
 static int load(void **state)
 {
     (void)state;
-    assert_int_equal(zmq_load(&zmq, why, sizeof why), OK);
+    assert_int_equal(zmq_load(&zmq, error, sizeof error), OK);
     assert_true(zmq->keypair(server_public, server_secret));
     assert_true(zmq->keypair(client_public, client_secret));
     buf_init(&message, 1 << 20);
@@ -34,14 +34,14 @@ static int unload(void **state)
 }
 
 /* A port that nobody has: tried from one that depends on us. */
-static void open_router(struct zmq_router **router, const struct zmq_keys *keys, const struct zmq_gate *gate, char address[64])
+static void open_router(struct zmq_router **router, const struct zmq_keys *keys, const struct zmq_authorizer *gate, char address[64])
 {
     const char *addresses[] = { address, NULL };
     static unsigned next;
     enum err err = AGAIN;
     for (unsigned i = 0; i < PORTS && err; i++) {
         snprintf(address, 64, "tcp://127.0.0.1:%u", 20000 + ((unsigned)getpid() * 7 + next++) % 20000);
-        err = zmq->router_open(router, addresses, keys, gate, why, sizeof why);
+        err = zmq->router_open(router, addresses, keys, gate, error, sizeof error);
     }
     assert_int_equal(err, OK);
 }
@@ -75,9 +75,9 @@ static void dealer_next(struct zmq_dealer *dealer, const char *expected)
 static bool comes_up(struct zmq_dealer *dealer)
 {
     uint64_t end_ns = clock_monotonic_ns() + WAIT_MS * NS_PER_MS;
-    why[0] = '\0';
-    while (!zmq->dealer_is_up(dealer, why, sizeof why)) {
-        if (why[0] || clock_monotonic_ns() > end_ns)
+    error[0] = '\0';
+    while (!zmq->dealer_is_up(dealer, error, sizeof error)) {
+        if (error[0] || clock_monotonic_ns() > end_ns)
             return false;
         wait_for(zmq->dealer_fd(dealer));
     }
@@ -87,9 +87,9 @@ static bool comes_up(struct zmq_dealer *dealer)
 static bool goes_down(struct zmq_dealer *dealer)
 {
     uint64_t end_ns = clock_monotonic_ns() + WAIT_MS * NS_PER_MS;
-    while (zmq->dealer_is_up(dealer, why, sizeof why) && clock_monotonic_ns() < end_ns)
+    while (zmq->dealer_is_up(dealer, error, sizeof error) && clock_monotonic_ns() < end_ns)
         wait_for(zmq->dealer_fd(dealer));
-    return why[0] != '\0';
+    return error[0] != '\0';
 }
 
 static void there_and_back(struct zmq_router *router, struct zmq_dealer *dealer, struct zmq_peer *peer)
@@ -109,7 +109,7 @@ static void without_keys(void **state)
     struct zmq_peer peer;
     char address[64];
     open_router(&router, NULL, NULL, address);
-    assert_int_equal(zmq->dealer_open(&dealer, address, NULL, why, sizeof why), OK);
+    assert_int_equal(zmq->dealer_open(&dealer, address, NULL, error, sizeof error), OK);
     there_and_back(router, dealer, &peer);
     assert_true(comes_up(dealer));
     assert_string_equal(peer.key, "");
@@ -117,7 +117,7 @@ static void without_keys(void **state)
     zmq->router_close(&router);
     assert_null(router);
     assert_true(goes_down(dealer));
-    assert_string_equal(why, "it closed the connection");
+    assert_string_equal(error, "it closed the connection");
     zmq->dealer_close(&dealer);
     assert_null(dealer);
 }
@@ -130,7 +130,7 @@ static void a_peer_that_has_gone_is_told(void **state)
     struct zmq_peer peer;
     char address[64];
     open_router(&router, NULL, NULL, address);
-    assert_int_equal(zmq->dealer_open(&dealer, address, NULL, why, sizeof why), OK);
+    assert_int_equal(zmq->dealer_open(&dealer, address, NULL, error, sizeof error), OK);
     there_and_back(router, dealer, &peer);
     zmq->dealer_close(&dealer);
     uint64_t end_ns = clock_monotonic_ns() + WAIT_MS * NS_PER_MS;
@@ -147,7 +147,7 @@ static void a_peer_that_has_gone_is_told(void **state)
 struct gate_seen {
     int asked;
     char key[ZMQ_KEY_MAX], address[64];
-    bool allows, had_key;
+    bool authorize, had_key;
 };
 
 static bool gate_allows(void *context, const char *public_key, const char *address, char name[256])
@@ -158,7 +158,7 @@ static bool gate_allows(void *context, const char *public_key, const char *addre
     snprintf(seen->address, sizeof seen->address, "%s", address);
     snprintf(name, 256, "node 17");
     __atomic_add_fetch(&seen->asked, 1, __ATOMIC_SEQ_CST);
-    return seen->allows;
+    return seen->authorize;
 }
 
 static void with_keys(void **state)
@@ -167,13 +167,13 @@ static void with_keys(void **state)
     struct zmq_router *router;
     struct zmq_dealer *dealer;
     struct zmq_peer peer;
-    struct gate_seen seen = { .allows = true };
-    struct zmq_gate gate = { gate_allows, &seen };
+    struct gate_seen seen = { .authorize = true };
+    struct zmq_authorizer gate = { gate_allows, &seen };
     struct zmq_keys ours = { .public_key = client_public, .secret_key = client_secret, .server_key = server_public };
     struct zmq_keys its = { .public_key = server_public, .secret_key = server_secret };
     char address[64];
     open_router(&router, &its, &gate, address);
-    assert_int_equal(zmq->dealer_open(&dealer, address, &ours, why, sizeof why), OK);
+    assert_int_equal(zmq->dealer_open(&dealer, address, &ours, error, sizeof error), OK);
     there_and_back(router, dealer, &peer);
     assert_int_equal(seen.asked, 1);
     assert_string_equal(seen.key, client_public);
@@ -190,16 +190,16 @@ static void who_is_not_allowed_stays_out(void **state)
     struct zmq_router *router;
     struct zmq_dealer *dealer;
     struct zmq_peer peer;
-    struct gate_seen seen = { .allows = false };
-    struct zmq_gate gate = { gate_allows, &seen };
+    struct gate_seen seen = { .authorize = false };
+    struct zmq_authorizer gate = { gate_allows, &seen };
     struct zmq_keys ours = { .public_key = client_public, .secret_key = client_secret, .server_key = server_public };
     struct zmq_keys its = { .public_key = server_public, .secret_key = server_secret };
     char address[64];
     open_router(&router, &its, &gate, address);
-    assert_int_equal(zmq->dealer_open(&dealer, address, &ours, why, sizeof why), OK);
+    assert_int_equal(zmq->dealer_open(&dealer, address, &ours, error, sizeof error), OK);
     assert_int_equal(zmq->dealer_send(dealer, bytes_of("hello")), OK);
     assert_false(comes_up(dealer));
-    assert_non_null(strstr(why, "does not let our key in"));
+    assert_non_null(strstr(error, "does not authorize our key"));
     assert_int_equal(zmq->router_next(router, &peer, &message), AGAIN);
     zmq->dealer_close(&dealer);
     zmq->router_close(&router);
@@ -211,15 +211,15 @@ static void refuse(const struct zmq_keys *keys)
     struct zmq_router *router;
     struct zmq_dealer *dealer;
     struct zmq_peer peer;
-    struct gate_seen seen = { .allows = true };
-    struct zmq_gate gate = { gate_allows, &seen };
+    struct gate_seen seen = { .authorize = true };
+    struct zmq_authorizer gate = { gate_allows, &seen };
     struct zmq_keys its = { .public_key = server_public, .secret_key = server_secret };
     char address[64];
     open_router(&router, &its, &gate, address);
-    assert_int_equal(zmq->dealer_open(&dealer, address, keys, why, sizeof why), OK);
+    assert_int_equal(zmq->dealer_open(&dealer, address, keys, error, sizeof error), OK);
     assert_int_equal(zmq->dealer_send(dealer, bytes_of("hello")), OK);
     assert_false(comes_up(dealer));
-    assert_string_not_equal(why, "");
+    assert_string_not_equal(error, "");
     assert_int_equal(zmq->router_next(router, &peer, &message), AGAIN);
     assert_int_equal(seen.asked, 0);
     zmq->dealer_close(&dealer);
@@ -240,11 +240,11 @@ static void the_gate_is_asked_without_keys_too(void **state)
     struct zmq_router *router;
     struct zmq_dealer *dealer;
     struct zmq_peer peer;
-    struct gate_seen seen = { .allows = true };
-    struct zmq_gate gate = { gate_allows, &seen };
+    struct gate_seen seen = { .authorize = true };
+    struct zmq_authorizer gate = { gate_allows, &seen };
     char address[64];
     open_router(&router, NULL, &gate, address);
-    assert_int_equal(zmq->dealer_open(&dealer, address, NULL, why, sizeof why), OK);
+    assert_int_equal(zmq->dealer_open(&dealer, address, NULL, error, sizeof error), OK);
     there_and_back(router, dealer, &peer);
     assert_int_equal(seen.asked, 1);
     assert_false(seen.had_key);
@@ -262,12 +262,12 @@ static void nobody_there(void **state)
     char address[64];
     open_router(&router, NULL, NULL, address);
     zmq->router_close(&router);
-    assert_int_equal(zmq->dealer_open(&dealer, address, NULL, why, sizeof why), OK);
+    assert_int_equal(zmq->dealer_open(&dealer, address, NULL, error, sizeof error), OK);
     assert_false(comes_up(dealer));
-    assert_string_equal(why, "nobody answers there");
+    assert_string_equal(error, "connection failed");
     zmq->dealer_close(&dealer);
-    assert_int_equal(zmq->dealer_open(&dealer, "tcp://no-such-host.invalid:5555", NULL, why, sizeof why), ABSENT);
-    assert_non_null(strstr(why, "no-such-host.invalid cannot be resolved"));
+    assert_int_equal(zmq->dealer_open(&dealer, "tcp://no-such-host.invalid:5555", NULL, error, sizeof error), ABSENT);
+    assert_non_null(strstr(error, "cannot resolve host name no-such-host.invalid"));
     assert_null(dealer);
 }
 
@@ -278,15 +278,15 @@ static void addresses_and_keys_that_make_no_sense(void **state)
     struct zmq_dealer *dealer;
     struct zmq_keys keys = { .public_key = "short", .secret_key = client_secret, .server_key = server_public };
     const char *const bad[] = { "tcp:/nonsense", NULL };
-    assert_int_equal(zmq->dealer_open(&dealer, "tcp:/nonsense", NULL, why, sizeof why), USAGE);
+    assert_int_equal(zmq->dealer_open(&dealer, "tcp:/nonsense", NULL, error, sizeof error), USAGE);
     assert_null(dealer);
-    assert_int_equal(zmq->dealer_open(&dealer, "tcp://127.0.0.1:1", &keys, why, sizeof why), USAGE);
-    assert_non_null(strstr(why, "sonde keygen"));
-    assert_int_equal(zmq->router_open(&router, bad, NULL, NULL, why, sizeof why), USAGE);
-    assert_non_null(strstr(why, "tcp:/nonsense"));
+    assert_int_equal(zmq->dealer_open(&dealer, "tcp://127.0.0.1:1", &keys, error, sizeof error), USAGE);
+    assert_non_null(strstr(error, "sonde keygen"));
+    assert_int_equal(zmq->router_open(&router, bad, NULL, NULL, error, sizeof error), USAGE);
+    assert_non_null(strstr(error, "tcp:/nonsense"));
     assert_null(router);
     const char *const any[] = { "tcp://127.0.0.1:*", NULL };
-    assert_int_equal(zmq->router_open(&router, any, NULL, NULL, why, sizeof why), OK);
+    assert_int_equal(zmq->router_open(&router, any, NULL, NULL, error, sizeof error), OK);
     zmq->router_close(&router);
 }
 
@@ -299,10 +299,10 @@ static void push_and_pull(void **state)
     enum err err = AGAIN;
     for (unsigned i = 0; i < PORTS && err; i++) {
         snprintf(address, sizeof address, "tcp://127.0.0.1:%u", 40000 + ((unsigned)getpid() * 7 + i) % 20000);
-        err = zmq->pull_open(&pull, address, why, sizeof why);
+        err = zmq->pull_open(&pull, address, error, sizeof error);
     }
     assert_int_equal(err, OK);
-    assert_int_equal(zmq->push_open(&push, address, 3, why, sizeof why), OK);
+    assert_int_equal(zmq->push_open(&push, address, 3, error, sizeof error), OK);
     assert_int_equal(zmq->push_send(push, bytes_of("one")), OK);
     uint64_t end_ns = clock_monotonic_ns() + WAIT_MS * NS_PER_MS;
     while ((err = zmq->pull_next(pull, &message)) == AGAIN && clock_monotonic_ns() < end_ns)
@@ -311,7 +311,7 @@ static void push_and_pull(void **state)
     assert_string_equal(buf_text(&message), "one");
     zmq->pull_close(&pull);
     zmq->push_close(&push, 0);
-    assert_int_equal(zmq->push_open(&push, "tcp://127.0.0.1:9", 3, why, sizeof why), OK);
+    assert_int_equal(zmq->push_open(&push, "tcp://127.0.0.1:9", 3, error, sizeof error), OK);
     for (int i = 0; i < 3; i++)
         assert_int_equal(zmq->push_send(push, bytes_of("x")), OK);
     assert_int_equal(zmq->push_send(push, bytes_of("x")), AGAIN);
@@ -329,7 +329,7 @@ static void many_dealers(void **state)
     char address[64];
     open_router(&router, NULL, NULL, address);
     for (int i = 0; i < COUNT; i++) {
-        assert_int_equal(zmq->dealer_open(&dealers[i], address, NULL, why, sizeof why), OK);
+        assert_int_equal(zmq->dealer_open(&dealers[i], address, NULL, error, sizeof error), OK);
         assert_int_equal(zmq->dealer_send(dealers[i], bytes_of("hello")), OK);
     }
     for (int i = 0; i < COUNT; i++)

@@ -14,7 +14,7 @@ static bool is_allowed;
 static int asked;
 static uint8_t asked_key[CURVE_KEY];
 
-static bool allows(void *context, struct zmtp *peer, const uint8_t *public_key)
+static bool authorize(void *context, struct zmtp *peer, const uint8_t *public_key)
 {
     (void)context, (void)peer;
     asked++;
@@ -36,7 +36,7 @@ static int set_up(void **state)
 {
     (void)state;
     assert_true(zmtp_server_init(&server, MESSAGE_MAX));
-    server.allows = allows;
+    server.authorize = authorize;
     server.take = take;
     buf_init(&said, 1 << 20);
     buf_init(&taken, 1 << 20);
@@ -85,7 +85,7 @@ static enum err hear(size_t piece, struct buf *out)
     enum err err = OK;
     zmtp_init(&peer, &server, out);
     for (size_t at = 0; at < said.size && !err; at += piece)
-        err = zmtp_take(&server, &peer, (struct bytes){ said.data + at, said.size - at < piece ? said.size - at : piece }, out);
+        err = zmtp_receive(&server, &peer, (struct bytes){ said.data + at, said.size - at < piece ? said.size - at : piece }, out);
     if (!err && taken.size)
         assert_null(peer.rest.data); /* nothing is held between two messages */
     zmtp_clear(&peer);
@@ -259,7 +259,7 @@ static size_t make_message(uint8_t *message, const char *text)
 static enum err give(struct zmtp *peer, struct buf *out)
 {
     buf_reset(out);
-    enum err err = zmtp_take(&server, peer, (struct bytes){ said.data, said.size }, out);
+    enum err err = zmtp_receive(&server, peer, (struct bytes){ said.data, said.size }, out);
     buf_reset(&said);
     return err;
 }
@@ -353,7 +353,7 @@ static void an_answer_in_a_box(void **state)
     uint8_t nonce[crypto_box_NONCEBYTES], plain[8];
     open_curve(&peer, &out);
     buf_reset(&out);
-    zmtp_add(&server, &peer, bytes_of("thanks"), &out);
+    zmtp_send(&server, &peer, bytes_of("thanks"), &out);
     assert_int_equal(out.size, 2 + CURVE_MESSAGE_EXTRA + 6);
     assert_memory_equal(out.data, "\0\47\7MESSAGE", 10);
     make_nonce(nonce, "CurveZMQMESSAGES", 2); /* READY was the first */

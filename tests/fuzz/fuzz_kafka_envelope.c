@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-int fuzz_parcel(const uint8_t *data, size_t size);
+int fuzz_kafka_envelope(const uint8_t *data, size_t size);
 
 static void must_lie_inside(struct bytes part, const char *text, size_t size)
 {
@@ -12,20 +12,20 @@ static void must_lie_inside(struct bytes part, const char *text, size_t size)
         abort();
 }
 
-int fuzz_parcel(const uint8_t *data, size_t size)
+int fuzz_kafka_envelope(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
-    struct parcel parcel;
+    struct kafka_envelope envelope;
     struct delta_stream *stream;
     struct batch batch;
-    if (parcel_read((struct bytes){ text, size }, &parcel) || stream_new(&stream))
+    if (kafka_envelope_read((struct bytes){ text, size }, &envelope) || stream_new(&stream))
         return 0;
-    must_lie_inside(parcel.host, text, size);
-    must_lie_inside(parcel.state, text, size);
-    must_lie_inside(parcel.record, text, size);
+    must_lie_inside(envelope.host, text, size);
+    must_lie_inside(envelope.state, text, size);
+    must_lie_inside(envelope.record, text, size);
     batch_init(&batch);
-    if (!stream_restore(stream, parcel.state))
-        stream_decode(stream, parcel.record, &batch);
+    if (!stream_restore(stream, envelope.state))
+        stream_decode(stream, envelope.record, &batch);
     batch_clear(&batch);
     stream_free(&stream);
     return 0;

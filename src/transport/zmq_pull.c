@@ -1,4 +1,4 @@
-/* PULL, bound, and PUSH, connected: messages one way, without an answer, as Colmet has them. */
+/* PULL (bound) and PUSH (connected): one-way messages without answers, as Colmet uses them. */
 #include "transport/zmq_module.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct zmq_push {
     void *context, *socket;
 };
 
-void pull_close(struct zmq_pull **pull)
+void zmq_pull_close(struct zmq_pull **pull)
 {
     if (!*pull)
         return;
@@ -40,29 +40,29 @@ static int bind_socket(struct zmq_pull *pull, const char *address)
     return zmq_bind(pull->socket, address);
 }
 
-enum err pull_open(struct zmq_pull **pull, const char *address, char *why, size_t why_size)
+enum err zmq_pull_open(struct zmq_pull **pull, const char *address, char *error, size_t error_size)
 {
     *pull = calloc(1, sizeof **pull);
     if (!*pull)
         return NOMEM;
     if (bind_socket(*pull, address) == 0)
         return OK;
-    enum err err = zmq_module_fail(why, why_size);
-    pull_close(pull);
+    enum err err = zmq_module_error(error, error_size);
+    zmq_pull_close(pull);
     return err;
 }
 
-int pull_fd(const struct zmq_pull *pull)
+int zmq_pull_fd(const struct zmq_pull *pull)
 {
     return zmq_module_fd(pull->socket);
 }
 
-enum err pull_next(struct zmq_pull *pull, struct buf *message)
+enum err zmq_pull_next(struct zmq_pull *pull, struct buf *message)
 {
     return zmq_module_next(pull->socket, message);
 }
 
-void push_close(struct zmq_push **push, unsigned linger_ms)
+void zmq_push_close(struct zmq_push **push, unsigned linger_ms)
 {
     if (!*push)
         return;
@@ -71,12 +71,12 @@ void push_close(struct zmq_push **push, unsigned linger_ms)
         zmq_close((*push)->socket);
     }
     if ((*push)->context)
-        zmq_ctx_term((*push)->context); /* waits for what lingers: which is why a PUSH has a context of its own */
+        zmq_ctx_term((*push)->context); /* blocks while messages linger, so a PUSH has its own context */
     free(*push);
     *push = NULL;
 }
 
-enum err push_open(struct zmq_push **push, const char *address, unsigned queued_max, char *why, size_t why_size)
+enum err zmq_push_open(struct zmq_push **push, const char *address, unsigned queued_max, char *error, size_t error_size)
 {
     struct zmq_push *p = *push = calloc(1, sizeof *p);
     if (!p)
@@ -89,12 +89,12 @@ enum err push_open(struct zmq_push **push, const char *address, unsigned queued_
     }
     if (p->socket && zmq_connect(p->socket, address) == 0)
         return OK;
-    enum err err = zmq_module_fail(why, why_size);
-    push_close(push, 0);
+    enum err err = zmq_module_error(error, error_size);
+    zmq_push_close(push, 0);
     return err;
 }
 
-enum err push_send(struct zmq_push *push, struct bytes message)
+enum err zmq_push_send(struct zmq_push *push, struct bytes message)
 {
     return zmq_module_send(push->socket, message);
 }

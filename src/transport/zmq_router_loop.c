@@ -1,6 +1,6 @@
-/* The thread of a router: lets peers in, reads what they say, opens it, and writes what its owner has for them. Between two
- * messages a connection holds next to nothing: all of them are read through one buffer. */
-#include "transport/zmq_module_router.h"
+/* The thread of a router: accepts connections, reads and decrypts messages, and writes what its owner sends. A
+ * connection needs almost no memory between two messages: all are read through one buffer. */
+#include "transport/zmq_router.h"
 
 #include "base/clock.h"
 #include "base/vec.h"
@@ -20,10 +20,10 @@
 #include <zmq.h>
 
 #define EVENTS 256
-#define ACCEPTED_MAX 64 /* in one turn, so that the others are heard too */
+#define ACCEPTED_MAX 64 /* per turn, so that other peers are served too */
 #define BUFFER_MAX ((size_t)128 << 20)
 #define BUFFER_KEPT ((size_t)1 << 20)
-#define UNREAD_MAX ((size_t)1 << 20) /* bytes for a peer that does not read: he may come again */
+#define UNREAD_MAX ((size_t)1 << 20) /* bytes queued for a peer that does not read before it is disconnected */
 #define HANDSHAKE_NS (30 * NS_PER_S)
 #define IS_LISTENER ((uint64_t)1 << 32)
 #define IS_WAKE ((uint64_t)2 << 32)
@@ -38,7 +38,7 @@ void zmq_connection_release(struct zmq_connection *connection)
     free(connection);
 }
 
-static void watch(struct zmq_router *r, int action, int fd, uint64_t what, uint32_t events)
+static void set_events(struct zmq_router *r, int action, int fd, uint64_t what, uint32_t events)
 {
     struct epoll_event event = { .events = events, .data.u64 = what };
     epoll_ctl(r->epoll_fd, action, fd, &event);
@@ -54,55 +54,55 @@ static void disconnect(struct zmq_router *r, struct zmq_connection *c)
     zmq_connection_release(c);
 }
 
-/* From the gate: who he is. */
-static bool allows(void *context, struct zmtp *peer, const uint8_t *public_key)
+/* Asks the authorizer, and stores the host name that the key belongs to. */
+static bool authorize(void *context, struct zmtp *peer, const uint8_t *public_key)
 {
     struct zmq_router *r = context;
     struct zmq_connection *c = (struct zmq_connection *)peer; /* its first member */
     char name[256] = "";
     if (public_key && !zmq_z85_encode(c->key, public_key, CURVE_KEY))
         return false;
-    if (!r->gate.allows)
+    if (!r->authorizer.authorize)
         return true;
-    if (!r->gate.allows(r->gate.context, public_key ? c->key : NULL, c->address, name))
+    if (!r->authorizer.authorize(r->authorizer.context, public_key ? c->key : NULL, c->address, name))
         return false;
     c->name = strdup(name);
     return c->name;
 }
 
-static enum err arrive(void *context, struct zmtp *peer, struct bytes message)
+static enum err add_received(void *context, struct zmtp *peer, struct bytes message)
 {
     struct zmq_router *r = context;
-    struct zmq_arrival arrival = { (struct zmq_connection *)peer, message.size };
-    if (!buf_reserve(&r->fresh, sizeof arrival + message.size)) {
+    struct zmq_received received = { (struct zmq_connection *)peer, message.size };
+    if (!buf_reserve(&r->fresh, sizeof received + message.size)) {
         r->fresh.failed = r->fresh.full = false;
         return NOMEM;
     }
-    buf_add(&r->fresh, &arrival, sizeof arrival);
+    buf_add(&r->fresh, &received, sizeof received);
     buf_add(&r->fresh, message.data, message.size);
-    atomic_fetch_add(&arrival.from->holders, 1);
+    atomic_fetch_add(&received.from->holders, 1);
     return OK;
 }
 
-/* What was read in this turn is for the owner. A connection whose messages find no room would tell nobody: so there is. */
+/* Passes what was read in this turn to the owner. If there is no memory, nothing is lost: it stays in fresh. */
 static void publish(struct zmq_router *r)
 {
     uint64_t one = 1;
     if (!r->fresh.size)
         return;
     pthread_mutex_lock(&r->lock);
-    bool was_empty = !r->waiting.size;
+    bool was_empty = !r->incoming.size;
     if (was_empty) {
-        struct buf empty = r->waiting;
-        r->waiting = r->fresh;
+        struct buf empty = r->incoming;
+        r->incoming = r->fresh;
         r->fresh = empty;
         buf_reset(&r->fresh);
-    } else if (buf_reserve(&r->waiting, r->fresh.size)) {
-        buf_add(&r->waiting, r->fresh.data, r->fresh.size);
+    } else if (buf_reserve(&r->incoming, r->fresh.size)) {
+        buf_add(&r->incoming, r->fresh.data, r->fresh.size);
         buf_reset(&r->fresh);
     } else
-        r->waiting.failed = r->waiting.full = false; /* in the next turn */
-    r->is_full = r->waiting.size > ROUTER_WAITING_BYTES;
+        r->incoming.failed = r->incoming.full = false; /* retried in the next turn */
+    r->is_full = r->incoming.size > ROUTER_INCOMING_BYTES;
     if (was_empty)
         (void)!write(r->news_fd, &one, sizeof one);
     pthread_mutex_unlock(&r->lock);
@@ -110,7 +110,7 @@ static void publish(struct zmq_router *r)
         buf_clear(&r->fresh);
 }
 
-/* False: he is not there any more. */
+/* false: disconnected. */
 static bool write_some(struct zmq_connection *c, const char *data, size_t size, size_t *written)
 {
     while (*written < size) {
@@ -124,13 +124,13 @@ static bool write_some(struct zmq_connection *c, const char *data, size_t size, 
     return true;
 }
 
-static void watch_writes(struct zmq_router *r, const struct zmq_connection *c)
+static void update_events(struct zmq_router *r, const struct zmq_connection *c)
 {
-    watch(r, EPOLL_CTL_MOD, c->fd, c->slot, EPOLLIN | (c->out.size ? EPOLLOUT : 0));
+    set_events(r, EPOLL_CTL_MOD, c->fd, c->slot, EPOLLIN | (c->out.size ? EPOLLOUT : 0));
 }
 
-/* Sends what stands in router->out. False: he is not there any more, or does not read. */
-static bool put_out(struct zmq_router *r, struct zmq_connection *c)
+/* Sends what is in router->out. false: disconnected, or the peer does not read. */
+static bool write_out(struct zmq_router *r, struct zmq_connection *c)
 {
     size_t written = 0;
     if (r->out.failed)
@@ -142,12 +142,12 @@ static bool put_out(struct zmq_router *r, struct zmq_connection *c)
     bool was_empty = !c->out.size;
     buf_add(&c->out, r->out.data + written, r->out.size - written);
     if (was_empty)
-        watch_writes(r, c);
+        update_events(r, c);
     return !c->out.failed;
 }
 
-/* False: he must go. */
-static bool go_on_writing(struct zmq_router *r, struct zmq_connection *c)
+/* false: disconnect it. */
+static bool continue_writing(struct zmq_router *r, struct zmq_connection *c)
 {
     if (!write_some(c, c->out.data, c->out.size, &c->written))
         return false;
@@ -155,45 +155,46 @@ static bool go_on_writing(struct zmq_router *r, struct zmq_connection *c)
         return true;
     buf_clear(&c->out);
     c->written = 0;
-    watch_writes(r, c);
+    update_events(r, c);
     return !c->is_ending || shutdown(c->fd, SHUT_WR) == 0;
 }
 
-/* Has something to say that must not be lost by a close with unread bytes: so he is heard no more, until he goes himself. */
-static bool end(struct zmq_connection *c)
+/* Closing with unread input would reset the connection and could lose the error message in out: ignore input until the
+ * peer closes. */
+static bool close_after_output(struct zmq_connection *c)
 {
     c->is_ending = true;
     return c->out.size || shutdown(c->fd, SHUT_WR) == 0;
 }
 
-static bool hear(struct zmq_router *r, struct zmq_connection *c)
+static bool receive(struct zmq_router *r, struct zmq_connection *c)
 {
-    ssize_t size = recv(c->fd, r->room, sizeof r->room, MSG_DONTWAIT);
+    ssize_t size = recv(c->fd, r->input, sizeof r->input, MSG_DONTWAIT);
     if (size < 0)
         return errno == EAGAIN || errno == EINTR;
     if (size == 0 || c->is_ending)
         return size > 0;
     buf_reset(&r->out);
-    enum err err = zmtp_take(&r->server, &c->zmtp, (struct bytes){ (const char *)r->room, (size_t)size }, &r->out);
+    enum err err = zmtp_receive(&r->server, &c->zmtp, (struct bytes){ (const char *)r->input, (size_t)size }, &r->out);
     if (err && err != DENIED)
         return false;
-    if (r->out.size && !put_out(r, c))
+    if (r->out.size && !write_out(r, c))
         return false;
-    return err ? end(c) : true;
+    return err ? close_after_output(c) : true;
 }
 
-static void take_event(struct zmq_router *r, uint32_t slot, uint32_t events)
+static void handle_event(struct zmq_router *r, uint32_t slot, uint32_t events)
 {
-    struct zmq_connection *c = slot < r->slot_room ? r->slots[slot] : NULL;
+    struct zmq_connection *c = slot < r->slot_capacity ? r->slots[slot] : NULL;
     if (!c)
         return;
-    if (events & EPOLLOUT && c->out.size && !go_on_writing(r, c))
+    if (events & EPOLLOUT && c->out.size && !continue_writing(r, c))
         disconnect(r, c);
-    else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && !hear(r, c))
+    else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && !receive(r, c))
         disconnect(r, c);
 }
 
-/* Connections that died without a word are found by the kernel, within two minutes. */
+/* The kernel detects dead connections within two minutes. */
 static void keep_alive(int fd)
 {
     const struct { int level, option, value; } all[] = {
@@ -204,7 +205,7 @@ static void keep_alive(int fd)
         setsockopt(fd, all[i].level, all[i].option, &all[i].value, sizeof all[i].value);
 }
 
-static void tell_address(const struct sockaddr_storage *from, char text[ROUTER_ADDRESS_MAX])
+static void format_address(const struct sockaddr_storage *from, char text[ROUTER_ADDRESS_MAX])
 {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
@@ -219,24 +220,24 @@ static void tell_address(const struct sockaddr_storage *from, char text[ROUTER_A
 
 static bool grow_slots(struct zmq_router *r)
 {
-    uint32_t room = r->slot_room ? r->slot_room * 2 : 64;
+    uint32_t capacity = r->slot_capacity ? r->slot_capacity * 2 : 64;
     if (r->free_count)
         return true;
-    if (array_resize(r->free_slots, room))
+    if (array_resize(r->free_slots, capacity))
         return false;
     pthread_mutex_lock(&r->lock);
-    enum err err = array_resize(r->slots, room);
+    enum err err = array_resize(r->slots, capacity);
     if (!err) {
-        memset(r->slots + r->slot_room, 0, (room - r->slot_room) * sizeof *r->slots);
-        for (uint32_t i = room; i-- > r->slot_room;)
+        memset(r->slots + r->slot_capacity, 0, (capacity - r->slot_capacity) * sizeof *r->slots);
+        for (uint32_t i = capacity; i-- > r->slot_capacity;)
             r->free_slots[r->free_count++] = i;
-        r->slot_room = room;
+        r->slot_capacity = capacity;
     }
     pthread_mutex_unlock(&r->lock);
     return !err;
 }
 
-static void let_in(struct zmq_router *r, int fd, const struct sockaddr_storage *from)
+static void add_connection(struct zmq_router *r, int fd, const struct sockaddr_storage *from)
 {
     struct zmq_connection *c = grow_slots(r) ? calloc(1, sizeof *c) : NULL;
     if (!c) {
@@ -244,7 +245,7 @@ static void let_in(struct zmq_router *r, int fd, const struct sockaddr_storage *
         return;
     }
     keep_alive(fd);
-    tell_address(from, c->address);
+    format_address(from, c->address);
     buf_init(&c->out, UNREAD_MAX);
     c->fd = fd;
     c->slot = r->free_slots[--r->free_count];
@@ -256,16 +257,16 @@ static void let_in(struct zmq_router *r, int fd, const struct sockaddr_storage *
     pthread_mutex_lock(&r->lock);
     r->slots[c->slot] = c;
     pthread_mutex_unlock(&r->lock);
-    watch(r, EPOLL_CTL_ADD, fd, c->slot, EPOLLIN);
-    if (!put_out(r, c))
+    set_events(r, EPOLL_CTL_ADD, fd, c->slot, EPOLLIN);
+    if (!write_out(r, c))
         disconnect(r, c);
 }
 
-static void watch_listeners(struct zmq_router *r, bool is_deaf)
+static void set_accepting(struct zmq_router *r, bool is_paused)
 {
-    r->is_deaf = is_deaf;
+    r->is_paused = is_paused;
     for (size_t i = 0; i < r->listener_count; i++)
-        watch(r, EPOLL_CTL_MOD, r->listeners[i], IS_LISTENER + i, is_deaf ? 0 : EPOLLIN);
+        set_events(r, EPOLL_CTL_MOD, r->listeners[i], IS_LISTENER + i, is_paused ? 0 : EPOLLIN);
 }
 
 static void accept_some(struct zmq_router *r, size_t listener)
@@ -275,59 +276,59 @@ static void accept_some(struct zmq_router *r, size_t listener)
         socklen_t size = sizeof from;
         int fd = accept4(r->listeners[listener], (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
-            let_in(r, fd, &from);
+            add_connection(r, fd, &from);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-            watch_listeners(r, true);
+            set_accepting(r, true);
         return;
     }
 }
 
-/* Of one who has gone in the meantime nothing is said. */
-static void send_one(struct zmq_router *r, const struct zmq_departure *departure, struct bytes message)
+/* A message for a peer that has disconnected meanwhile is dropped. */
+static void send_one(struct zmq_router *r, const struct zmq_outgoing *outgoing, struct bytes message)
 {
-    struct zmq_connection *c = r->slots[departure->slot];
-    if (!c || c->serial != departure->serial || c->is_ending || c->zmtp.state != ZMTP_OPEN)
+    struct zmq_connection *c = r->slots[outgoing->slot];
+    if (!c || c->serial != outgoing->serial || c->is_ending || c->zmtp.state != ZMTP_OPEN)
         return;
     buf_reset(&r->out);
-    zmtp_add(&r->server, &c->zmtp, message, &r->out);
-    if (!put_out(r, c))
+    zmtp_send(&r->server, &c->zmtp, message, &r->out);
+    if (!write_out(r, c))
         disconnect(r, c);
 }
 
 static void send_all(struct zmq_router *r)
 {
-    struct zmq_departure departure;
+    struct zmq_outgoing outgoing;
     pthread_mutex_lock(&r->lock);
     struct buf empty = r->sending;
-    r->sending = r->leaving;
-    r->leaving = empty;
+    r->sending = r->outgoing;
+    r->outgoing = empty;
     pthread_mutex_unlock(&r->lock);
-    for (size_t at = 0; at < r->sending.size; at += departure.size) {
-        memcpy(&departure, r->sending.data + at, sizeof departure);
-        at += sizeof departure;
-        send_one(r, &departure, (struct bytes){ r->sending.data + at, departure.size });
+    for (size_t at = 0; at < r->sending.size; at += outgoing.size) {
+        memcpy(&outgoing, r->sending.data + at, sizeof outgoing);
+        at += sizeof outgoing;
+        send_one(r, &outgoing, (struct bytes){ r->sending.data + at, outgoing.size });
     }
     buf_reset(&r->sending);
     if (r->sending.room > BUFFER_KEPT)
         buf_clear(&r->sending);
 }
 
-/* Once a second. */
-static void tend(struct zmq_router *r)
+/* Once a second: disconnects peers that do not complete the handshake. */
+static void check_connections(struct zmq_router *r)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    if (now_ns - r->tended_ns < NS_PER_S)
+    if (now_ns - r->checked_ns < NS_PER_S)
         return;
-    r->tended_ns = now_ns;
-    for (uint32_t i = 0; i < r->slot_room; i++) {
+    r->checked_ns = now_ns;
+    for (uint32_t i = 0; i < r->slot_capacity; i++) {
         struct zmq_connection *c = r->slots[i];
         if (c && (c->is_ending || c->zmtp.state != ZMTP_OPEN) && now_ns - c->since_ns > HANDSHAKE_NS)
             disconnect(r, c);
     }
-    if (r->is_deaf)
-        watch_listeners(r, false);
+    if (r->is_paused)
+        set_accepting(r, false);
 }
 
 static bool read_state(struct zmq_router *r, bool *is_full)
@@ -339,7 +340,7 @@ static bool read_state(struct zmq_router *r, bool *is_full)
     return !is_stopping;
 }
 
-static void take_events(struct zmq_router *r, const struct epoll_event *events, int count)
+static void handle_events(struct zmq_router *r, const struct epoll_event *events, int count)
 {
     uint64_t ignored;
     for (int i = 0; i < count; i++) {
@@ -349,11 +350,11 @@ static void take_events(struct zmq_router *r, const struct epoll_event *events, 
         else if (what >= IS_LISTENER)
             accept_some(r, what - IS_LISTENER);
         else
-            take_event(r, (uint32_t)what, events[i].events);
+            handle_event(r, (uint32_t)what, events[i].events);
     }
 }
 
-/* While the owner has too much before him, nothing is read: then the peers wait, which is what TCP is for. */
+/* While the owner is behind, nothing is read, so that TCP slows the peers down. */
 static int wait_for_events(struct zmq_router *r, bool is_full, struct epoll_event events[EVENTS])
 {
     struct pollfd wake = { .fd = r->wake_fd, .events = POLLIN };
@@ -365,31 +366,31 @@ static int wait_for_events(struct zmq_router *r, bool is_full, struct epoll_even
     return 0;
 }
 
-void *zmq_loop_run(void *router)
+void *zmq_router_loop_run(void *router)
 {
     struct zmq_router *r = router;
     struct epoll_event events[EVENTS];
     bool is_full = false;
-    watch(r, EPOLL_CTL_ADD, r->wake_fd, IS_WAKE, EPOLLIN);
+    set_events(r, EPOLL_CTL_ADD, r->wake_fd, IS_WAKE, EPOLLIN);
     for (size_t i = 0; i < r->listener_count; i++)
-        watch(r, EPOLL_CTL_ADD, r->listeners[i], IS_LISTENER + i, EPOLLIN);
+        set_events(r, EPOLL_CTL_ADD, r->listeners[i], IS_LISTENER + i, EPOLLIN);
     while (read_state(r, &is_full)) {
         int count = wait_for_events(r, is_full, events);
-        take_events(r, events, count);
+        handle_events(r, events, count);
         publish(r);
         send_all(r);
-        tend(r);
+        check_connections(r);
     }
     send_all(r);
     return NULL;
 }
 
-enum err zmq_loop_prepare(struct zmq_router *r)
+enum err zmq_router_loop_init(struct zmq_router *r)
 {
     if (!zmtp_server_init(&r->server, ZMQ_MODULE_MESSAGE_MAX))
         return IO;
-    r->server.allows = allows;
-    r->server.take = arrive;
+    r->server.authorize = authorize;
+    r->server.take = add_received;
     r->server.context = r;
     buf_init(&r->fresh, BUFFER_MAX);
     buf_init(&r->sending, BUFFER_MAX);
@@ -398,9 +399,9 @@ enum err zmq_loop_prepare(struct zmq_router *r)
     return r->epoll_fd < 0 ? err_from_errno(errno) : OK;
 }
 
-void zmq_loop_clear(struct zmq_router *r)
+void zmq_router_loop_clear(struct zmq_router *r)
 {
-    for (uint32_t i = 0; i < r->slot_room; i++)
+    for (uint32_t i = 0; i < r->slot_capacity; i++)
         if (r->slots[i])
             disconnect(r, r->slots[i]);
     free(r->slots);

@@ -1,5 +1,5 @@
-/* DEALER: one connection to one collector. It never connects again by itself: whoever has it sees that it is down, and opens
- * another. What happens to the connection comes from libzmq's monitor. */
+/* DEALER: one connection to one collector. It does not reconnect: its owner sees that it is down and opens another. The
+ * state of the connection comes from libzmq's socket monitor. */
 #include "transport/zmq_module.h"
 
 #include <errno.h>
@@ -14,18 +14,18 @@
 
 #define SOCKETS 3 /* the dealer, and both ends of its monitor */
 #define WAITING_MAX 256
-#define WHY_MAX 128
+#define ERROR_MAX 128
 
-enum state { CONNECTING, HANDSHAKING, UP, DOWN };
+enum dealer_state { CONNECTING, HANDSHAKING, UP, DOWN };
 
 struct zmq_dealer {
     void *context, *socket, *monitor;
-    int poll; /* both sockets' descriptors in one */
-    enum state state;
-    char why[WHY_MAX];
+    int poll; /* an epoll descriptor for both sockets */
+    enum dealer_state state;
+    char error[ERROR_MAX];
 };
 
-void dealer_close(struct zmq_dealer **dealer)
+void zmq_dealer_close(struct zmq_dealer **dealer)
 {
     struct zmq_dealer *d = *dealer;
     if (!d)
@@ -37,14 +37,14 @@ void dealer_close(struct zmq_dealer **dealer)
     if (d->monitor)
         zmq_close(d->monitor);
     if (d->context)
-        zmq_module_leave(d->context, SOCKETS);
+        zmq_module_release_context(d->context, SOCKETS);
     if (d->poll >= 0)
         close(d->poll);
     free(d);
     *dealer = NULL;
 }
 
-static bool watch(int poll, int fd)
+static bool add_to_poll(int poll, int fd)
 {
     struct epoll_event event = { .events = EPOLLIN };
     return fd >= 0 && epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event) == 0;
@@ -63,27 +63,27 @@ static int monitor(struct zmq_dealer *d)
     if (zmq_connect(d->monitor, name) != 0)
         return -1;
     d->poll = epoll_create1(EPOLL_CLOEXEC);
-    return watch(d->poll, zmq_module_fd(d->socket)) && watch(d->poll, zmq_module_fd(d->monitor)) ? 0 : -1;
+    return add_to_poll(d->poll, zmq_module_fd(d->socket)) && add_to_poll(d->poll, zmq_module_fd(d->monitor)) ? 0 : -1;
 }
 
-static enum err prepare(struct zmq_dealer *d, const struct zmq_keys *keys, char *why, size_t why_size)
+static enum err prepare(struct zmq_dealer *d, const struct zmq_keys *keys, char *error, size_t error_size)
 {
     int64_t largest = ZMQ_MODULE_MESSAGE_MAX;
     d->context = zmq_module_context(SOCKETS);
     d->socket = d->context ? zmq_socket(d->context, ZMQ_DEALER) : NULL;
     if (!d->socket)
-        return zmq_module_fail(why, why_size);
+        return zmq_module_error(error, error_size);
     zmq_module_set(d->socket, ZMQ_LINGER, 0);
     zmq_module_set(d->socket, ZMQ_SNDHWM, WAITING_MAX);
     zmq_module_set(d->socket, ZMQ_RCVHWM, WAITING_MAX);
     zmq_module_set(d->socket, ZMQ_RECONNECT_IVL, -1);
     zmq_module_set(d->socket, ZMQ_IPV6, 1);
     zmq_setsockopt(d->socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
-    return zmq_module_protect(d->socket, keys, why, why_size);
+    return zmq_module_set_keys(d->socket, keys, error, error_size);
 }
 
-/* libzmq says nothing of a name that nobody knows: it goes on trying. */
-static enum err look_up(const char *address, char *why, size_t why_size)
+/* libzmq does not report a name that cannot be resolved: it keeps trying. */
+static enum err resolve(const char *address, char *error, size_t error_size)
 {
     static const char tcp[] = "tcp://";
     char host[256];
@@ -92,71 +92,72 @@ static enum err look_up(const char *address, char *why, size_t why_size)
         return OK;
     snprintf(host, sizeof host, "%.*s", (int)(colon - begin), begin);
     struct addrinfo *found = NULL, hints = { .ai_socktype = SOCK_STREAM };
-    int error = getaddrinfo(host, NULL, &hints, &found);
+    int result = getaddrinfo(host, NULL, &hints, &found);
     if (found)
         freeaddrinfo(found);
-    if (!error)
+    if (!result)
         return OK;
-    snprintf(why, why_size, "the name %s cannot be resolved: %s", host, gai_strerror(error));
+    snprintf(error, error_size, "cannot resolve host name %s: %s", host, gai_strerror(result));
     return ABSENT;
 }
 
-enum err dealer_open(struct zmq_dealer **dealer, const char *address, const struct zmq_keys *keys, char *why, size_t why_size)
+enum err zmq_dealer_open(struct zmq_dealer **dealer, const char *address, const struct zmq_keys *keys, char *error,
+                         size_t error_size)
 {
     struct zmq_dealer *d = *dealer = calloc(1, sizeof *d);
     if (!d)
         return NOMEM;
     d->poll = -1;
-    enum err err = look_up(address, why, why_size);
+    enum err err = resolve(address, error, error_size);
     if (!err)
-        err = prepare(d, keys, why, why_size);
+        err = prepare(d, keys, error, error_size);
     if (!err && (monitor(d) != 0 || zmq_connect(d->socket, address) != 0))
-        err = zmq_module_fail(why, why_size);
+        err = zmq_module_error(error, error_size);
     if (err)
-        dealer_close(dealer);
+        zmq_dealer_close(dealer);
     return err;
 }
 
-int dealer_fd(const struct zmq_dealer *dealer)
+int zmq_dealer_fd(const struct zmq_dealer *dealer)
 {
     return dealer->poll;
 }
 
-enum err dealer_send(struct zmq_dealer *dealer, struct bytes message)
+enum err zmq_dealer_send(struct zmq_dealer *dealer, struct bytes message)
 {
     return zmq_module_send(dealer->socket, message);
 }
 
-enum err dealer_next(struct zmq_dealer *dealer, struct buf *message)
+enum err zmq_dealer_next(struct zmq_dealer *dealer, struct buf *message)
 {
     return zmq_module_next(dealer->socket, message);
 }
 
-static void down(struct zmq_dealer *d, const char *why)
+static void set_down(struct zmq_dealer *d, const char *error)
 {
-    if (!*d->why)
-        snprintf(d->why, sizeof d->why, "%s", why);
+    if (!*d->error)
+        snprintf(d->error, sizeof d->error, "%s", error);
     d->state = DOWN;
 }
 
 static void disconnected(struct zmq_dealer *d)
 {
     switch (d->state) {
-    case CONNECTING: down(d, "nobody answers there"); break;
-    case HANDSHAKING: down(d, "it closed the connection in the handshake: is our key among those that it allows?"); break;
-    default: down(d, "it closed the connection");
+    case CONNECTING: set_down(d, "connection failed"); break;
+    case HANDSHAKING: set_down(d, "it closed the connection during the handshake; check that it authorizes our key"); break;
+    default: set_down(d, "it closed the connection");
     }
 }
 
-static void take_event(struct zmq_dealer *d, uint16_t event)
+static void handle_event(struct zmq_dealer *d, uint16_t event)
 {
     switch (event) {
     case ZMQ_EVENT_CONNECTED: d->state = HANDSHAKING; break;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: d->state = UP; break;
-    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: down(d, "it does not let our key in"); break;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: set_down(d, "it does not authorize our key"); break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
-        down(d, "the handshake failed: one side is encrypted and the other not, or its key is not the one that we were given");
+        set_down(d, "handshake failed: only one side uses encryption, or its key is not the one configured here");
         break;
     case ZMQ_EVENT_CLOSED:
     case ZMQ_EVENT_DISCONNECTED: disconnected(d); break;
@@ -164,7 +165,7 @@ static void take_event(struct zmq_dealer *d, uint16_t event)
     }
 }
 
-/* An event has two parts: its number with a value, and the address. */
+/* An event has two parts: number and value, and the address. */
 static bool next_event(struct zmq_dealer *d)
 {
     uint8_t head[6];
@@ -178,14 +179,14 @@ static bool next_event(struct zmq_dealer *d)
     while (zmq_getsockopt(d->monitor, ZMQ_RCVMORE, &more, &more_size) == 0 && more)
         if (zmq_recv(d->monitor, NULL, 0, ZMQ_DONTWAIT) < 0)
             break;
-    take_event(d, event);
+    handle_event(d, event);
     return true;
 }
 
-bool dealer_is_up(struct zmq_dealer *dealer, char *why, size_t why_size)
+bool zmq_dealer_is_up(struct zmq_dealer *dealer, char *error, size_t error_size)
 {
     while (next_event(dealer))
         ;
-    snprintf(why, why_size, "%s", dealer->why);
+    snprintf(error, error_size, "%s", dealer->error);
     return dealer->state == UP;
 }

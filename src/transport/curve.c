@@ -1,11 +1,11 @@
-/* Commands and nonces as RFC 26 has them, and as libzmq says them. */
-#include "transport/zmtp_curve.h"
+/* Commands and nonces as in RFC 26 and as libzmq sends them. */
+#include "transport/curve.h"
 
 #include <string.h>
 
 #define MAC crypto_box_MACBYTES
-#define SHORT 8  /* of a nonce: the number that is sent */
-#define LONG 16  /* … or what is random in it */
+#define SHORT 8  /* bytes of a nonce that count messages and are sent */
+#define LONG 16  /* or that are random */
 #define HELLO_SIZE 200
 #define VOUCH 96
 #define HELLO_NAME "\5HELLO"
@@ -18,7 +18,7 @@ struct nonce {
     uint8_t bytes[crypto_box_NONCEBYTES];
 };
 
-/* Text of 16 or of 8 bytes, and the rest. */
+/* A prefix of 16 or 8 characters, and the rest. */
 static struct nonce nonce_of(const char *text, const uint8_t *rest)
 {
     struct nonce nonce;
@@ -47,13 +47,13 @@ static bool is_command(struct bytes body, const char *name, size_t least)
     return body.size >= least && memcmp(body.data, name, strlen(name)) == 0;
 }
 
-/* Each box has a higher number than the one before: an old one that comes again is none. */
+/* The numbers of boxes increase, so a replayed one is rejected. */
 static bool is_next(struct curve *curve, const uint8_t at[SHORT])
 {
     uint64_t number = read_number(at);
-    if (number <= curve->heard)
+    if (number <= curve->received)
         return false;
-    curve->heard = number;
+    curve->received = number;
     return true;
 }
 
@@ -74,8 +74,8 @@ static bool make_welcome(const struct curve_pair *server, struct curve_handshake
     return true;
 }
 
-/* Name, version 1.0, 72 zeros, key of the connection, number, a box of 64 zeros. */
-enum err curve_take_hello(const struct curve_pair *server, struct curve *curve, struct curve_handshake *handshake,
+/* Name, version 1.0, 72 zeros, the client's transient key, number, a box of 64 zeros. */
+enum err curve_read_hello(const struct curve_pair *server, struct curve *curve, struct curve_handshake *handshake,
                           struct bytes hello, struct buf *out)
 {
     static const uint8_t zeros[64];
@@ -92,7 +92,7 @@ enum err curve_take_hello(const struct curve_pair *server, struct curve *curve, 
     return make_welcome(server, handshake, out) ? OK : CORRUPT;
 }
 
-/* Whoever holds the client's lasting key has said that the key of this connection is his, and that he means us. */
+/* Did the holder of the client's long-term key vouch that the transient key is its own and that it is talking to us? */
 static bool vouches(const struct curve_pair *server, const struct curve_handshake *handshake, const uint8_t client[CURVE_KEY],
                     const uint8_t vouch[VOUCH])
 {
@@ -103,8 +103,8 @@ static bool vouches(const struct curve_pair *server, const struct curve_handshak
         && sodium_memcmp(plain + CURVE_KEY, server->public_key, CURVE_KEY) == 0;
 }
 
-/* Name, cookie, number, a box: key of the client, vouch, metadata. */
-enum err curve_take_initiate(const struct curve_pair *server, struct curve *curve, const struct curve_handshake *handshake,
+/* Name, cookie, number, and a box: the client's key, vouch, metadata. */
+enum err curve_read_initiate(const struct curve_pair *server, struct curve *curve, const struct curve_handshake *handshake,
                              struct bytes initiate, struct buf *plain, uint8_t client[CURVE_KEY], struct bytes *metadata)
 {
     const size_t head = sizeof INITIATE_NAME - 1 + CURVE_COOKIE + SHORT;
@@ -127,7 +127,7 @@ enum err curve_take_initiate(const struct curve_pair *server, struct curve *curv
     return OK;
 }
 
-/* Name, our next number, and a box with what stands in it already from its 17th byte on. */
+/* Name, our next number, and a box. The plain text is already in place, from the box's 17th byte on. */
 static void seal(struct curve *curve, const char *name, const char *text, uint8_t *to, size_t size)
 {
     size_t name_size = strlen(name);

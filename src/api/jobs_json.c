@@ -1,67 +1,41 @@
 /* The jobs, each with the few numbers that people look at first; found by id in buckets, as a collector has thousands. */
 #include "api/jobs_json.h"
 
-#include "base/hash.h"
+#include "base/vec.h"
 #include "api/schema.h"
 #include "api/sets_json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS_FIRST 256u
+struct job_key {
+    const struct jobs_json_job *list;
+    const struct job *job;
+};
 
-static size_t bucket_of(const struct jobs_json *jobs, const char *id)
+/* Two users can have jobs of the same name on two nodes. */
+static bool is_job(const void *item, const void *key)
 {
-    return hash_add_text(HASH_START, id) & (jobs->bucket_count - 1);
-}
-
-static void put_into_bucket(struct jobs_json *jobs, size_t at)
-{
-    uint32_t *bucket = &jobs->buckets[bucket_of(jobs, jobs->list[at].job->id)];
-    jobs->list[at].next = *bucket;
-    *bucket = (uint32_t)at + 1;
-}
-
-static enum err grow(struct jobs_json *jobs)
-{
-    size_t capacity = jobs->capacity ? jobs->capacity * 2 : BUCKETS_FIRST;
-    struct jobs_json_job *list = reallocarray(jobs->list, capacity, sizeof *list);
-    if (!list)
-        return NOMEM;
-    jobs->list = list;
-    jobs->capacity = capacity;
-    uint32_t *buckets = calloc(capacity, sizeof *buckets);
-    if (!buckets)
-        return NOMEM;
-    free(jobs->buckets);
-    jobs->buckets = buckets;
-    jobs->bucket_count = capacity;
-    for (size_t i = 0; i < jobs->count; i++)
-        put_into_bucket(jobs, i);
-    return OK;
-}
-
-/* Two users may have told jobs of the same name on two nodes. */
-static struct jobs_json_job *find(const struct jobs_json *jobs, const struct job *job)
-{
-    uint32_t at = jobs->bucket_count ? jobs->buckets[bucket_of(jobs, job->id)] : 0;
-    for (; at; at = jobs->list[at - 1].next)
-        if (!strcmp(jobs->list[at - 1].job->id, job->id) && !strcmp(jobs->list[at - 1].job->user, job->user))
-            return &jobs->list[at - 1];
-    return NULL;
+    const struct job *wanted = ((const struct job_key *)key)->job;
+    const struct job *job = ((const struct job_key *)key)->list[map_index_of_item(item)].job;
+    return strcmp(job->id, wanted->id) == 0 && strcmp(job->user, wanted->user) == 0;
 }
 
 static enum err find_or_add(struct jobs_json *jobs, const struct job *job, struct jobs_json_job **found)
 {
-    *found = find(jobs, job);
-    if (*found)
+    uint64_t hash = map_hash_string(map_hash_string(0, job->id), job->user);
+    const void *item = map_find(&jobs->map, hash, is_job, &(struct job_key){ jobs->list, job });
+    if (item) {
+        *found = &jobs->list[map_index_of_item(item)];
         return OK;
-    enum err err = jobs->count == jobs->capacity ? grow(jobs) : OK;
+    }
+    enum err err = array_reserve(jobs->list, jobs->capacity, jobs->count + 1, VEC_MAX);
+    if (!err)
+        err = map_add(&jobs->map, hash, map_item_of_index(jobs->count), VEC_MAX);
     if (err)
         return err;
-    *found = &jobs->list[jobs->count];
+    *found = &jobs->list[jobs->count++];
     **found = (struct jobs_json_job){ .job = job };
-    put_into_bucket(jobs, jobs->count++);
     return OK;
 }
 
@@ -107,7 +81,7 @@ enum err jobs_json_add(struct jobs_json *jobs, const struct view *view)
 void jobs_json_clear(struct jobs_json *jobs)
 {
     free(jobs->list);
-    free(jobs->buckets);
+    map_clear(&jobs->map);
     *jobs = (struct jobs_json){ 0 };
 }
 

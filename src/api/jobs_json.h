@@ -4,6 +4,7 @@
 #define SONDE_API_JOBS_JSON_H
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "model/view.h"
 #include "api/job_figures.h"
 
@@ -11,13 +12,12 @@ struct jobs_json_job {
     const struct job *job; /* as its first node has it */
     uint64_t nodes, cores_milli, memory_bytes; /* of all of them; 0: not known on one */
     struct job_figures figures;
-    uint32_t next; /* in its bucket, + 1; 0: the last */
 };
 
 struct jobs_json {
     struct jobs_json_job *list;
-    uint32_t *buckets;
-    size_t count, capacity, bucket_count;
+    size_t count, capacity;
+    struct map map; /* indexes into list, by id and user */
     struct job_figures node; /* of all of them */
     uint64_t nodes, others; /* others: jobs that whoever asks may not see */
 };

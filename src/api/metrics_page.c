@@ -3,7 +3,7 @@
  * families are put together by name. */
 #include "api/metrics_page.h"
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "model/set_index.h"
 #include "api/metrics_columns.h"
@@ -40,36 +40,14 @@ struct writer {
     struct set_index sets; /* one for each run */
     struct run *runs;
     size_t run_count;
-    uint64_t *seen; /* hashes of the family names that were written: open addressing, 0 is free */
-    size_t seen_count, seen_room;
+    struct map families; /* hashes of the names of those that were written; the items have no meaning */
 };
 
-static uint64_t hash_of(const char *text, bool is_counter)
+/* Equal hashes of 64 bits under a secret key are equal names. */
+static bool is_same_hash(const void *item, const void *key)
 {
-    uint64_t hash = hash_add_text(HASH_START + is_counter, text);
-    return hash ? hash : 1;
-}
-
-static void seen_put(uint64_t *slots, size_t capacity, uint64_t hash)
-{
-    size_t at = hash & (capacity - 1);
-    while (slots[at])
-        at = (at + 1) & (capacity - 1);
-    slots[at] = hash;
-}
-
-static bool seen_grow(struct writer *writer)
-{
-    size_t capacity = writer->seen_room ? writer->seen_room * 2 : 256;
-    uint64_t *slots = calloc(capacity, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < writer->seen_room; i++)
-        if (writer->seen[i])
-            seen_put(slots, capacity, writer->seen[i]);
-    free(writer->seen);
-    writer->seen = slots;
-    writer->seen_room = capacity;
+    (void)item;
+    (void)key;
     return true;
 }
 
@@ -77,15 +55,9 @@ static bool seen_grow(struct writer *writer)
  * gauge of one name are one family; in the text format "_total" tells them apart. */
 static bool is_new_family(struct writer *writer, const struct prom_name *name)
 {
-    if (writer->seen_count * 2 >= writer->seen_room && !seen_grow(writer))
-        return false;
-    uint64_t hash = hash_of(name->text, name->is_counter && writer->format == METRICS_TEXT);
-    for (size_t at = hash & (writer->seen_room - 1); writer->seen[at]; at = (at + 1) & (writer->seen_room - 1))
-        if (writer->seen[at] == hash)
-            return false;
-    seen_put(writer->seen, writer->seen_room, hash);
-    writer->seen_count++;
-    return true;
+    uint64_t hash = map_hash_string(name->is_counter && writer->format == METRICS_TEXT, name->text);
+    return !map_find(&writer->families, hash, is_same_hash, NULL)
+           && !map_add(&writer->families, hash, map_item_of_index(0), VEC_MAX);
 }
 
 static size_t series_of(const struct view_entry *entry)
@@ -479,5 +451,5 @@ void metrics_page_write(struct buf *out, const struct view *view, enum metrics_f
     buf_clear(&writer.labels);
     free(writer.items);
     free(writer.runs);
-    free(writer.seen);
+    map_clear(&writer.families);
 }

@@ -4,7 +4,7 @@
 #include "jobs/cgroup_watch.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static size_t place_of(const struct cgroup_watch *watch, int wd)
 
 static struct watch_entry **bucket_of(const struct cgroup_watch *watch, size_t hierarchy, const char *path)
 {
-    return &watch->paths[hash_add_text(HASH_START ^ hierarchy, path) & (watch->capacity - 1)];
+    return &watch->paths[map_hash_string(hierarchy, path) & (watch->capacity - 1)];
 }
 
 static void link_path(const struct cgroup_watch *watch, struct watch_entry *entry)

@@ -1,16 +1,16 @@
 /* A list, an array of slots, and a hash by each of three names. */
 #include "jobs/job_table.h"
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Chains instead of base/map: several entries can have the same name, and the newest must be found first. */
 static size_t bucket_of(const struct job_table *table, const char *name)
 {
-    uint64_t hash = hash_add_text(HASH_START, name);
-    return (size_t)((hash ^ hash >> 32) & (table->bucket_count - 1));
+    return (size_t)map_hash_string(0, name) & (table->bucket_count - 1);
 }
 
 static char *name_of(struct job_entry *entry, enum job_table_name kind)

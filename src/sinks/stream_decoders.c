@@ -1,15 +1,15 @@
-/* A hash table of decoders, by stream id and host. */
+/* A map of decoders, by stream id and host. */
 #include "sinks/stream_decoders.h"
 
+#include "base/map.h"
 #include "journal/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS_FIRST 64u
+#define DECODERS_MAX 4000000u
 
 struct stream_decoder {
-    struct stream_decoder *next;
     char *host;
     uint64_t stream;
     uint64_t segment; /* the journal segment of its last entry */
@@ -18,8 +18,7 @@ struct stream_decoder {
 };
 
 struct stream_decoders {
-    struct stream_decoder **buckets;
-    size_t bucket_count, count;
+    struct map map;
     uint64_t segment; /* the journal segment that is being read */
     struct batch batch;
     struct batch_gap gap;
@@ -31,11 +30,12 @@ enum err stream_decoders_new(struct stream_decoders **decoders)
     if (!new)
         return NOMEM;
     batch_init(&new->batch);
-    new->bucket_count = BUCKETS_FIRST;
-    new->buckets = calloc(BUCKETS_FIRST, sizeof(struct stream_decoder *));
-    if (!new->buckets)
-        stream_decoders_free(decoders);
-    return *decoders ? OK : NOMEM;
+    return OK;
+}
+
+static uint64_t hash_of(uint64_t stream, const char *host)
+{
+    return map_hash_string(map_hash(0, &stream, sizeof stream), host);
 }
 
 static void decoder_free(struct stream_decoder *decoder)
@@ -47,14 +47,10 @@ static void decoder_free(struct stream_decoder *decoder)
 
 void stream_decoders_reset(struct stream_decoders *decoders)
 {
-    for (size_t i = 0; decoders->buckets && i < decoders->bucket_count; i++) {
-        for (struct stream_decoder *decoder = decoders->buckets[i], *next; decoder; decoder = next) {
-            next = decoder->next;
-            decoder_free(decoder);
-        }
-        decoders->buckets[i] = NULL;
-    }
-    decoders->count = 0;
+    struct map_iterator at = { 0 };
+    for (struct stream_decoder *decoder; (decoder = map_next(&decoders->map, &at));)
+        decoder_free(decoder);
+    map_reset(&decoders->map);
 }
 
 void stream_decoders_free(struct stream_decoders **decoders)
@@ -63,7 +59,7 @@ void stream_decoders_free(struct stream_decoders **decoders)
         return;
     stream_decoders_reset(*decoders);
     batch_clear(&(*decoders)->batch);
-    free((*decoders)->buckets);
+    map_clear(&(*decoders)->map);
     free(*decoders);
     *decoders = NULL;
 }
@@ -72,34 +68,20 @@ void stream_decoders_enter_segment(struct stream_decoders *decoders, uint64_t se
 {
     if (segment == decoders->segment)
         return;
-    for (size_t i = 0; i < decoders->bucket_count; i++)
-        for (struct stream_decoder **at = &decoders->buckets[i], *decoder; (decoder = *at);) {
-            if (decoder->segment == decoders->segment) {
-                at = &decoder->next;
-                continue;
-            }
-            *at = decoder->next;
+    struct map_iterator at = { 0 };
+    for (struct stream_decoder *decoder; (decoder = map_next(&decoders->map, &at));)
+        if (decoder->segment != decoders->segment) {
+            map_remove(&decoders->map, hash_of(decoder->stream, decoder->host), decoder);
             decoder_free(decoder);
-            decoders->count--;
         }
     decoders->segment = segment;
 }
 
-static void grow(struct stream_decoders *decoders)
+static bool is_decoder(const void *item, const void *key)
 {
-    size_t count = decoders->bucket_count * 2;
-    struct stream_decoder **buckets = calloc(count, sizeof *buckets);
-    if (!buckets)
-        return; /* longer chains are slower, but work */
-    for (size_t i = 0; i < decoders->bucket_count; i++)
-        for (struct stream_decoder *decoder = decoders->buckets[i], *next; decoder; decoder = next) {
-            next = decoder->next;
-            decoder->next = buckets[decoder->stream & (count - 1)];
-            buckets[decoder->stream & (count - 1)] = decoder;
-        }
-    free(decoders->buckets);
-    decoders->buckets = buckets;
-    decoders->bucket_count = count;
+    const struct stream_decoder *decoder = item;
+    const struct journal_entry *entry = key;
+    return decoder->stream == entry->stream && strcmp(decoder->host, entry->host) == 0;
 }
 
 static struct stream_decoder *decoder_new(const struct journal_entry *entry)
@@ -119,20 +101,15 @@ static struct stream_decoder *decoder_new(const struct journal_entry *entry)
 /* The decoder of the entry's stream, created if it is new. NULL: out of memory. */
 static struct stream_decoder *find(struct stream_decoders *decoders, const struct journal_entry *entry)
 {
-    struct stream_decoder *decoder = decoders->buckets[entry->stream & (decoders->bucket_count - 1)];
-    while (decoder && (decoder->stream != entry->stream || strcmp(decoder->host, entry->host) != 0))
-        decoder = decoder->next;
+    uint64_t hash = hash_of(entry->stream, entry->host);
+    struct stream_decoder *decoder = map_find(&decoders->map, hash, is_decoder, entry);
     if (decoder)
         return decoder;
-    if (decoders->count >= decoders->bucket_count)
-        grow(decoders);
     decoder = decoder_new(entry);
-    if (!decoder)
+    if (decoder && map_add(&decoders->map, hash, decoder, DECODERS_MAX)) {
+        decoder_free(decoder);
         return NULL;
-    struct stream_decoder **bucket = &decoders->buckets[entry->stream & (decoders->bucket_count - 1)];
-    decoder->next = *bucket;
-    *bucket = decoder;
-    decoders->count++;
+    }
     return decoder;
 }
 
@@ -191,5 +168,5 @@ enum err stream_decoders_decode(struct stream_decoders *decoders, const struct j
 
 size_t stream_decoders_count(const struct stream_decoders *decoders)
 {
-    return decoders->count;
+    return decoders->map.count;
 }

@@ -1,14 +1,12 @@
-/* Two hash tables with chaining: runs by host and job, series by run, metric set and instance. */
+/* Two maps: runs by host and job, series by run, metric set and instance. */
 #include "sinks/write_buffer.h"
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "journal/set_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define SLOTS_MIN 64
 
 void write_buffer_init(struct write_buffer *buffer)
 {
@@ -37,65 +35,21 @@ static void run_free(struct write_buffer_run *run)
 
 void write_buffer_clear(struct write_buffer *buffer)
 {
-    for (size_t i = 0; i < buffer->series_slot_count; i++)
-        for (struct write_buffer_series *series = buffer->series_slots[i], *next; series; series = next) {
-            next = series->next_in_slot;
-            series_free(series);
-        }
+    struct map_iterator at = { 0 };
+    for (struct write_buffer_series *series; (series = map_next(&buffer->series, &at));)
+        series_free(series);
     for (struct write_buffer_run *run = buffer->runs, *next; run; run = next) {
         next = run->next;
         run_free(run);
     }
-    free(buffer->series_slots);
-    free(buffer->run_slots);
+    map_clear(&buffer->series);
+    map_clear(&buffer->runs_by_job);
     write_buffer_init(buffer);
 }
 
 static uint64_t hash_run(const char *host, const char *id)
 {
-    return hash_add_text(hash_add_text(HASH_START, host), id);
-}
-
-/* The new number of slots for a table of count elements; 0: it is large enough. */
-static size_t slots_for(size_t count, size_t slots)
-{
-    return count < slots ? 0 : slots ? slots * 2 : SLOTS_MIN;
-}
-
-static bool grow_runs(struct write_buffer *buffer)
-{
-    size_t slots = slots_for(buffer->run_count, buffer->run_slot_count);
-    struct write_buffer_run **table = slots ? calloc(slots, sizeof(struct write_buffer_run *)) : NULL;
-    if (!slots || !table)
-        return !slots && buffer->run_slot_count;
-    for (struct write_buffer_run *run = buffer->runs; run; run = run->next) {
-        struct write_buffer_run **slot = &table[run->hash % slots];
-        run->next_in_slot = *slot;
-        *slot = run;
-    }
-    free(buffer->run_slots);
-    buffer->run_slots = table;
-    buffer->run_slot_count = slots;
-    return true;
-}
-
-static bool grow_series(struct write_buffer *buffer)
-{
-    size_t slots = slots_for(buffer->series_count, buffer->series_slot_count);
-    struct write_buffer_series **table = slots ? calloc(slots, sizeof(struct write_buffer_series *)) : NULL;
-    if (!slots || !table)
-        return !slots && buffer->series_slot_count;
-    for (size_t i = 0; i < buffer->series_slot_count; i++)
-        for (struct write_buffer_series *series = buffer->series_slots[i], *next; series; series = next) {
-            next = series->next_in_slot;
-            struct write_buffer_series **slot = &table[series->hash % slots];
-            series->next_in_slot = *slot;
-            *slot = series;
-        }
-    free(buffer->series_slots);
-    buffer->series_slots = table;
-    buffer->series_slot_count = slots;
-    return true;
+    return map_hash_string(map_hash_string(0, host), id);
 }
 
 static bool same_string(const char *a, const char *b)
@@ -105,13 +59,13 @@ static bool same_string(const char *a, const char *b)
 
 static struct write_buffer_run *create_run(struct write_buffer *buffer, const char *host, const char *id, uint64_t hash)
 {
-    struct write_buffer_run *run = grow_runs(buffer) ? calloc(1, sizeof *run) : NULL;
+    struct write_buffer_run *run = calloc(1, sizeof *run);
     if (!run)
         return NULL;
     run->hash = hash;
     run->host = strdup(host);
     run->id = id ? strdup(id) : NULL;
-    if (!run->host || (id && !run->id)) {
+    if (!run->host || (id && !run->id) || map_add(&buffer->runs_by_job, hash, run, VEC_MAX)) {
         run_free(run);
         return NULL;
     }
@@ -119,19 +73,25 @@ static struct write_buffer_run *create_run(struct write_buffer *buffer, const ch
     run->is_dirty = true;
     run->next = buffer->runs;
     buffer->runs = run;
-    buffer->run_count++;
-    struct write_buffer_run **slot = &buffer->run_slots[hash % buffer->run_slot_count];
-    run->next_in_slot = *slot;
-    *slot = run;
     return run;
+}
+
+struct run_key {
+    const char *host, *id;
+};
+
+static bool is_run(const void *item, const void *key)
+{
+    const struct write_buffer_run *run = item;
+    const struct run_key *wanted = key;
+    return strcmp(run->host, wanted->host) == 0 && same_string(run->id, wanted->id);
 }
 
 static struct write_buffer_run *find_run(struct write_buffer *buffer, const char *host, const char *id)
 {
     uint64_t hash = hash_run(host, id);
-    struct write_buffer_run *run = buffer->run_slot_count ? buffer->run_slots[hash % buffer->run_slot_count] : NULL;
-    while (run && (run->hash != hash || strcmp(run->host, host) != 0 || !same_string(run->id, id)))
-        run = run->next_in_slot;
+    struct run_key key = { host, id };
+    struct write_buffer_run *run = map_find(&buffer->runs_by_job, hash, is_run, &key);
     return run ? run : create_run(buffer, host, id, hash);
 }
 
@@ -157,7 +117,7 @@ static enum err copy_job(struct write_buffer_run *run, const struct job *job)
 static struct write_buffer_series *create_series(struct write_buffer *buffer, struct write_buffer_run *run,
                                                  const struct sample *sample, uint64_t hash)
 {
-    struct write_buffer_series *series = grow_series(buffer) ? calloc(1, sizeof *series) : NULL;
+    struct write_buffer_series *series = calloc(1, sizeof *series);
     struct set *copy = series ? set_copy(sample->set) : NULL;
     if (!copy || set_pool_take(copy, &series->pooled)) {
         free(series);
@@ -167,16 +127,12 @@ static struct write_buffer_series *create_series(struct write_buffer *buffer, st
     series->run = run;
     series->rows.set = *series->pooled;
     series->rows.instance = strdup(sample->instance);
-    if (!series->rows.instance) {
+    if (!series->rows.instance || map_add(&buffer->series, hash, series, VEC_MAX)) {
         series_free(series);
         return NULL;
     }
     series->next_of_run = run->series;
     run->series = series;
-    buffer->series_count++;
-    struct write_buffer_series **slot = &buffer->series_slots[hash % buffer->series_slot_count];
-    series->next_in_slot = *slot;
-    *slot = series;
     return series;
 }
 
@@ -186,13 +142,21 @@ static bool is_of(const struct write_buffer_series *series, const struct write_b
            && (set_address_equal(&series->address, sample->set) || set_equal(series->pooled, sample->set));
 }
 
+struct series_key {
+    const struct write_buffer_run *run;
+    const struct sample *sample;
+};
+
+static bool is_series(const void *series, const void *key)
+{
+    return is_of(series, ((const struct series_key *)key)->run, ((const struct series_key *)key)->sample);
+}
+
 static struct write_buffer_series *find_series(struct write_buffer *buffer, struct write_buffer_run *run, const struct sample *sample)
 {
-    uint64_t hash = hash_add_text(hash_add_text(run->hash, sample->set->name), sample->instance) + sample->set->size;
-    struct write_buffer_series *series =
-        buffer->series_slot_count ? buffer->series_slots[hash % buffer->series_slot_count] : NULL;
-    while (series && (series->hash != hash || !is_of(series, run, sample)))
-        series = series->next_in_slot;
+    uint64_t hash = map_hash_string(map_hash_string(run->hash, sample->set->name), sample->instance) + sample->set->size;
+    struct series_key key = { run, sample };
+    struct write_buffer_series *series = map_find(&buffer->series, hash, is_series, &key);
     if (!series)
         series = create_series(buffer, run, sample, hash);
     if (series)
@@ -381,11 +345,7 @@ void write_buffer_drop(struct write_buffer *buffer, bool (*is_saved)(const void 
 
 static void unlink_series(struct write_buffer *buffer, struct write_buffer_series *series)
 {
-    struct write_buffer_series **at = &buffer->series_slots[series->hash % buffer->series_slot_count];
-    while (*at != series)
-        at = &(*at)->next_in_slot;
-    *at = series->next_in_slot;
-    buffer->series_count--;
+    map_remove(&buffer->series, series->hash, series);
     series_free(series);
 }
 
@@ -395,11 +355,7 @@ static void drop_run(struct write_buffer *buffer, struct write_buffer_run *run)
         next = series->next_of_run;
         unlink_series(buffer, series);
     }
-    struct write_buffer_run **at = &buffer->run_slots[run->hash % buffer->run_slot_count];
-    while (*at != run)
-        at = &(*at)->next_in_slot;
-    *at = run->next_in_slot;
-    buffer->run_count--;
+    map_remove(&buffer->runs_by_job, run->hash, run);
     run_free(run);
 }
 

@@ -3,6 +3,7 @@
 #ifndef SONDE_SINKS_WRITE_BUFFER_H
 #define SONDE_SINKS_WRITE_BUFFER_H
 
+#include "base/map.h"
 #include "model/batch.h"
 #include "model/set.h"
 #include "store/append.h"
@@ -15,7 +16,7 @@ struct write_buffer_origin {
 
 /* One series and its unsaved rows. */
 struct write_buffer_series {
-    struct write_buffer_series *next_in_slot, *next_of_run;
+    struct write_buffer_series *next_of_run;
     struct write_buffer_run *run;
     uint64_t hash;
     struct set_address address; /* of the set of the last sample: compared first, because it is cheap */
@@ -23,18 +24,18 @@ struct write_buffer_series {
     struct run_series rows;      /* owns its arrays and its instance */
     struct write_buffer_origin *origins;  /* one per row */
     size_t capacity;                 /* allocated rows */
-    struct grow_track place;     /* in the database */
+    struct append_track place;     /* in the database */
     bool is_placed;
 };
 
 /* A job on a host, or the host itself. */
 struct write_buffer_run {
-    struct write_buffer_run *next_in_slot, *next;
+    struct write_buffer_run *next;
     uint64_t hash;
     char *host, *id;       /* id NULL: the host itself */
     struct job job;        /* its strings owned by strings */
     char *strings;
-    struct grow_run facts; /* host and job are set when it is saved */
+    struct append_run facts; /* host and job are set when it is saved */
     struct write_buffer_series *series;
     int64_t job_row, row;  /* ids in the database; 0: none yet */
     bool is_dirty;         /* the row of the run must be updated */
@@ -44,9 +45,8 @@ struct write_buffer_run {
 
 struct write_buffer {
     struct write_buffer_run *runs; /* all */
-    struct write_buffer_run **run_slots;
-    struct write_buffer_series **series_slots;
-    size_t run_count, run_slot_count, series_count, series_slot_count;
+    struct map runs_by_job; /* by host and job */
+    struct map series;      /* by run, metric set and instance */
     uint64_t bytes; /* of the unsaved rows */
 };
 

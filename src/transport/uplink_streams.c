@@ -1,12 +1,13 @@
 /* The table of streams, and what the collector has of each. */
 #include "transport/uplink_streams.h"
 
+#include "base/map.h"
 #include "model/pack.h"
 #include "journal/stream.h"
 
 #include <stdlib.h>
 
-#define SLOTS_MIN 16
+#define STREAMS_MAX 4000000u
 #define BODY_MAX (MESSAGE_MAX - 64)
 
 struct uplink_stream {
@@ -20,8 +21,7 @@ struct uplink_stream {
 
 struct uplink_streams {
     struct uplink_output output;
-    struct uplink_stream **slots; /* by host and id; NULL: free */
-    size_t slot_count, count;
+    struct map map; /* by host and id */
     uint64_t next_number;
     struct batch batch; /* scratch, for records that are only decoded */
     struct buf body;
@@ -37,12 +37,10 @@ static void free_stream(struct uplink_stream *stream)
 
 void uplink_streams_reset(struct uplink_streams *streams)
 {
-    for (size_t i = 0; i < streams->slot_count; i++)
-        if (streams->slots[i])
-            free_stream(streams->slots[i]);
-    free(streams->slots);
-    streams->slots = NULL;
-    streams->slot_count = streams->count = 0;
+    struct map_iterator at = { 0 };
+    for (struct uplink_stream *stream; (stream = map_next(&streams->map, &at));)
+        free_stream(stream);
+    map_clear(&streams->map);
     streams->next_number = 0;
 }
 
@@ -68,48 +66,34 @@ void uplink_streams_free(struct uplink_streams **streams)
     *streams = NULL;
 }
 
-/* Ids are random, so they serve as hash; hosts rarely share one. */
-static size_t slot_of(const struct uplink_streams *streams, const char *host, uint64_t id)
+struct stream_key {
+    const char *host;
+    uint64_t id;
+};
+
+static bool is_stream(const void *item, const void *key)
 {
-    size_t at = (size_t)(id ^ id >> 32) & (streams->slot_count - 1);
-    while (streams->slots[at] && (streams->slots[at]->id != id || strcmp(streams->slots[at]->host, host) != 0))
-        at = (at + 1) & (streams->slot_count - 1);
-    return at;
+    const struct uplink_stream *stream = item;
+    const struct stream_key *wanted = key;
+    return stream->id == wanted->id && strcmp(stream->host, wanted->host) == 0;
 }
 
-static enum err grow_slots(struct uplink_streams *streams)
-{
-    size_t old_count = streams->slot_count;
-    struct uplink_stream **old = streams->slots;
-    size_t count = old_count ? old_count * 2 : SLOTS_MIN;
-    struct uplink_stream **slots = calloc(count, sizeof(struct uplink_stream *));
-    if (!slots)
-        return NOMEM;
-    streams->slots = slots;
-    streams->slot_count = count;
-    for (size_t i = 0; i < old_count; i++)
-        if (old[i])
-            slots[slot_of(streams, old[i]->host, old[i]->id)] = old[i];
-    free(old);
-    return OK;
-}
-
+/* NULL: out of memory. */
 static struct uplink_stream *find(struct uplink_streams *streams, const char *host, uint64_t id)
 {
-    if (streams->count * 2 >= streams->slot_count && grow_slots(streams))
-        return NULL;
-    size_t at = slot_of(streams, host, id);
-    if (streams->slots[at])
-        return streams->slots[at];
-    struct uplink_stream *stream = calloc(1, sizeof *stream);
-    if (!stream || !(stream->host = strdup(host))) {
-        free(stream);
+    struct stream_key key = { host, id };
+    uint64_t hash = map_hash_string(map_hash(0, &id, sizeof id), host);
+    struct uplink_stream *stream = map_find(&streams->map, hash, is_stream, &key);
+    if (stream)
+        return stream;
+    stream = calloc(1, sizeof *stream);
+    if (!stream || !(stream->host = strdup(host)) || map_add(&streams->map, hash, stream, STREAMS_MAX)) {
+        if (stream)
+            free_stream(stream);
         return NULL;
     }
     stream->id = id;
     buf_init(&stream->state, BODY_MAX);
-    streams->slots[at] = stream;
-    streams->count++;
     return stream;
 }
 

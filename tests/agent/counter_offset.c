@@ -12,7 +12,7 @@ static const struct metric other_three[] = { /* b is not there any more, a stand
 static const struct set old_set = { "s", three, 3 }, new_set = { "s", other_three, 3 };
 
 struct fixture {
-    struct carry carry;
+    struct counter_offsets offsets;
     struct live *live;
     struct batch batch;
 };
@@ -29,7 +29,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct fixture *f = *state;
-    carry_clear(&f->carry);
+    counter_offsets_clear(&f->offsets);
     batch_clear(&f->batch);
     live_close(&f->live);
     return 0;
@@ -44,14 +44,14 @@ static const union value *give(struct fixture *f, const char *instance, const ch
     sample_set_u64(sample, 0, 1);
     sample_set_u64(sample, 1, a);
     sample_set_f64(sample, 2, b);
-    carry_apply(&f->carry, &f->batch, 0);
+    counter_offsets_apply(&f->offsets, &f->batch, 0);
     live_take_from(f->live, &f->batch, 1, f);
     return f->batch.samples[0].values;
 }
 
 static void note(struct fixture *f)
 {
-    assert_int_equal(carry_note(&f->carry, f->live, f), OK);
+    assert_int_equal(counter_offsets_save(&f->offsets, f->live, f), OK);
 }
 
 static void what_begins_at_0_goes_on(void **state)
@@ -77,8 +77,8 @@ static void what_the_kernel_counts_is_left_alone(void **state)
     give(f, "eth0", NULL, 500, 2.5);
     note(f);
     assert_int_equal(give(f, "eth0", NULL, 501, 2.5)[1].u64, 501);
-    assert_int_equal(f->carry.count, 0); /* nor looked for any more */
-    assert_int_equal(give(f, "eth0", NULL, 3, 0)[1].u64, 3); /* its device was made anew */
+    assert_int_equal(f->offsets.entries.count, 0); /* nor looked for any more */
+    assert_int_equal(give(f, "eth0", NULL, 3, 0)[1].u64, 3); /* its device was made reopen */
 }
 
 /* A sum of processes that live and of those that ended, of which the new one does not know. */
@@ -105,7 +105,7 @@ static void names_count_not_places(void **state)
         sample_set_u64(sample, 1, 7);
         sample_set_u64(sample, 2, 0);
     }
-    carry_apply(&f->carry, &f->batch, 0);
+    counter_offsets_apply(&f->offsets, &f->batch, 0);
     assert_int_equal(f->batch.samples[0].known[0], 0);
     assert_int_equal(f->batch.samples[1].values[0].u64, 500);
     assert_int_equal(f->batch.samples[2].values[0].u64, 501);
@@ -123,11 +123,11 @@ static void others_are_others(void **state)
     note(f);
     assert_int_equal(give(f, "", "9", 3, 0)[1].u64, 3);
     assert_int_equal(give(f, "2", "8", 3, 0)[1].u64, 3);
-    carry_drop_unmet(&f->carry); /* the node, and what may have been a process of a job, is over; a job may still be found */
+    counter_offsets_drop_unmatched(&f->offsets); /* the node, and what may have been a process of a job, is over; a job may still be found */
     assert_int_equal(give(f, "", NULL, 3, 0)[1].u64, 3);
     assert_int_equal(give(f, "1", "8", 3, 0)[1].u64, 3);
     assert_int_equal(give(f, "", "8", 3, 0)[1].u64, 900);
-    carry_drop_job(&f->carry, "7");
+    counter_offsets_drop_job(&f->offsets, "7");
     assert_int_equal(give(f, "", "7", 3, 0)[1].u64, 3);
     assert_int_equal(give(f, "", "8", 4, 0)[1].u64, 901);
 }
@@ -156,8 +156,8 @@ static void thousands(void **state)
     for (size_t i = 0; i < 3000; i++)
         assert_int_equal(give(f, "", names[i], 0, 0)[1].u64, 1000 + i);
     for (size_t i = 0; i < 3000; i++)
-        carry_drop_job(&f->carry, names[i]);
-    assert_int_equal(f->carry.count, 0);
+        counter_offsets_drop_job(&f->offsets, names[i]);
+    assert_int_equal(f->offsets.entries.count, 0);
 }
 
 int main(void)

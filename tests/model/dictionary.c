@@ -16,7 +16,7 @@ static void equal_texts_have_one_number(void **state)
     assert_int_equal(dictionary_add(&dictionary, bytes_of(copy)), 0);
     assert_int_equal(dictionary_add(&dictionary, (struct bytes){ 0 }), 2);
     assert_int_equal(dictionary.count, 4);
-    assert_bytes(dictionary.texts[1], "/bin/shh");
+    assert_bytes(dictionary.strings[1], "/bin/shh");
     dictionary_clear(&dictionary);
 }
 
@@ -25,17 +25,17 @@ static void many_texts_are_all_found_again(void **state)
     (void)state;
     enum { MANY = 20000, SIZE = 16 };
     struct dictionary dictionary;
-    char *texts = malloc(MANY * SIZE);
-    assert_non_null(texts);
+    char *strings = malloc(MANY * SIZE);
+    assert_non_null(strings);
     dictionary_init(&dictionary);
     for (uint32_t round = 0; round < 2; round++)
         for (uint32_t i = 0; i < MANY; i++) {
-            snprintf(texts + i * SIZE, SIZE, "/tmp/cc%u", i);
-            assert_int_equal(dictionary_add(&dictionary, bytes_of(texts + i * SIZE)), i);
+            snprintf(strings + i * SIZE, SIZE, "/tmp/cc%u", i);
+            assert_int_equal(dictionary_add(&dictionary, bytes_of(strings + i * SIZE)), i);
         }
     assert_int_equal(dictionary.count, MANY);
     dictionary_clear(&dictionary);
-    free(texts);
+    free(strings);
 }
 
 int main(void)

@@ -1,67 +1,82 @@
-/* A hash table that forgets, when it would grow, what nobody asked for in a long time. */
+/* A map that forgets, when it has doubled, what nobody asked for in a long time. */
 #include "compat/colmet/last_values.h"
-
-#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_FIRST 64
 #define ROUNDS_KEPT 100000 /* batches: of a host that is silent for longer the next difference is not known */
+#define ENTRIES_MAX (1u << 24)
+#define DROP_MIN 64
+
+struct key {
+    const char *host, *job;
+    char kind;
+};
+
+static void free_entry(struct colmet_last_entry *entry)
+{
+    free(entry->key);
+    free(entry);
+}
 
 void colmet_last_clear(struct colmet_last *last)
 {
-    for (size_t i = 0; i < last->capacity; i++)
-        free(last->entries[i].key);
-    free(last->entries);
+    struct map_iterator at = { 0 };
+    for (struct colmet_last_entry *entry; (entry = map_next(&last->entries, &at));)
+        free_entry(entry);
+    map_clear(&last->entries);
     *last = (struct colmet_last){ 0 };
 }
 
-/* kind, host, NUL, job, NUL */
-static bool is_key(const char *key, const char *host, const char *job, char kind)
+/* An entry's key: kind, host, NUL, job, NUL */
+static bool is_entry(const void *item, const void *key)
 {
-    return key[0] == kind && strcmp(key + 1, host) == 0 && strcmp(key + 1 + strlen(host) + 1, job) == 0;
+    const char *own = ((const struct colmet_last_entry *)item)->key;
+    const struct key *wanted = key;
+    return own[0] == wanted->kind && strcmp(own + 1, wanted->host) == 0
+           && strcmp(own + 1 + strlen(wanted->host) + 1, wanted->job) == 0;
 }
 
-static char *make_key(const char *host, const char *job, char kind)
+static char *new_key(const struct key *key)
 {
-    size_t host_size = strlen(host) + 1, job_size = strlen(job) + 1;
-    char *key = malloc(1 + host_size + job_size);
-    if (!key)
+    size_t host_size = strlen(key->host) + 1, job_size = strlen(key->job) + 1;
+    char *own = malloc(1 + host_size + job_size);
+    if (!own)
         return NULL;
-    key[0] = kind;
-    memcpy(key + 1, host, host_size);
-    memcpy(key + 1 + host_size, job, job_size);
-    return key;
+    own[0] = key->kind;
+    memcpy(own + 1, key->host, host_size);
+    memcpy(own + 1 + host_size, key->job, job_size);
+    return own;
 }
 
-static bool grow(struct colmet_last *last)
+/* Whenever the number of entries has doubled. */
+static void drop_old(struct colmet_last *last)
 {
-    if (last->capacity && last->count < last->capacity / 2)
-        return true;
-    struct colmet_last_entry *old = last->entries;
-    size_t old_room = last->capacity, capacity = old_room ? old_room * 2 : ROOM_FIRST;
-    struct colmet_last_entry *entries = calloc(capacity, sizeof *entries);
-    if (!entries)
-        return false;
-    last->count = 0;
-    for (size_t i = 0; i < old_room; i++) {
-        if (!old[i].key)
-            continue;
-        if (last->round - old[i].touched > ROUNDS_KEPT) {
-            free(old[i].key);
-            continue;
+    struct map_iterator at = { 0 };
+    if (last->entries.count < last->drop_at)
+        return;
+    for (struct colmet_last_entry *entry; (entry = map_next(&last->entries, &at));)
+        if (last->round - entry->touched > ROUNDS_KEPT) {
+            map_remove(&last->entries, entry->hash, entry);
+            free_entry(entry);
         }
-        size_t at = old[i].hash & (capacity - 1);
-        while (entries[at].key)
-            at = (at + 1) & (capacity - 1);
-        entries[at] = old[i];
-        last->count++;
+    last->drop_at = 2 * last->entries.count > DROP_MIN ? 2 * last->entries.count : DROP_MIN;
+}
+
+static struct colmet_last_entry *add(struct colmet_last *last, const struct key *key, uint64_t hash, uint64_t stream)
+{
+    drop_old(last);
+    struct colmet_last_entry *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return NULL;
+    entry->key = new_key(key);
+    entry->hash = hash;
+    entry->stream = stream;
+    if (!entry->key || map_add(&last->entries, hash, entry, ENTRIES_MAX)) {
+        free_entry(entry);
+        return NULL;
     }
-    free(old);
-    last->entries = entries;
-    last->capacity = capacity;
-    return true;
+    return entry;
 }
 
 static void move_on(struct colmet_last_entry *entry, uint64_t stream, uint64_t time_ns)
@@ -80,19 +95,13 @@ static void move_on(struct colmet_last_entry *entry, uint64_t stream, uint64_t t
 struct colmet_last_entry *colmet_last_find(struct colmet_last *last, const char *host, const char *job, char kind,
                                            uint64_t stream, uint64_t time_ns)
 {
-    uint64_t hash = hash_add_text(hash_add_text(HASH_START ^ (uint8_t)kind, host), job);
-    if (!grow(last))
+    struct key key = { host, job, kind };
+    uint64_t hash = map_hash_string(map_hash_string((uint8_t)kind, host), job);
+    struct colmet_last_entry *entry = map_find(&last->entries, hash, is_entry, &key);
+    if (!entry)
+        entry = add(last, &key, hash, stream);
+    if (!entry)
         return NULL;
-    size_t at = hash & (last->capacity - 1);
-    while (last->entries[at].key && (last->entries[at].hash != hash || !is_key(last->entries[at].key, host, job, kind)))
-        at = (at + 1) & (last->capacity - 1);
-    struct colmet_last_entry *entry = &last->entries[at];
-    if (!entry->key) {
-        *entry = (struct colmet_last_entry){ .key = make_key(host, job, kind), .hash = hash, .stream = stream };
-        if (!entry->key)
-            return NULL;
-        last->count++;
-    }
     entry->touched = last->round;
     move_on(entry, stream, time_ns);
     return entry;

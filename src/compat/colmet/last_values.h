@@ -3,16 +3,12 @@
 #ifndef SONDE_COMPAT_COLMET_LAST_VALUES_H
 #define SONDE_COMPAT_COLMET_LAST_VALUES_H
 
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/map.h"
 
 #define COLMET_LAST_VALUES 24
 
 struct colmet_last_entry {
-    char *key;         /* NULL: the place is free */
+    char *key;
     uint64_t hash;
     uint64_t stream;   /* counters of another begin anew */
     uint64_t time_ns;  /* of now */
@@ -22,8 +18,8 @@ struct colmet_last_entry {
 };
 
 struct colmet_last {
-    struct colmet_last_entry *entries; /* open addressing, a power of two of them */
-    size_t count, capacity;
+    struct map entries; /* by host, job and kind */
+    size_t drop_at;     /* number of entries at which old ones are dropped */
     uint64_t round; /* moved on by whoever uses it, once for each batch */
 };
 

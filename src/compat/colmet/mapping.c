@@ -2,7 +2,7 @@
 #include "compat/colmet/mapping.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/map.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,15 +24,15 @@ void colmet_mapping_clear(struct colmet_mapping *mapping)
 
 static uint64_t key_of(const struct colmet_row *row)
 {
-    uint64_t key = hash_add_text(HASH_START + row->backend->id, row->host);
+    uint64_t key = map_hash_string((uint64_t)row->backend->id, row->host);
     return key ? key : 1;
 }
 
 static uint64_t labels_of(const struct colmet_row *row)
 {
-    uint64_t hash = HASH_START;
+    uint64_t hash = 0;
     for (size_t i = 0; i < row->backend->count; i++)
-        hash = hash_add_text(hash, row->labels[i]);
+        hash = map_hash_string(hash, row->labels[i]);
     return hash;
 }
 

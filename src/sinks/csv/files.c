@@ -1,8 +1,10 @@
-/* The table of files, their descriptors (the one that was opened longest ago is closed for another), and their lines. */
+/* A hash table of files with their buffered lines. If too many are open, the one opened longest ago is closed. */
 #include "sinks/csv/files.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "sinks/csv/undo_log.h"
 
 #include <errno.h>
@@ -15,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SLOTS_MIN 256
 #define OUT_MAX (1u << 30)
 #define HEADER_MAX (1u << 20)
 
@@ -25,8 +26,8 @@ static enum err fail(struct csv_files *files, const char *what, const char *path
     return err_from_errno(number);
 }
 
-/* All folders of path below dir_fd but its last part. */
-static void make_folders(int dir_fd, const char *path)
+/* Creates the parent directories of path below dir_fd. */
+static void make_parents(int dir_fd, const char *path)
 {
     char folder[CSV_FILES_PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
@@ -55,7 +56,7 @@ enum err csv_files_open(struct csv_files *files, const char *dir)
     if (!files->dir || !files->open)
         return NOMEM;
     snprintf(inside, sizeof inside, "%s/", files->dir);
-    make_folders(AT_FDCWD, inside);
+    make_parents(AT_FDCWD, inside);
     files->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (files->dir_fd < 0)
         return fail(files, "open", "", errno);
@@ -65,27 +66,27 @@ enum err csv_files_open(struct csv_files *files, const char *dir)
     return err;
 }
 
-static void close_one(struct csv_files *files, struct csv_file *one)
+static void close_one(struct csv_files *files, struct csv_file *file)
 {
-    if (one->fd < 0)
+    if (file->fd < 0)
         return;
-    close(one->fd);
-    one->fd = -1;
-    files->open[one->open_at] = NULL;
+    close(file->fd);
+    file->fd = -1;
+    files->open[file->open_at] = NULL;
 }
 
 void csv_files_close(struct csv_files *files)
 {
     if (files->all)
         csv_files_write(files);
-    for (struct csv_file *one = files->all, *next; one; one = next) {
-        next = one->next;
-        close_one(files, one);
-        buf_clear(&one->out);
-        free(one->path);
-        free(one);
+    for (struct csv_file *file = files->all, *next; file; file = next) {
+        next = file->next;
+        close_one(files, file);
+        buf_clear(&file->out);
+        free(file->path);
+        free(file);
     }
-    free(files->slots);
+    map_clear(&files->by_path);
     free(files->open);
     free(files->dir);
     if (files->undo_fd >= 0)
@@ -101,78 +102,60 @@ static uint64_t hash_bytes(struct bytes bytes)
     return hash ? hash : 1;
 }
 
-static bool grow(struct csv_files *files)
+static bool is_path(const void *file, const void *path)
 {
-    if (files->count < files->slot_count)
-        return true;
-    size_t count = files->slot_count ? files->slot_count * 2 : SLOTS_MIN;
-    struct csv_file **slots = calloc(count, sizeof(struct csv_file *));
-    if (!slots)
-        return false;
-    for (struct csv_file *one = files->all; one; one = one->next) {
-        one->next_in_slot = slots[one->hash % count];
-        slots[one->hash % count] = one;
-    }
-    free(files->slots);
-    files->slots = slots;
-    files->slot_count = count;
-    return true;
+    return strcmp(((const struct csv_file *)file)->path, path) == 0;
 }
 
 static struct csv_file *find(struct csv_files *files, const char *path)
 {
-    uint64_t hash = hash_bytes(bytes_of(path));
-    struct csv_file *one = files->slot_count ? files->slots[hash % files->slot_count] : NULL;
-    while (one && (one->hash != hash || strcmp(one->path, path) != 0))
-        one = one->next_in_slot;
-    if (one)
-        return one;
-    one = grow(files) ? calloc(1, sizeof *one) : NULL;
-    if (!one)
+    uint64_t hash = map_hash_string(0, path);
+    struct csv_file *file = map_find(&files->by_path, hash, is_path, path);
+    if (file)
+        return file;
+    file = calloc(1, sizeof *file);
+    if (!file)
         return NULL;
-    one->path = strdup(path);
-    if (!one->path) {
-        free(one);
+    file->path = strdup(path);
+    if (!file->path || map_add(&files->by_path, hash, file, VEC_MAX)) {
+        free(file->path);
+        free(file);
         return NULL;
     }
-    one->hash = hash;
-    one->fd = -1;
-    buf_init(&one->out, OUT_MAX);
-    one->next = files->all;
-    files->all = one;
-    one->next_in_slot = files->slots[hash % files->slot_count];
-    files->slots[hash % files->slot_count] = one;
-    files->count++;
-    return one;
+    file->fd = -1;
+    buf_init(&file->out, OUT_MAX);
+    file->next = files->all;
+    files->all = file;
+    return file;
 }
 
-static enum err open_one(struct csv_files *files, struct csv_file *one)
+static enum err open_one(struct csv_files *files, struct csv_file *file)
 {
     struct stat facts;
-    if (one->fd >= 0)
+    if (file->fd >= 0)
         return OK;
     if (files->open[files->open_next])
         close_one(files, files->open[files->open_next]);
-    one->fd = openat(files->dir_fd, one->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (one->fd < 0 && errno == ENOENT) {
-        make_folders(files->dir_fd, one->path);
-        one->fd = openat(files->dir_fd, one->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    file->fd = openat(files->dir_fd, file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file->fd < 0 && errno == ENOENT) {
+        make_parents(files->dir_fd, file->path);
+        file->fd = openat(files->dir_fd, file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     }
-    if (one->fd < 0)
-        return fail(files, "open", one->path, errno);
-    one->open_at = files->open_next;
-    files->open[one->open_at] = one;
+    if (file->fd < 0)
+        return fail(files, "open", file->path, errno);
+    file->open_at = files->open_next;
+    files->open[file->open_at] = file;
     files->open_next = (files->open_next + 1) % files->open_max;
-    one->size = fstat(one->fd, &facts) == 0 ? (uint64_t)facts.st_size : 0;
-    if (one->size && !one->begun_ns)
-        one->begun_ns = (uint64_t)facts.st_mtim.tv_sec * NS_PER_S;
+    file->size = fstat(file->fd, &facts) == 0 ? (uint64_t)facts.st_size : 0;
+    if (file->size && !file->begun_ns)
+        file->begun_ns = (uint64_t)facts.st_mtim.tv_sec * NS_PER_S;
     return OK;
 }
 
-static uint64_t first_line_hash(const struct csv_file *one)
+static uint64_t first_line_hash(const struct csv_file *file)
 {
     char *line = malloc(HEADER_MAX);
-    ssize_t got = line ? pread(one->fd, line, HEADER_MAX, 0) : -1;
+    ssize_t got = line ? pread(file->fd, line, HEADER_MAX, 0) : -1;
     const char *end = got > 0 ? memchr(line, '\n', (size_t)got) : NULL;
     uint64_t hash = end ? hash_bytes((struct bytes){ line, (size_t)(end - line) }) : 0;
     free(line);
@@ -187,22 +170,22 @@ static enum err log_rename(struct csv_files *files, const char *from, const char
     return err ? err : csv_undo_log_add_rename(files->undo_fd, from, to);
 }
 
-/* Away with it, under a name that tells when it began. */
-static enum err rotate(struct csv_files *files, struct csv_file *one)
+/* Renames a file to PATH.<time of its first line>. */
+static enum err rotate(struct csv_files *files, struct csv_file *file)
 {
     char name[CSV_FILES_PATH_MAX + 64];
-    uint64_t begun_s = (one->begun_ns ? one->begun_ns : clock_realtime_ns()) / NS_PER_S;
-    snprintf(name, sizeof name, "%s.%" PRIu64, one->path, begun_s);
+    uint64_t begun_s = (file->begun_ns ? file->begun_ns : clock_realtime_ns()) / NS_PER_S;
+    snprintf(name, sizeof name, "%s.%" PRIu64, file->path, begun_s);
     for (int i = 1; faccessat(files->dir_fd, name, F_OK, 0) == 0; i++)
-        snprintf(name, sizeof name, "%s.%" PRIu64 ".%d", one->path, begun_s, i);
-    enum err err = log_rename(files, one->path, name);
+        snprintf(name, sizeof name, "%s.%" PRIu64 ".%d", file->path, begun_s, i);
+    enum err err = log_rename(files, file->path, name);
     if (err)
         return err;
-    close_one(files, one);
-    if (renameat(files->dir_fd, one->path, files->dir_fd, name) != 0)
-        return fail(files, "rename", one->path, errno);
-    one->size = one->begun_ns = one->header_hash = 0;
-    one->is_logged = false;
+    close_one(files, file);
+    if (renameat(files->dir_fd, file->path, files->dir_fd, name) != 0)
+        return fail(files, "rename", file->path, errno);
+    file->size = file->begun_ns = file->header_hash = 0;
+    file->is_logged = false;
     return OK;
 }
 
@@ -213,121 +196,117 @@ struct csv_file_header csv_file_header_of(struct bytes text)
 
 struct csv_file *csv_files_get(struct csv_files *files, const char *path, const struct csv_file_header *header)
 {
-    struct csv_file *one = find(files, path);
-    if (!one || one->header_hash == header->hash)
-        return one;
-    enum err err = open_one(files, one);
-    if (!err && one->out.size) /* lines under another header */
+    struct csv_file *file = find(files, path);
+    if (!one || file->header_hash == header->hash)
+        return file;
+    enum err err = open_one(files, file);
+    if (!err && file->out.size) /* these lines have the old header */
         err = csv_files_write(files);
-    if (!err && one->size && first_line_hash(one) != header->hash)
-        err = rotate(files, one);
+    if (!err && file->size && first_line_hash(file) != header->hash)
+        err = rotate(files, file);
     if (!err)
-        err = open_one(files, one);
+        err = open_one(files, file);
     if (err)
         return NULL;
-    if (!one->size) {
-        buf_add(&one->out, header->text.data, header->text.size);
-        buf_add_char(&one->out, '\n');
-        csv_files_added(files, one, header->text.size + 1);
+    if (!file->size) {
+        buf_add(&file->out, header->text.data, header->text.size);
+        buf_add_char(&file->out, '\n');
+        csv_files_added(files, file, header->text.size + 1);
     }
-    one->header_hash = header->hash;
-    return one;
+    file->header_hash = header->hash;
+    return file;
 }
 
-void csv_files_added(struct csv_files *files, struct csv_file *one, size_t bytes)
+void csv_files_added(struct csv_files *files, struct csv_file *file, size_t bytes)
 {
-    files->gathered += bytes;
-    one->used = ++files->clock;
+    files->buffered += bytes;
+    file->used = ++files->clock;
 }
 
-/* Before the first byte since the last commit. */
-static enum err log_size(struct csv_files *files, struct csv_file *one)
+/* Called before the first write since the last commit. */
+static enum err log_size(struct csv_files *files, struct csv_file *file)
 {
-    if (!files->is_undoable || one->is_logged)
+    if (!files->is_undoable || file->is_logged)
         return OK;
     enum err err = files->undo_fd >= 0 ? OK : csv_undo_log_open(files->dir_fd, files->position, &files->undo_fd);
     if (!err)
-        err = csv_undo_log_add_size(files->undo_fd, one->path, one->size);
+        err = csv_undo_log_add_size(files->undo_fd, file->path, file->size);
     if (err)
         snprintf(files->message, sizeof files->message, "cannot write the undo log of %s: %s", files->dir, err_text(err));
-    one->is_logged = !err;
+    file->is_logged = !err;
     return err;
 }
 
-static enum err write_lines(struct csv_files *files, struct csv_file *one)
+static enum err write_lines(struct csv_files *files, struct csv_file *file)
 {
     size_t done = 0;
-    while (done < one->out.size) {
-        ssize_t size = write(one->fd, one->out.data + done, one->out.size - done);
+    while (done < file->out.size) {
+        ssize_t size = write(file->fd, file->out.data + done, file->out.size - done);
         if (size < 0 && errno == EINTR)
             continue;
         if (size <= 0) {
-            enum err err = fail(files, "write to", one->path, size < 0 ? errno : ENOSPC);
-            (void)!ftruncate(one->fd, (off_t)one->size); /* no half line, and all of it again */
+            enum err err = fail(files, "write to", file->path, size < 0 ? errno : ENOSPC);
+            (void)!ftruncate(file->fd, (off_t)file->size); /* remove a partial line; all is written again */
             return err;
         }
         done += (size_t)size;
     }
-    one->size += done;
-    if (!one->begun_ns)
-        one->begun_ns = clock_realtime_ns();
-    files->gathered -= done;
-    buf_clear(&one->out);
+    file->size += done;
+    if (!file->begun_ns)
+        file->begun_ns = clock_realtime_ns();
+    files->buffered -= done;
+    buf_clear(&file->out);
     return OK;
 }
 
 enum err csv_files_write(struct csv_files *files)
 {
     enum err err = OK;
-    for (struct csv_file *one = files->all; one && !err; one = one->next) {
-        if (!one->out.size)
+    for (struct csv_file *file = files->all; one && !err; file = file->next) {
+        if (!file->out.size)
             continue;
-        err = buf_err(&one->out);
+        err = buf_err(&file->out);
         if (!err)
-            err = open_one(files, one);
+            err = open_one(files, file);
         if (!err)
-            err = log_size(files, one);
+            err = log_size(files, file);
         if (!err)
-            err = write_lines(files, one);
+            err = write_lines(files, file);
     }
     return err;
 }
 
-static bool is_ripe(const struct csv_files *files, const struct csv_file *one, uint64_t now_ns)
+static bool is_ripe(const struct csv_files *files, const struct csv_file *file, uint64_t now_ns)
 {
-    if (!one->size || !one->begun_ns)
+    if (!file->size || !file->begun_ns)
         return false;
-    return (files->rotate_bytes && one->size >= files->rotate_bytes)
-           || (files->rotate_ns && now_ns - one->begun_ns >= files->rotate_ns);
+    return (files->rotate_bytes && file->size >= files->rotate_bytes)
+           || (files->rotate_ns && now_ns - file->begun_ns >= files->rotate_ns);
 }
 
-/* A file of which nothing is held any longer, so that jobs that have ended leave nothing here either. */
-static void forget_idle(struct csv_files *files)
+/* Frees files without buffered lines, so that ended jobs use no memory. */
+static void free_idle(struct csv_files *files)
 {
     for (struct csv_file **at = &files->all; *at;) {
-        struct csv_file *one = *at;
-        if (one->fd >= 0 || one->out.size || one->is_logged || files->clock - one->used < 1000000) {
-            at = &one->next;
+        struct csv_file *file = *at;
+        if (file->fd >= 0 || file->out.size || file->is_logged || files->clock - file->used < 1000000) {
+            at = &file->next;
             continue;
         }
-        struct csv_file **slot = &files->slots[one->hash % files->slot_count];
-        while (*slot != one)
-            slot = &(*slot)->next_in_slot;
-        *slot = one->next_in_slot;
-        *at = one->next;
-        files->count--;
-        free(one->path);
-        buf_clear(&one->out);
-        free(one);
+        map_remove(&files->by_path, map_hash_string(0, file->path), file);
+        *at = file->next;
+        free(file->path);
+        buf_clear(&file->out);
+        free(file);
     }
 }
 
 enum err csv_files_commit(struct csv_files *files, uint64_t position, uint64_t now_ns)
 {
     enum err err = csv_files_write(files);
-    for (struct csv_file *one = files->all; one && !err; one = one->next)
-        if (is_ripe(files, one, now_ns))
-            err = rotate(files, one);
+    for (struct csv_file *file = files->all; one && !err; file = file->next)
+        if (is_ripe(files, file, now_ns))
+            err = rotate(files, file);
     if (!err && syncfs(files->dir_fd) != 0)
         err = fail(files, "sync", "", errno);
     if (!err && files->is_undoable && files->undo_fd < 0)
@@ -337,8 +316,8 @@ enum err csv_files_commit(struct csv_files *files, uint64_t position, uint64_t n
     if (err)
         return err;
     files->position = position;
-    for (struct csv_file *one = files->all; one; one = one->next)
-        one->is_logged = false;
-    forget_idle(files);
+    for (struct csv_file *file = files->all; file; file = file->next)
+        file->is_logged = false;
+    free_idle(files);
     return OK;
 }

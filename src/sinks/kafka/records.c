@@ -1,8 +1,8 @@
-/* A hash table of encoders by host and stream; unused ones are freed after IDLE_NS. */
+/* A map of encoders by host and stream; unused ones are freed after IDLE_NS. */
 #include "sinks/kafka/records.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "transport/kafka_envelope.h"
 #include "journal/stream.h"
 
@@ -10,12 +10,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define BUCKETS 4096u
+#define ENCODERS_MAX 4000000u
 #define IDLE_NS (600 * NS_PER_S)
 #define SWEEP_NS (60 * NS_PER_S)
 
 struct encoder {
-    struct encoder *next; /* in its bucket */
     char *host;
     uint64_t stream, epoch;
     uint64_t previous; /* sequence of its last record; 0: none */
@@ -24,7 +23,7 @@ struct encoder {
 };
 
 struct kafka_records {
-    struct encoder *buckets[BUCKETS];
+    struct map encoders; /* by host and stream */
     uint64_t swept_ns, snapshot_ns;
     struct buf state, record;
 };
@@ -48,17 +47,19 @@ static void encoder_free(struct encoder *encoder)
     free(encoder);
 }
 
+static uint64_t hash_of(uint64_t stream, const char *host)
+{
+    return map_hash_string(map_hash(0, &stream, sizeof stream), host);
+}
+
 /* Frees encoders that were last used before this time. */
 static void free_idle(struct kafka_records *records, uint64_t before_ns)
 {
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct encoder **at = &records->buckets[i]; *at;) {
-            struct encoder *encoder = *at;
-            if (encoder->used_ns < before_ns) {
-                *at = encoder->next;
-                encoder_free(encoder);
-            } else
-                at = &encoder->next;
+    struct map_iterator at = { 0 };
+    for (struct encoder *encoder; (encoder = map_next(&records->encoders, &at));)
+        if (encoder->used_ns < before_ns) {
+            map_remove(&records->encoders, hash_of(encoder->stream, encoder->host), encoder);
+            encoder_free(encoder);
         }
 }
 
@@ -67,6 +68,7 @@ void kafka_records_free(struct kafka_records **records)
     if (!*records)
         return;
     free_idle(*records, UINT64_MAX);
+    map_clear(&(*records)->encoders);
     buf_clear(&(*records)->state);
     buf_clear(&(*records)->record);
     free(*records);
@@ -78,13 +80,15 @@ void kafka_records_reset(struct kafka_records *records)
     free_idle(records, UINT64_MAX);
 }
 
-static struct encoder **bucket_of(struct kafka_records *records, const struct kafka_batch_id *batch_id)
+static bool is_encoder(const void *item, const void *key)
 {
-    uint64_t hash = hash_add_text(HASH_START ^ batch_id->stream, batch_id->host);
-    return &records->buckets[(hash ^ hash >> 32) % BUCKETS];
+    const struct encoder *encoder = item;
+    const struct kafka_batch_id *batch_id = key;
+    return encoder->stream == batch_id->stream && strcmp(encoder->host, batch_id->host) == 0;
 }
 
-static enum err add_encoder(struct encoder **bucket, const struct kafka_batch_id *batch_id, struct encoder **created)
+static enum err add_encoder(struct map *encoders, uint64_t hash, const struct kafka_batch_id *batch_id,
+                            struct encoder **created)
 {
     struct encoder *encoder = calloc(1, sizeof *encoder);
     if (!encoder)
@@ -92,25 +96,20 @@ static enum err add_encoder(struct encoder **bucket, const struct kafka_batch_id
     encoder->host = strdup(batch_id->host);
     encoder->stream = batch_id->stream;
     bool is_created = encoder->host && getrandom(&encoder->epoch, sizeof encoder->epoch, 0) == (ssize_t)sizeof encoder->epoch
-        && !stream_new(&encoder->state);
+        && !stream_new(&encoder->state) && !map_add(encoders, hash, encoder, ENCODERS_MAX);
     if (!is_created) {
         encoder_free(encoder);
         return NOMEM;
     }
-    encoder->next = *bucket;
-    *bucket = *created = encoder;
+    *created = encoder;
     return OK;
 }
 
 static enum err find(struct kafka_records *records, const struct kafka_batch_id *batch_id, struct encoder **found)
 {
-    struct encoder **bucket = bucket_of(records, batch_id);
-    for (struct encoder *encoder = *bucket; encoder; encoder = encoder->next)
-        if (encoder->stream == batch_id->stream && strcmp(encoder->host, batch_id->host) == 0) {
-            *found = encoder;
-            return OK;
-        }
-    return add_encoder(bucket, batch_id, found);
+    uint64_t hash = hash_of(batch_id->stream, batch_id->host);
+    *found = map_find(&records->encoders, hash, is_encoder, batch_id);
+    return *found ? OK : add_encoder(&records->encoders, hash, batch_id, found);
 }
 
 static void sweep(struct kafka_records *records, uint64_t now_ns)

@@ -1,16 +1,16 @@
-/* libsonde: counters, gauges and histograms of a program, which sonde agent and sonde run read from outside.
+/* libsonde: counters, gauges and histograms of a program, read from outside by sonde agent and sonde run.
  *
  *     #include <sonde.h>
  *
  *     static struct sonde_counter cells;
  *     const char *const labels[] = { "phase", "solve", NULL };
- *     sonde_counter_make(&cells, "cells_total", labels, "", "Cells that were computed");
+ *     sonde_counter_make(&cells, "cells_total", labels, "", "Computed cells");
  *     ...
- *     sonde_add(&cells, 100);        a plain addition in memory of the thread's own
+ *     sonde_add(&cells, 100);        a plain addition in thread-local memory
  *
- * Link with -lsonde, or with what `pkg-config --cflags --libs sonde` says. Works in C, C++ and, with sonde.f90, Fortran;
- * sonde(3) is the manual. Nothing here ever blocks, prints or ends the program. Metrics that are all zeros, or could not be
- * made, may be used: they count nowhere. */
+ * Link with -lsonde, or use `pkg-config --cflags --libs sonde`. Works in C, C++ and, with sonde.f90, Fortran; the
+ * manual is sonde(3). No function blocks, prints or ends the program. Handles that are all zeros, or whose creation
+ * failed, may be used: they count nothing. */
 #ifndef SONDE_H
 #define SONDE_H
 
@@ -25,16 +25,17 @@ extern "C" {
 
 #define SONDE_VERSION_MAJOR 1
 
-/* How making a metric may fail. */
+/* Results of creating a metric. */
 enum sonde_result {
     SONDE_OK = 0,
-    SONDE_FULL = 1,       /* no room: it counts nowhere */
-    SONDE_OTHER_TYPE = 2, /* the name is in use for a metric of another type, or the same histogram has other bounds */
-    SONDE_INVALID = 3     /* no name; a name that has more than 32,766 bytes with its labels, or another text of more than 65,535; */
-                          /* a label without a value; bounds that do not rise */
+    SONDE_FULL = 1,       /* no space: the metric is not recorded */
+    SONDE_OTHER_TYPE = 2, /* the name is already used by a metric of another type, or by a histogram with other bounds */
+    /* no name; a name longer than 32,766 bytes including its labels, or another string longer than 65,535; */
+    SONDE_INVALID = 3
+                          /* a label without a value; bounds that are not increasing */
 };
 
-/* Handles. Make them once, keep them anywhere, share them between threads; their inside is libsonde's. */
+/* Handles. Create them once, store them anywhere, share them between threads. The fields are private. */
 struct sonde_counter {
     uint32_t place;
 };
@@ -49,43 +50,43 @@ struct sonde_histogram {
     const double *bounds;
 };
 
-/* Each makes a metric, or finds the one of this name and these labels again. labels: name, value, name, value, NULL; or NULL.
- * unit: "bytes", "seconds", or "" or NULL. help: a sentence, or NULL. Texts are copied. */
+/* Each function creates a metric, or finds the existing one with this name and these labels. labels: name, value,
+ * name, value, NULL; or NULL. unit: "bytes", "seconds", "" or NULL. help: a sentence, or NULL. Strings are copied. */
 int sonde_counter_make(struct sonde_counter *counter, const char *name, const char *const *labels, const char *unit,
                        const char *help);
 int sonde_real_counter_make(struct sonde_real_counter *counter, const char *name, const char *const *labels,
                             const char *unit, const char *help);
 int sonde_gauge_make(struct sonde_gauge *gauge, const char *name, const char *const *labels, const char *unit,
                      const char *help);
-/* The bounds rise, 501 of them at most, and are copied: what is observed counts for the first bound that it is not above. */
+/* bounds: increasing upper bounds (inclusive), at most 501; copied. */
 int sonde_histogram_make(struct sonde_histogram *histogram, const char *name, const char *const *labels, const char *unit,
                          const char *help, const double *bounds, size_t count);
 
-/* "no room", "the name is of another type", … */
+/* A description of a result: "out of space …". */
 const char *sonde_result_text(int result);
 
-/* The rank of this process among size of them, where the program is parallel and nobody else tells. */
+/* Sets the rank of this process among `size` processes of a parallel program, where MPI does not provide it. */
 void sonde_rank(int rank, int size);
 
-/* Counting. From any thread, and from signal handlers. */
+/* Counting. May be called from any thread and from signal handlers. */
 
-/* Adds a whole number. */
+/* Adds an integer. */
 static __inline__ void sonde_add(const struct sonde_counter *counter, uint64_t value);
-/* Adds a real number. What is negative, infinite or not a number is refused: a counter only grows. */
+/* Adds a real number. Negative, infinite and NaN values are ignored: a counter only grows. */
 static __inline__ void sonde_add_real(const struct sonde_real_counter *counter, double value);
-/* A gauge may be anything; not a number means that it is not known any more. One slot for all threads. */
+/* Sets a gauge; NaN means unknown. One value for all threads. */
 static __inline__ void sonde_set(const struct sonde_gauge *gauge, double value);
-void sonde_gauge_add(const struct sonde_gauge *gauge, double value); /* one that was never set begins at 0 */
-/* What is infinite or not a number is refused. */
+void sonde_gauge_add(const struct sonde_gauge *gauge, double value); /* a gauge that was never set starts at 0 */
+/* Infinite and NaN values are ignored. */
 void sonde_observe(const struct sonde_histogram *histogram, double value);
 
-/* The first three as functions, for other languages. */
+/* The inline functions as real ones, for other languages. */
 void sonde_call_add(const struct sonde_counter *counter, uint64_t value);
 void sonde_call_add_real(const struct sonde_real_counter *counter, double value);
 void sonde_call_set(const struct sonde_gauge *gauge, double value);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * From here on: how it works inside. */
+ * Implementation details from here on. */
 
 /* The calling thread's pages of 512 slots. */
 struct sonde_inside_thread {
@@ -111,17 +112,18 @@ static __inline__ uint64_t *sonde_inside_find(const struct sonde_inside_thread *
 static __inline__ void sonde_add(const struct sonde_counter *counter, uint64_t value)
 {
     uint64_t *slot = sonde_inside_find(sonde_inside_mine, counter->place);
-#if defined(__x86_64__) /* one instruction: a signal handler that adds too comes before it or behind it */
+#if defined(__x86_64__) /* one instruction, so that a signal handler cannot interrupt it half-way */
     __asm__ volatile("addq %1, %0" : "+m"(*slot) : "er"(value) : "cc");
 #else
     __atomic_fetch_add(slot, value, __ATOMIC_RELAXED);
 #endif
 }
 
-/* What a double is, is asked of its bits: with -ffast-math the compiler takes all of them for numbers. */
+/* Doubles are classified by their bits: with -ffast-math the compiler assumes that all are finite. */
 #define SONDE_INSIDE_INFINITE ((uint64_t)0x7ff00000 << 32)
 
-/* Several instructions: a handler that comes between them sees that the thread is busy, and takes the second slot. */
+/* Several instructions: a signal handler that interrupts them sees that the thread is busy, and uses the second
+ * slot. */
 static __inline__ void sonde_add_real(const struct sonde_real_counter *counter, double value)
 {
     uint64_t *slots = sonde_inside_find(sonde_inside_mine, counter->place), bits;
@@ -145,7 +147,7 @@ static __inline__ void sonde_add_real(const struct sonde_real_counter *counter, 
     __atomic_store_n(&mine->busy, 0, __ATOMIC_RELAXED);
 }
 
-/* 0 stands for "never set". */
+/* 0 means "never set". */
 static __inline__ void sonde_set(const struct sonde_gauge *gauge, double value)
 {
     uint64_t bits;

@@ -14,7 +14,7 @@
 #define EVENTS_MAX (64 << 10)
 #define JOB_ID_MAX 128
 
-struct settings {
+struct run_options {
     const char *name, *job_id, *out_dir;
     const char **tags, **events;
     uint64_t period_ns;
@@ -60,7 +60,7 @@ static bool is_job_id(const char *id)
  * again. */
 static void save_all(const struct command_call *call, const struct run_result *result)
 {
-    const struct settings *settings = call->settings;
+    const struct run_options *settings = call->settings;
     command_save_spool(call, result->spool, settings->quiet, result->running > 0);
     if (!result->running || !run_monitor_survivors(result))
         return;
@@ -70,7 +70,7 @@ static void save_all(const struct command_call *call, const struct run_result *r
 
 static int run_run(const struct command_call *call)
 {
-    const struct settings *settings = call->settings;
+    const struct run_options *settings = call->settings;
     struct buf tags, events;
     if (settings->job_id && !is_job_id(settings->job_id))
         return command_usage_error(call, "invalid job id (expected 1 to %d characters without spaces)", JOB_ID_MAX - 1);
@@ -79,15 +79,16 @@ static int run_run(const struct command_call *call)
     if (settings->events && settings->no_probe)
         return command_usage_error(call, "-e and --no-probe exclude each other: -e counts inside the programs");
     if (settings->wants_libc && settings->no_probe)
-        return command_usage_error(call, "--libc and --no-probe exclude each other: --libc loads a probe into the programs");
+        return command_usage_error(call, "--libc and --no-probe exclude each other: --libc loads a probe into the "
+                                         "programs");
     if (settings->wants_libc && settings->wants_ptrace)
         return command_usage_error(call, "--libc and --ptrace exclude each other: both count system calls");
     buf_init(&tags, TAGS_MAX);
     for (const char **tag = settings->tags; tag && *tag; tag++)
         if (!add_tag(&tags, *tag)) {
             buf_clear(&tags);
-            return command_usage_error(call, "invalid tag '%s' (expected KEY=VALUE or LABEL, without ';' and with no ':' in KEY)",
-                                   *tag);
+            return command_usage_error(call, "invalid tag '%s' (expected KEY=VALUE or LABEL, without ';' and with no "
+                                             "':' in KEY)", *tag);
         }
     buf_init(&events, EVENTS_MAX);
     add_events(&events, settings->events);
@@ -107,13 +108,13 @@ static int run_run(const struct command_call *call)
                  : settings->calls || settings->wants_ptrace || settings->wants_libc ? RUN_SYSCALLS_COUNT : RUN_SYSCALLS_NONE,
         .wants_ptrace = settings->wants_ptrace,
         .wants_libc = settings->wants_libc,
-        .apart = call->globals->db,
+        .separately = call->globals->db,
         .wait_all = settings->wait_all,
         .command = call->operands,
     };
     struct run_result result;
     run_command(&run, &result);
-    if (result.watched)
+    if (result.is_recorded)
         save_all(call, &result);
     buf_clear(&tags);
     buf_clear(&events);
@@ -121,41 +122,41 @@ static int run_run(const struct command_call *call)
 }
 
 static const struct option options[] = {
-    { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_TEXT, .offset = offsetof(struct settings, name),
+    { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_TEXT, .offset = offsetof(struct run_options, name),
       .help = "Name of the job. Default: that of the batch job, else the command's" },
-    { .letter = 'j', .name = "job", .argument = "JOBID", .type = OPTION_TEXT, .offset = offsetof(struct settings, job_id),
+    { .letter = 'j', .name = "job", .argument = "JOBID", .type = OPTION_TEXT, .offset = offsetof(struct run_options, job_id),
       .help = "Id of the job. Several runs with one id form one job; a nested run with the same id leaves recording to the "
               "outer one. Default: the Slurm, PBS or OAR job id, else generated from the time, PID and a random suffix" },
-    { .letter = 't', .name = "tag", .argument = "KEY=VALUE", .type = OPTION_LIST, .offset = offsetof(struct settings, tags),
+    { .letter = 't', .name = "tag", .argument = "KEY=VALUE", .type = OPTION_LIST, .offset = offsetof(struct run_options, tags),
       .help = "Tag the job; may be repeated. A word without '=' is a label: a tag with the value 1" },
-    { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_LIST, .offset = offsetof(struct settings, events),
+    { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_LIST, .offset = offsetof(struct run_options, events),
       .help = "Count these perf events in every thread, comma-separated: page-faults,context-switches,instructions; may be "
               "repeated. Counting starts at exec, for posix_spawn at the start of the new program. With the suffix \":u\" an "
               "event counts in user mode only; if the user may not count more, it is added with a warning" },
-    { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, .offset = offsetof(struct settings, mpi),
+    { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, .offset = offsetof(struct run_options, mpi),
       .help = "Count the MPI calls of each rank: calls, time, bytes, wait time, and the communication matrix" },
-    { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, .offset = offsetof(struct settings, calls),
+    { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, .offset = offsetof(struct run_options, calls),
       .help = "Count the system calls of all programs: calls, errors, bytes, and what was read and written" },
-    { .name = "syscall-time", .type = OPTION_FLAG, .offset = offsetof(struct settings, call_time),
+    { .name = "syscall-time", .type = OPTION_FLAG, .offset = offsetof(struct run_options, call_time),
       .help = "Same as --syscalls, and measure their time" },
-    { .name = "ptrace", .type = OPTION_FLAG, .offset = offsetof(struct settings, wants_ptrace),
+    { .name = "ptrace", .type = OPTION_FLAG, .offset = offsetof(struct run_options, wants_ptrace),
       .help = "Count them with ptrace (with -s or --syscall-time; alone it implies -s): includes static and Go programs, without "
               "root. Slow: each counted call takes some microseconds longer. Set-uid programs run without their privileges" },
-    { .name = "libc", .type = OPTION_FLAG, .offset = offsetof(struct settings, wants_libc),
+    { .name = "libc", .type = OPTION_FLAG, .offset = offsetof(struct run_options, wants_libc),
       .help = "Count them in libc (with -s or --syscall-time; alone it implies -s) even if the kernel could: some ns per call "
               "instead of a hundred. Calls inside libc and static programs are not counted" },
     { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_DURATION,
-      .offset = offsetof(struct settings, period_ns), .initial = "1s", .min = 10 * NS_PER_MS, .max = 24 * 3600 * NS_PER_S,
+      .offset = offsetof(struct run_options, period_ns), .initial = "1s", .min = 10 * NS_PER_MS, .max = 24 * 3600 * NS_PER_S,
       .help = "Sampling interval for the job's timeline and the node: 10ms, 0.5, 1m" },
-    { .letter = 'o', .name = "out", .argument = "DIR", .type = OPTION_TEXT, .offset = offsetof(struct settings, out_dir),
+    { .letter = 'o', .name = "out", .argument = "DIR", .type = OPTION_TEXT, .offset = offsetof(struct run_options, out_dir),
       .help = "Directory of the spool, created if missing and kept. Default: below $TMPDIR" },
-    { .name = "no-probe", .type = OPTION_FLAG, .offset = offsetof(struct settings, no_probe),
+    { .name = "no-probe", .type = OPTION_FLAG, .offset = offsetof(struct run_options, no_probe),
       .help = "Load nothing into the programs: only kernel data is recorded. If more than 256 programs start in a second, "
               "short ones then have a name, but no path, arguments and directory. Useful for 32-bit programs, whose loader "
               "otherwise prints a warning that it ignores the library" },
-    { .name = "wait", .type = OPTION_FLAG, .offset = offsetof(struct settings, wait_all),
+    { .name = "wait", .type = OPTION_FLAG, .offset = offsetof(struct run_options, wait_all),
       .help = "Return when the last process has exited, not already when the command has" },
-    { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct settings, quiet),
+    { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct run_options, quiet),
       .help = "Print only errors" },
     OPTION_END,
 };
@@ -189,7 +190,7 @@ const struct command command_run = {
         "If something cannot be recorded, sonde prints a warning on stderr and the command runs nevertheless. If the job cannot "
         "be saved, its spool is kept, and 'sonde submit' saves it later.",
     .options = options,
-    .settings_size = sizeof(struct settings),
+    .settings_size = sizeof(struct run_options),
     .shares = COMMAND_DB | COMMAND_ROOT,
     .operands_min = 1,
     .operands_max = -1,

@@ -1,4 +1,4 @@
-/* sonde submit: files spools that were left over, because sonde run was killed or could not reach the database. */
+/* sonde submit: saves spools that are left over because sonde run was killed or could not reach the job database. */
 #include "cli/command_store.h"
 
 #include "base/clock.h"
@@ -28,7 +28,7 @@ struct submission {
     struct store *store;
     bool keep, shows_progress;
     uint64_t shown_ns;
-    size_t filed, failed;
+    size_t saved, failed;
     uint64_t processes;
 };
 
@@ -54,7 +54,7 @@ static void show_progress(struct submission *s)
     if (!s->shows_progress || now_ns - s->shown_ns < PROGRESS_NS)
         return;
     s->shown_ns = now_ns;
-    fprintf(stderr, "\r\033[Kfiling: %s spool%s, %s processes so far", text_count(s->filed).s, ending(s->filed),
+    fprintf(stderr, "\r\033[Ksaving: %s spool%s, %s processes so far", text_count(s->saved).s, ending(s->saved),
             text_count(s->processes).s);
     fflush(stderr);
 }
@@ -63,19 +63,19 @@ static void add_gaps(struct buf *line, const struct submitted *result)
 {
     const struct run_gaps *gaps = &result->gaps;
     if (gaps->bytes_damaged)
-        buf_printf(line, "; %s of it damaged and left out", text_bytes(gaps->bytes_damaged).s);
+        buf_printf(line, "; %s damaged and skipped", text_bytes(gaps->bytes_damaged).s);
     if (gaps->records_lost)
         buf_printf(line, "; %s record%s could not be written", text_count(gaps->records_lost).s,
                    ending(gaps->records_lost));
     if (gaps->events_lost)
-        buf_printf(line, "; %s kernel message%s lost", text_count(gaps->events_lost).s, ending(gaps->events_lost));
+        buf_printf(line, "; %s kernel event%s lost", text_count(gaps->events_lost).s, ending(gaps->events_lost));
     if (result->running && !result->is_alive)
-        buf_add_text(line, "; some were still running");
+        buf_add_text(line, "; some processes were still running");
     if (result->is_alive)
-        buf_add_text(line, "; some still run and write: submit it again when they have ended");
+        buf_add_text(line, "; some processes are still running: submit it again when they have exited");
 }
 
-static void tell_filed(const struct submission *s, const char *path, const struct submitted *result)
+static void print_saved(const struct submission *s, const char *path, const struct submitted *result)
 {
     struct buf line;
     buf_init(&line, LINE_MAX_BYTES);
@@ -92,20 +92,20 @@ static void tell_filed(const struct submission *s, const char *path, const struc
     buf_clear(&line);
 }
 
-static void tell_failed(struct submission *s, const char *path, enum err err, const struct submitted *result)
+static void print_failed(struct submission *s, const char *path, enum err err, const struct submitted *result)
 {
     if (err == AGAIN && result->lock_error)
-        command_fail(s->call, "it cannot be told whether %s is still being written: %s when locking it. It is left alone; if its "
-                     "sonde run has ended, copy it to a disk of this machine and submit the copy", path,
+        command_fail(s->call, "skipped %s: cannot find out whether it is still being written (locking it: %s). If its "
+                              "sonde run has exited, copy it to a local disk and submit the copy", path,
                      strerror(result->lock_error));
     else if (err == AGAIN)
-        command_fail(s->call, "%s is still being written: it is left alone until its sonde run has ended", path);
+        command_fail(s->call, "skipped %s: it is still being written; try again when its sonde run has exited", path);
     else if (err == CORRUPT)
-        command_fail(s->call, "%s does not say which run it is of, or is no spool: it is left as it is", path);
+        command_fail(s->call, "skipped %s: it is not a spool, or the description of its run is missing", path);
     else if (err == ABSENT || err == DENIED || err == NOMEM)
         command_fail(s->call, "cannot read %s: %s", path, err_text(err));
     else
-        command_fail(s->call, "cannot file %s: %s. It is kept; try again when that is mended.", path,
+        command_fail(s->call, "cannot save %s: %s. The spool is kept; fix the problem and try again.", path,
                      store_message(s->store));
 }
 
@@ -115,16 +115,16 @@ static void on_spool(void *context, const char *path, enum err err, const struct
     clear_progress(s);
     if (err) {
         s->failed++;
-        tell_failed(s, path, err, result);
+        print_failed(s, path, err, result);
     } else {
-        s->filed++;
+        s->saved++;
         s->processes += result->processes;
-        tell_filed(s, path, result);
+        print_saved(s, path, result);
     }
     show_progress(s);
 }
 
-/* As sonde run makes it when it is not told where. */
+/* The default of sonde run. */
 static void default_dir(char dir[PATH_MAX])
 {
     const char *tmp = getenv("TMPDIR");
@@ -141,13 +141,13 @@ static int submit_left_over(struct submission *s)
     if (err == ABSENT && !s->failed) {
         struct buf line;
         buf_init(&line, LINE_MAX_BYTES);
-        buf_printf(&line, "Nothing is left over: there is no spool in %s.\n", dir);
+        buf_printf(&line, "Nothing to submit: no spools in %s.\n", dir);
         int status = command_print(s->call, &line);
         buf_clear(&line);
         return status;
     }
     if (err && !s->failed)
-        command_fail(s->call, "cannot look into %s: %s", dir, err_text(err));
+        command_fail(s->call, "cannot read %s: %s", dir, err_text(err));
     return err ? EXIT_FAILED : EXIT_GOOD;
 }
 
@@ -163,14 +163,15 @@ static int submit_named(struct submission *s)
         if (s->failed > failed)
             continue;
         if (err == ABSENT && access(s->call->operands[i], F_OK) == 0)
-            command_fail(s->call, "there is no spool (*.spool) in %s", s->call->operands[i]);
+            command_fail(s->call, "no spools (*.spool) in %s", s->call->operands[i]);
         else
-            command_fail(s->call, "cannot look into %s: %s", s->call->operands[i], err_text(err));
+            command_fail(s->call, "cannot read %s: %s", s->call->operands[i], err_text(err));
     }
     return status;
 }
 
-/* The store is larger than what one program may be allowed to write; where we may not have more, SQLite says so, not a signal. */
+/* The database may exceed the file size limit of this process. Where the limit cannot be raised, SQLite reports an
+ * error instead of a signal ending us. */
 static void lift_file_size(void)
 {
     struct rlimit limit;
@@ -188,7 +189,7 @@ static int submit_run(const struct command_call *call)
     lift_file_size();
     if (!command_store_open(call, STORE_WRITE, &s.store))
         return EXIT_FAILED;
-    run_boards_rescue();
+    run_segments_recover();
     int status = call->count ? submit_named(&s) : submit_left_over(&s);
     clear_progress(&s);
     store_close(&s.store);
@@ -197,36 +198,35 @@ static int submit_run(const struct command_call *call)
 
 static const struct option submit_options[] = {
     { .letter = 'k', .name = "keep", .type = OPTION_FLAG, .offset = offsetof(struct submit_settings, keep),
-      .help = "Keep the spools; filing them again later replaces what was filed" },
+      .help = "Keep the spools; submitting one again replaces its run" },
     OPTION_END,
 };
 
 static const struct command_fact submit_examples[] = {
-    { "sonde submit", "file all that was left over on this machine" },
-    { "sonde submit /scratch/job42/spool", "file what 'sonde run -o /scratch/job42/spool' left" },
-    { "sonde submit -k node*/", "spools gathered from several nodes, and keep them" },
+    { "sonde submit", "save everything left over on this node" },
+    { "sonde submit /scratch/job42/spool", "save what 'sonde run -o /scratch/job42/spool' left" },
+    { "sonde submit -k node*/", "save spools gathered from several nodes, and keep them" },
     { 0 },
 };
 
 static const struct command_fact submit_environment[] = {
-    { "TMPDIR", "where spools are looked for when no DIR is given: $TMPDIR/sonde-UID/spool, without it below /tmp" },
+    { "TMPDIR", "default location of spools: $TMPDIR/sonde-UID/spool, or below /tmp if it is not set" },
     { 0 },
 };
 
 const struct command command_submit = {
     .name = "submit",
-    .about = "file what a killed or cut off sonde run left behind",
+    .about = "save the spools of interrupted runs",
     .usage = "[OPTIONS] [DIR]...",
     .description =
-        "While sonde run watches, everything is written to a spool; when the command has ended the spool is filed in the "
-        "database and removed. If sonde run was killed, the machine went down or the database could not be written, the "
-        "spool stays, and sonde submit files what was seen until then.\n\n"
-        "DIR is a folder in which, and in the folders below which, *.spool files are looked for, or such a file. Without "
-        "DIR all are filed that this user's runs have left on this machine. A spool whose sonde run still watches is left "
-        "alone, and one that cannot be locked, as on some network disks, too. A "
-        "spool is removed when the database has it, and filing one twice does no harm. Where sonde run was killed and its "
-        "processes go on, they still write: what there is is filed, and the spool stays until sonde submit finds none of them "
-        "alive on this machine.",
+        "sonde run writes its records to a spool; when the command exits, the spool is saved in the job database and removed. "
+        "If sonde run was killed, the node crashed or the database could not be written, the spool is kept, and sonde submit "
+        "saves what it contains.\n\n"
+        "DIR is a directory that is searched recursively for *.spool files, or such a file. Default: everything that this user's "
+        "runs have left on this node. A spool whose sonde run is still active is skipped, and so is one that cannot be locked, "
+        "as on some network file systems. A spool is removed once the database has it; submitting one twice does no harm. If "
+        "sonde run was killed but its processes continue, they keep writing: the spool is saved as it is, and kept until sonde "
+        "submit finds none of them running on this node.",
     .options = submit_options,
     .settings_size = sizeof(struct submit_settings),
     .shares = COMMAND_DB,

@@ -1,6 +1,7 @@
-/* Where Sonde's own files are, and whether they can be used. Nothing is made that stays. */
+/* Checks Sonde's own files. Leaves nothing behind. */
 #include "doctor/check_install.h"
 
+#include "api/schema.h"
 #include "net/http_client.h"
 #include "base/install_paths.h"
 #include "base/shell.h"
@@ -23,21 +24,21 @@
 #define AGENT_ANSWER_MAX (1u << 20)
 #define SPACE_FEW_BYTES (64ull << 20)
 
-void doctor_parts_probe(const struct place *place, struct finding *finding)
+void check_install_probe(const struct doctor_target *target, struct finding *finding)
 {
-    (void)place;
+    (void)target;
     char path[PATH_MAX];
     enum err err = self_find_probe(path, sizeof path);
     if (err)
-        finding_missing(finding, "Install Sonde again: libsonde-process.so belongs into lib/sonde beside bin/sonde",
-                        "The library is not there: only what the kernel tells is recorded");
+        finding_missing(finding, "Reinstall Sonde: libsonde-process.so belongs into lib/sonde next to bin/sonde",
+                        "The library is missing: only kernel data is recorded");
     else if (access(path, R_OK))
-        finding_missing(finding, "Let everybody read it: chmod a+rx", "%s cannot be read: %s", path, strerror(errno));
+        finding_missing(finding, "Make it readable: chmod a+rx", "Cannot read %s: %s", path, strerror(errno));
     else if (strpbrk(path, " :"))
-        finding_missing(finding, "Install or move Sonde elsewhere", "%s has a blank or a colon in its path, which the loader "
-                        "takes for the end of a name: only what the kernel tells is recorded", path);
+        finding_missing(finding, "Install Sonde elsewhere", "%s has a space or a colon in its path, which separate "
+                                                            "names in LD_PRELOAD: only kernel data is recorded", path);
     else
-        finding_there(finding, "%s", path);
+        finding_available(finding, "%s", path);
 }
 
 static uint64_t free_bytes(const char *path)
@@ -46,17 +47,17 @@ static uint64_t free_bytes(const char *path)
     return statvfs(path, &fs) ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
-/* A whole spool is made, as sonde run does, and taken away again. */
-void doctor_parts_spool(const struct place *place, struct finding *finding)
+/* Creates a spool, as sonde run does, and removes it again. */
+void check_install_spool(const struct doctor_target *target, struct finding *finding)
 {
-    (void)place;
+    (void)target;
     struct spool_dir spool;
     char fault[PATH_MAX], run_id[RUN_ID_MAX];
     spool_dir_run_id("doctor", run_id);
-    enum err err = spool_dir_make(&spool, NULL, run_id, fault);
+    enum err err = spool_dir_create(&spool, NULL, run_id, fault);
     if (err) {
-        finding_missing(finding, "Give $TMPDIR a folder that you can write to, or use sonde run -o DIR",
-                        "%s cannot be used: %s", fault, spool_dir_reason(err));
+        finding_missing(finding, "Set $TMPDIR to a directory that you can write to, or use sonde run -o DIR",
+                        "Cannot use %s: %s", fault, spool_dir_reason(err));
         return;
     }
     uint64_t room = free_bytes(spool.dir);
@@ -65,13 +66,13 @@ void doctor_parts_spool(const struct place *place, struct finding *finding)
     if (last)
         *last = '\0';
     if (room < SPACE_FEW_BYTES)
-        finding_missing(finding, "Free space, or use sonde run -o DIR", "%s has %s left: a long run would not fit",
-                        spool.dir, text_bytes(room).s);
+        finding_missing(finding, "Free space, or use sonde run -o DIR", "%s has only %s left, too little for a long "
+                                                                        "run", spool.dir, text_bytes(room).s);
     else
-        finding_there(finding, "%s, %s free", spool.dir, text_bytes(room).s);
+        finding_available(finding, "%s, %s free", spool.dir, text_bytes(room).s);
 }
 
-/* Nobody holds its lock: the run is over. */
+/* The lock is free: the run is over. */
 static bool is_left_over(int dir_fd, const char *name)
 {
     size_t size = strlen(name);
@@ -96,12 +97,12 @@ static size_t count_left_over(const char *path)
     return count;
 }
 
-void doctor_parts_left_over(const struct place *place, struct finding *finding)
+void check_install_left_over(const struct doctor_target *target, struct finding *finding)
 {
-    (void)place;
+    (void)target;
     const char *tmp = getenv("TMPDIR");
     char base[PATH_MAX], path[PATH_MAX + 256];
-    struct buf remedy;
+    struct buf fix;
     size_t count = 0;
     snprintf(base, sizeof base, "%s/sonde-%u/spool", tmp && tmp[0] == '/' ? tmp : "/tmp", (unsigned)geteuid());
     DIR *dir = opendir(base);
@@ -113,18 +114,18 @@ void doctor_parts_left_over(const struct place *place, struct finding *finding)
     }
     if (dir)
         closedir(dir);
-    buf_init(&remedy, 5 * PATH_MAX);
-    buf_add_text(&remedy, "sonde submit ");
-    shell_add_words(&remedy, bytes_of(base));
+    buf_init(&fix, 5 * PATH_MAX);
+    buf_add_text(&fix, "sonde submit ");
+    shell_add_words(&fix, bytes_of(base));
     if (count)
-        finding_missing(finding, buf_text(&remedy), "%zu run%s not filed yet", count, count == 1 ? " is" : "s are");
+        finding_missing(finding, buf_text(&fix), "%zu run%s not saved yet", count, count == 1 ? " is" : "s are");
     else
-        finding_there(finding, "none");
-    buf_clear(&remedy);
+        finding_available(finding, "none");
+    buf_clear(&fix);
 }
 
-/* The nearest folder above path that is there. */
-static void folder_above(char path[PATH_MAX])
+/* The nearest existing directory above path. */
+static void directory_above(char path[PATH_MAX])
 {
     for (;;) {
         char *slash = strrchr(path, '/');
@@ -139,53 +140,53 @@ static void folder_above(char path[PATH_MAX])
     }
 }
 
-static void check_folder(const char *path, bool exists, struct finding *finding)
+static void check_directory(const char *path, bool exists, struct finding *finding)
 {
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    folder_above(folder);
-    if ((exists && access(path, W_OK)) || access(folder, W_OK | X_OK))
-        finding_missing(finding, "Give $SONDE_DB a place where you can write", "%s cannot be written",
-                        exists ? path : folder);
-    else if (free_bytes(folder) < SPACE_FEW_BYTES)
-        finding_missing(finding, "Free space, or give $SONDE_DB another place", "%s has %s left", folder,
-                        text_bytes(free_bytes(folder)).s);
+    char directory[PATH_MAX];
+    snprintf(directory, sizeof directory, "%s", path);
+    directory_above(directory);
+    if ((exists && access(path, W_OK)) || access(directory, W_OK | X_OK))
+        finding_missing(finding, "Set $SONDE_DB to a location that you can write to", "Cannot write to %s",
+                        exists ? path : directory);
+    else if (free_bytes(directory) < SPACE_FEW_BYTES)
+        finding_missing(finding, "Free space, or set $SONDE_DB to another location", "%s has only %s left", directory,
+                        text_bytes(free_bytes(directory)).s);
     else
-        finding_there(finding, "%s%s, %s free", path, exists ? "" : " (will be made)",
-                      text_bytes(free_bytes(folder)).s);
+        finding_available(finding, "%s%s, %s free", path, exists ? "" : " (will be created)",
+                          text_bytes(free_bytes(directory)).s);
 }
 
-/* No store of this user's, but a good place: the collector's. */
-static void check_hand_over(struct finding *finding)
+/* Jobs are sent to the collector instead of a database of this user. */
+static void check_agent_store(struct finding *finding)
 {
     char path[ASK_PATH_MAX];
     if (!ask_socket_path(path) && !ask_find(path))
-        finding_there(finding, STORE_AGENT " what sonde run sees goes to the agent of this node");
+        finding_available(finding, STORE_AGENT " sonde run sends jobs to the agent of this node");
     else
-        finding_missing(finding, "Start an agent that has a collector on this node, or give $SONDE_DB a file",
-                        STORE_AGENT " sonde run would hand jobs over to the agent of this node, and none runs");
+        finding_missing(finding, "Start an agent with a collector on this node, or set $SONDE_DB to a file",
+                        STORE_AGENT " sonde run would send jobs to the agent of this node, but none is running");
 }
 
 static const char *store_remedy(enum err err, const char *message)
 {
     if (err != USAGE)
-        return "Give $SONDE_DB another place, or move the file away";
-    return message && strstr(message, "newer Sonde") ? "Use the newer Sonde that made it, or another $SONDE_DB"
-                                                     : "Give $SONDE_DB the name of a file, which is made when it is missing";
+        return "Set $SONDE_DB to another location, or move the file away";
+    return message && strstr(message, "newer version of Sonde") ? "Use the newer Sonde that created it, or another $SONDE_DB"
+                                                     : "Set $SONDE_DB to the name of a file, which is created if missing";
 }
 
-void doctor_parts_store(const struct place *place, struct finding *finding)
+void check_install_store(const struct doctor_target *target, struct finding *finding)
 {
     char path[PATH_MAX], *message = NULL;
     struct store *store;
-    if (place->db)
-        snprintf(path, sizeof path, "%s", place->db);
+    if (target->db)
+        snprintf(path, sizeof path, "%s", target->db);
     else if (store_default_path(path, sizeof path)) {
-        finding_missing(finding, "Set $HOME or $SONDE_DB", "It cannot be told where the store is to be");
+        finding_missing(finding, "Set $HOME or $SONDE_DB", "The location of the job database is unknown");
         return;
     }
     if (!strcmp(path, STORE_AGENT)) {
-        check_hand_over(finding);
+        check_agent_store(finding);
         return;
     }
     enum err err = store_open(&store, path, STORE_READ, &message);
@@ -194,40 +195,40 @@ void doctor_parts_store(const struct place *place, struct finding *finding)
     if (is_url)
         driver_url_mask(path);
     if (is_url && (!err || (err == ABSENT && message && strstr(message, "is empty"))))
-        finding_there(finding, "%s%s", path, err ? " (its tables will be made)" : "");
+        finding_available(finding, "%s%s", path, err ? " (its tables will be created)" : "");
     else if (is_url)
-        finding_missing(finding, "Start the server and allow this user to use it, or set another $SONDE_DB", "%s",
+        finding_missing(finding, "Start the server and grant access to this user, or set another $SONDE_DB", "%s",
                         message ? message : err_text(err));
     else if (!err || err == ABSENT)
-        check_folder(path, !err, finding);
+        check_directory(path, !err, finding);
     else
         finding_missing(finding, store_remedy(err, message), "%s: %s", path, message ? message : err_text(err));
     free(message);
 }
 
-/* Whoever may ask it is answered: that it listens is enough. */
-void doctor_parts_agent(const struct place *place, struct finding *finding)
+/* Any response will do: it is running. */
+void check_install_agent(const struct doctor_target *target, struct finding *finding)
 {
-    (void)place;
+    (void)target;
     char path[ASK_PATH_MAX];
     struct buf answer;
     int status;
     if (ask_socket_path(path)) {
-        finding_missing(finding, "Set $XDG_RUNTIME_DIR or $SONDE_SOCKET_DIR before it is started",
-                        "There is no safe place for the socket of an agent of this user");
+        finding_missing(finding, "Set $XDG_RUNTIME_DIR or $SONDE_SOCKET_DIR before starting it",
+                        "There is no safe directory for the socket of an agent of this user");
         return;
     }
     buf_init(&answer, AGENT_ANSWER_MAX);
     enum err err = ask_find(path);
     if (!err)
-        err = ask("", "GET", "/jobs", (struct bytes){ 0 }, &answer, &status);
+        err = ask("", "GET", API_PATH_JOBS, (struct bytes){ 0 }, &answer, &status);
     buf_clear(&answer);
     if (!err || err == FULL)
-        finding_there(finding, "it runs, and listens at %s", path);
+        finding_available(finding, "running, listening on %s", path);
     else if (err == ABSENT)
-        finding_missing(finding, "systemctl enable --now sonde-agent, or sonde agent, where the node is to be watched",
-                        "None runs here");
+        finding_missing(finding, "If you want to monitor the node: systemctl enable --now sonde-agent, or sonde agent",
+                        "Not running");
     else
-        finding_missing(finding, "Look at its messages: journalctl -u sonde-agent", "It does not answer at %s: %s", path,
+        finding_missing(finding, "See its log: journalctl -u sonde-agent", "It does not respond on %s: %s", path,
                         err_text(err));
 }

@@ -165,7 +165,7 @@ enum err submit_merge(struct merged *merged, const char *spool_path, struct subm
 
 enum err submit_save_clear(struct store *store, struct merged *merged, const char *spool_path, bool keep)
 {
-    enum err err = store_file(store, &merged->run);
+    enum err err = store_save_run(store, &merged->run);
     merge_clear(merged);
     if (!err && !keep)
         submit_remove(spool_path);

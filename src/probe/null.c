@@ -1,14 +1,17 @@
-/* The smallest probe: copy this file to begin a new one. It counts how often a process calls sync() and says so when the
- * process ends; a real one wraps what it is about: MPI, a runtime, I/O. It is built and tested so that it stays right,
- * and is not installed.
+/* The smallest probe: copy this file to write a new one. It counts the calls of sync() in a process and writes the count
+ * to the spool when the process exits. A real probe wraps what it is about: MPI, a language runtime, I/O. This one is
+ * built and tested, so that it stays correct, but not installed.
  *
- * A probe is a library of its own that is preloaded into programs. In src/probe/meson.build it gets the same flags as
- * libsonde-process.so: all is hidden but what is marked PROBE_EXPORT, it needs libc alone, no sanitizer is built in.
- * What must hold in every line, because the program is not ours:
- *   - no exit, no abort, nothing printed; errno stays as it was (the calls of base/sys.h leave it alone);
- *   - nothing is allocated, no lock is taken where the program passes often, no descriptor stays open;
- *   - a child made by vfork has the memory of its parent: it must change nothing there;
- *   - the spool may be missing, full or gone at any time, and the program does not notice. */
+ * A probe is a shared library that is preloaded into other people's programs (LD_PRELOAD). src/probe/meson.build builds it
+ * with the same flags as libsonde-process.so: everything is hidden except what is marked PROBE_EXPORT, it depends only on
+ * libc, and it is never sanitized. Rules for every line of it:
+ *   - never exit, abort or print; preserve errno (the functions of base/sys.h do not touch it);
+ *   - do not call malloc, do not take a lock on a hot path, do not keep a descriptor open;
+ *   - a vfork child shares its parent's memory: do not modify any state there;
+ *   - the spool may be missing, full or removed at any time, and the program must run unaffected.
+ *
+ * To add a probe: copy this file and tests/probe/null.c, add both to their meson.build, and have src/run/run.c add the
+ * library to the command's LD_PRELOAD. docs/probe.md describes the existing ones. */
 #include "base/clock.h"
 #include "base/sys.h"
 #include "spool/probe_env.h"
@@ -22,29 +25,30 @@
 
 #define PROBE_EXPORT __attribute__((visibility("default")))
 
-static char spool[1024];            /* a copy: programs write over their environment */
-static _Atomic unsigned long calls; /* added to from any thread without waiting */
+static char spool[1024];            /* path; a copy, because programs overwrite their environment */
+static _Atomic unsigned long calls; /* incremented by all threads without locking */
 
-/* The wrapped function. The real one comes first, found behind us (RTLD_NEXT, so that other preloaded libraries get
- * their turn), then our note of it. What the call returns, and its errno, go back as they came. */
+/* The wrapper. It calls the real function first, found with RTLD_NEXT so that other preloaded libraries get their turn,
+ * and counts afterwards. Result and errno of the real function are returned unchanged. */
 PROBE_EXPORT void sync(void)
 {
     static _Atomic uintptr_t next;
     if (!next) {
-        int kept = errno;
+        int saved_errno = errno;
         next = (uintptr_t)dlsym(RTLD_NEXT, "sync");
-        errno = kept;
+        errno = saved_errno;
     }
     if (next)
         ((void (*)(void))next)();
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
 }
 
-/* Numbers leave as records (spool/record.h): a kind of their own, or, as here, samples of a set of metrics. A set is
- * described before its samples, under a number that no other has; to describe it again does no harm. */
+/* Data is written as records (spool/record.h): either of a new kind or, as here, as samples of a metric set. The set must be
+ * described before its first sample, under a number that no other set uses. Describing it twice is harmless. */
 #define NULL_SET 1000
 
-static void finish(uint8_t *frame, const struct packer *packer, enum record_kind kind)
+/* Appends a packed record to the spool, or counts it as lost. */
+static void append(uint8_t *frame, const struct packer *packer, enum record_kind kind)
 {
     if (packer->full
         || spool_append(spool, frame, frame_finish(frame, kind, (size_t)(packer->at - frame) - FRAME_HEAD)) != OK)
@@ -56,7 +60,7 @@ static struct bytes packed(const uint8_t *from, const struct packer *packer)
     return (struct bytes){ (const char *)from, (size_t)(packer->at - from) };
 }
 
-static void describe(void)
+static void write_set(void)
 {
     uint8_t frame[256], metrics[128];
     struct packer metric = { metrics, metrics + sizeof metrics, false };
@@ -67,32 +71,32 @@ static void describe(void)
     pack_number(&metric, U64);
     struct packer packer = { frame + FRAME_HEAD, frame + sizeof frame - 7, false }; /* 7: see frame_finish */
     record_pack_set(&packer, &(struct set_record){ NULL_SET, { "null", 4 }, 1, packed(metrics, &metric) });
-    finish(frame, &packer, RECORD_KIND_set);
+    append(frame, &packer, RECORD_KIND_set);
 }
 
-/* At the end of the process, one sample under the name of its pid. */
-static void tell(int status, void *nothing)
+/* At exit: writes one sample, with the pid as its instance. */
+static void write_sample(int status, void *unused)
 {
-    (void)status, (void)nothing;
+    (void)status, (void)unused;
     uint8_t frame[256], values[2 * PACK_NUMBER_MAX];
     char pid[16];
     int size = snprintf(pid, sizeof pid, "%d", (int)sys_getpid());
     struct packer value = { values, values + sizeof values, false };
-    pack_number(&value, 1); /* it is known */
+    pack_number(&value, 1); /* the value is known */
     pack_number(&value, calls);
-    describe();
+    write_set();
     struct packer packer = { frame + FRAME_HEAD, frame + sizeof frame - 7, false };
     record_pack_sample(&packer, &(struct sample_record){ NULL_SET, { pid, (size_t)size }, clock_realtime_ns(),
                                                          packed(values, &value) });
-    finish(frame, &packer, RECORD_KIND_sample);
+    append(frame, &packer, RECORD_KIND_sample);
 }
 
-/* Before main. Without a spool, or in a set-uid program, a probe does nothing at all. */
+/* Runs before main. Without a spool, or in a set-uid program, the probe stays inactive. */
 __attribute__((constructor)) static void start(void)
 {
     const char *path = getenv(PROBE_ENV_SPOOL);
     if (!path || path[0] != '/' || strlen(path) >= sizeof spool || getauxval(AT_SECURE))
         return;
     memcpy(spool, path, strlen(path) + 1);
-    on_exit(tell, NULL);
+    on_exit(write_sample, NULL);
 }

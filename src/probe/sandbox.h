@@ -1,6 +1,6 @@
-/* What libraries that live in a program must see before it allows itself only certain system calls, for others of which it would
- * be killed: seccomp, and no-new-privileges, which comes before it, since it may then be switched on by a call that is not
- * wrapped. Both come by prctl or by syscall() of libc, which has no function for seccomp. */
+/* Recognises calls by which a program is about to restrict its own system calls, after which any other would kill
+ * it: seccomp, and no-new-privileges, which precedes it (seccomp may then be enabled by a call that is not wrapped).
+ * Both come through prctl or libc's syscall(), since libc has no function for seccomp. */
 #ifndef SONDE_PROBE_SANDBOX_H
 #define SONDE_PROBE_SANDBOX_H
 
@@ -24,7 +24,7 @@ static inline enum sandbox sandbox_of_prctl(long option, long argument)
     return option == PR_SET_NO_NEW_PRIVS ? SANDBOX_NEAR : SANDBOX_NONE;
 }
 
-/* Not one who asks what the kernel has, also by a filter that is none. */
+/* Not if the program only asks what the kernel supports, for example with a NULL filter. */
 static inline enum sandbox sandbox_of_call(long number, const long argument[SANDBOX_ARGUMENTS])
 {
     if (number == SYS_prctl)
@@ -36,7 +36,7 @@ static inline enum sandbox sandbox_of_call(long number, const long argument[SAND
     return (unsigned)argument[0] == SECCOMP_SET_MODE_FILTER && argument[2] ? SANDBOX_FILTER : SANDBOX_NONE;
 }
 
-/* As libc's syscall, by the next one behind us where that is known. */
+/* Like libc's syscall; calls `real` if it is known. */
 static inline long sandbox_pass(long (*real)(long, ...), long number, const long argument[SANDBOX_ARGUMENTS])
 {
     if (real)
@@ -48,7 +48,7 @@ static inline long sandbox_pass(long (*real)(long, ...), long number, const long
     return -1;
 }
 
-/* The arguments of a function that takes some behind the one that is called last. */
+/* Reads `count` variadic arguments that follow the parameter `last`. */
 #define SANDBOX_TAKE(argument, count, last) \
     do { \
         va_list list; \

@@ -1,12 +1,11 @@
-/* The few string functions that probes need, inside them: each of libc's would have to be looked up at the start of every
- * process, and its code be fetched into cold caches; and a sanitizer has its own in their place, which cannot be called while it
- * begins, when it makes a folder for its reports. Short texts make up nearly all of what they are called for. Hidden,
- * as all that is not marked: the program has libc's. */
+/* The few string functions that the probes need. libc's would have to be resolved at the start of every process, and
+ * their code fetched into cold caches. Sanitizers replace them with versions that crash before the sanitizer is
+ * initialised. Nearly all strings here are short. Hidden, so that the program keeps libc's. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#ifndef __clang__ /* loops must not become calls of the very function that they are in */
+#ifndef __clang__ /* keep the compiler from turning these loops into calls of the same function */
 #pragma GCC optimize("no-tree-loop-distribute-patterns")
 #endif
 

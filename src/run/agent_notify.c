@@ -1,5 +1,5 @@
-/* One message at the beginning, one at the end; agent/job_post.h has their form. The agent also sees by itself that this
- * process has gone. */
+/* One message when the run starts, one when it ends; agent/job_post.h describes them. The agent also notices by
+ * itself when this process is gone. */
 #include "run/agent_notify.h"
 
 #include "net/http_client.h"
@@ -16,17 +16,17 @@
 #define BODY_MAX 2048
 #define ANSWER_MAX 8192
 #define SAMPLES_MAX (4u << 20)
-#define PATIENCE_NS (2 * NS_PER_S) /* the command waits; the agent may have to load its programs into the kernel */
-#define AWAKE_NS (100 * NS_PER_MS) /* it waits, or our own loop does, for an agent that has little to do */
-#define SHORT_NS (500 * NS_PER_MS) /* our own loop waits, or the command has ended */
+#define BEGIN_TIMEOUT_NS (2 * NS_PER_S) /* the command waits for it; the agent may have to load its eBPF programs */
+#define QUICK_TIMEOUT_NS (100 * NS_PER_MS) /* the command or our own loop waits for it; the agent has little to do */
+#define SHORT_TIMEOUT_NS (500 * NS_PER_MS) /* our own loop waits for it, or the command has ended */
 
-static char told[JOB_ID_MAX]; /* "": nobody was told */
-static struct limits told_limits;
-static uint64_t told_start_ns;
-static bool told_with_time;
-static pid_t told_pid; /* who has told, and is the parent of all that is counted */
+static char notified_job[JOB_ID_MAX]; /* "": no agent was notified */
+static struct limits notified_limits;
+static uint64_t notified_start_ns;
+static bool notified_with_time;
+static pid_t notified_pid; /* the process that sent the notification, parent of everything that is counted */
 
-static void tell(struct buf *body)
+static void post(struct buf *body)
 {
     if (!buf_err(body))
         ask_tell(API_PATH_JOB, (struct bytes){ buf_text(body), body->size });
@@ -54,7 +54,7 @@ static void end_message(struct json *json)
 static void write_begin(struct buf *body, const struct limits *limits, uint64_t start_ns, const char *syscalls)
 {
     struct json json;
-    begin_message(&json, body, "begin", told);
+    begin_message(&json, body, "begin", notified_job);
     json_field_u64(&json, API_UID, getuid());
     json_field_u64(&json, API_PID, (uint64_t)getpid());
     json_field_u64(&json, API_START_NS, start_ns);
@@ -70,15 +70,15 @@ static void write_begin(struct buf *body, const struct limits *limits, uint64_t 
 void agent_notify_begin(const struct job_id *job, const struct limits *limits, uint64_t start_ns)
 {
     struct buf body;
-    if (told[0] || !ask_is_there())
+    if (notified_job[0] || !ask_is_there())
         return;
-    memcpy(told, job->id, sizeof told);
+    memcpy(notified_job, job->id, sizeof notified_job);
     write_begin(&body, limits, start_ns, NULL);
-    tell(&body);
+    post(&body);
 }
 
-/* "counts": true, or why not. */
-static bool read_counts(const struct buf *answer, char *why, size_t why_size)
+/* Reads "counts", or the reason why the agent does not count. */
+static bool read_counts(const struct buf *answer, char *error, size_t error_size)
 {
     struct json_read read;
     struct buf key, text;
@@ -92,7 +92,7 @@ static bool read_counts(const struct buf *answer, char *why, size_t why_size)
         if (!strcmp(name, API_COUNTS))
             json_read_bool(&read, &counts);
         else if ((!strcmp(name, API_WHY) || !strcmp(name, API_ERROR)) && json_read_text(&read, &text))
-            snprintf(why, why_size, "%s", buf_text(&text));
+            snprintf(error, error_size, "%s", buf_text(&text));
         else
             json_read_skip(&read);
     }
@@ -122,19 +122,19 @@ static enum err read_samples(const struct buf *answer, uint64_t *since_ns, struc
     return !found || !json_read_end(&read) ? CORRUPT : counts ? OK : DENIED;
 }
 
-static enum err ask_counts(uint64_t patience_ns, uint64_t *since_ns, struct batch *out)
+static enum err request_counts(uint64_t timeout_ns, uint64_t *since_ns, struct batch *out)
 {
     struct json json;
     struct buf body, answer;
     int status = 0;
     *since_ns = 0;
-    begin_message(&json, &body, API_ASK, told);
+    begin_message(&json, &body, API_ASK, notified_job);
     json_field_text(&json, API_SYSCALLS, "read");
     end_message(&json);
     buf_init(&answer, SAMPLES_MAX);
     enum err err = buf_err(&body);
     if (!err)
-        err = ask_here("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, patience_ns, &answer, &status);
+        err = ask_here("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns, &answer, &status);
     if (!err)
         err = status == 200 ? read_samples(&answer, since_ns, out) : ABSENT;
     buf_clear(&body);
@@ -142,74 +142,75 @@ static enum err ask_counts(uint64_t patience_ns, uint64_t *since_ns, struct batc
     return err;
 }
 
-/* Of what was told before, or shall be. why may say more. */
-static enum err begin_counted(uint64_t patience_ns, char *why, size_t why_size)
+/* Sends the start of the run, possibly again, and asks the agent to count. On failure, error may have details. */
+static enum err begin_counted(uint64_t timeout_ns, char *error, size_t error_size)
 {
     struct buf body, answer;
     int status;
-    write_begin(&body, &told_limits, told_start_ns, told_with_time ? "time" : "count");
+    write_begin(&body, &notified_limits, notified_start_ns, notified_with_time ? "time" : "count");
     buf_init(&answer, ANSWER_MAX);
     enum err err = buf_err(&body);
     if (!err)
-        err = ask_here("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, patience_ns, &answer, &status);
-    if (!err && !read_counts(&answer, why, why_size))
+        err = ask_here("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns, &answer, &status);
+    if (!err && !read_counts(&answer, error, error_size))
         err = DENIED;
     buf_clear(&body);
     buf_clear(&answer);
     return err;
 }
 
-/* One question of which nothing depends on the answer: an agent that was stopped takes it and says nothing. */
-static enum err is_awake(void)
+/* A request whose answer does not matter: an agent that is stopped (SIGSTOP) accepts it, but does not answer. */
+static enum err check_responds(void)
 {
     struct batch none;
     uint64_t since_ns;
     batch_init(&none);
-    enum err err = ask_counts(AWAKE_NS, &since_ns, &none);
+    enum err err = request_counts(QUICK_TIMEOUT_NS, &since_ns, &none);
     batch_clear(&none);
     return err == AGAIN ? AGAIN : OK;
 }
 
-enum err agent_notify_begin_counted(const struct job_id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
-                                size_t why_size)
+enum err agent_notify_begin_counted(const struct job_id *job, const struct limits *limits, uint64_t start_ns,
+                                    bool with_time, char *error,
+                                size_t error_size)
 {
     if (!ask_is_there())
         return ABSENT;
-    memcpy(told, job->id, sizeof told);
-    told_limits = *limits;
-    told_start_ns = start_ns;
-    told_with_time = with_time;
-    told_pid = getpid();
-    enum err err = is_awake();
+    memcpy(notified_job, job->id, sizeof notified_job);
+    notified_limits = *limits;
+    notified_start_ns = start_ns;
+    notified_with_time = with_time;
+    notified_pid = getpid();
+    enum err err = check_responds();
     if (err)
-        told[0] = '\0'; /* it may be told later, by who does not wait */
+        notified_job[0] = '\0'; /* agent_notify_begin may notify it later without waiting */
     else
-        err = begin_counted(PATIENCE_NS, why, why_size);
-    if (err && !why[0])
-        snprintf(why, why_size, "%s", err == AGAIN ? "nothing: it does not answer" : err_text(err));
+        err = begin_counted(BEGIN_TIMEOUT_NS, error, error_size);
+    if (err && !error[0])
+        snprintf(error, error_size, "%s", err == AGAIN ? "it does not respond" : err_text(err));
     return err;
 }
 
 enum err agent_notify_begin_again(void)
 {
-    char why[64];
-    return getpid() == told_pid ? begin_counted(SHORT_NS, why, sizeof why) : DENIED;
+    char error[64];
+    return getpid() == notified_pid ? begin_counted(SHORT_TIMEOUT_NS, error, sizeof error) : DENIED;
 }
 
 enum err agent_notify_read_counts(bool is_last, uint64_t *since_ns, struct batch *out)
 {
-    return ask_counts(is_last ? SHORT_NS : AWAKE_NS, since_ns, out);
+    return request_counts(is_last ? SHORT_TIMEOUT_NS : QUICK_TIMEOUT_NS, since_ns, out);
 }
 
 void agent_notify_end(void)
 {
     struct json json;
     struct buf body;
-    if (!told[0])
+    if (!notified_job[0])
         return;
-    begin_message(&json, &body, API_END, told);
+    begin_message(&json, &body, API_END, notified_job);
     json_field_u64(&json, API_END_NS, clock_realtime_ns());
     end_message(&json);
-    tell(&body);
-    told[0] = '\0';
+    post(&body);
+    notified_job[0] = '\0';
 }

@@ -1,28 +1,29 @@
-/* sonde run tells the agent of this node, if there is one, that it runs a job: then the agent measures it too. Does not
- * wait, unless its system calls shall be counted, and nothing depends on it. */
+/* Tells the agent of this node, if there is one, that sonde run has started a job, so that the agent measures it
+ * too. Does not wait for the agent, unless it is to count system calls, and does not depend on it. */
 #ifndef SONDE_RUN_AGENT_NOTIFY_H
 #define SONDE_RUN_AGENT_NOTIFY_H
 
 #include "model/batch.h"
 #include "run/run_record.h"
 
-/* This process and all below it is the job. */
+/* The job consists of this process and its descendants. */
 void agent_notify_begin(const struct job_id *job, const struct limits *limits, uint64_t start_ns);
 
-/* The same before the command is started, and waits until its system calls are counted: not more than two seconds for an agent
- * that answers, 100 ms for one that does not. ABSENT: there is no agent; AGAIN: it does not answer; else why says why they are
- * not. */
-enum err agent_notify_begin_counted(const struct job_id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
-                                size_t why_size);
+/* Call before the command is started: also waits until the agent counts its system calls, at most two seconds for an
+ * agent that responds, 100 ms for one that does not. ABSENT: no agent; AGAIN: it does not respond; otherwise error
+ * has the reason. */
+enum err agent_notify_begin_counted(const struct job_id *job, const struct limits *limits, uint64_t start_ns,
+                                    bool with_time, char *error,
+                                size_t error_size);
 
-/* The same to an agent that does not know of us: it was started meanwhile. */
+/* The same for an agent that does not know this run, because it was restarted meanwhile. */
 enum err agent_notify_begin_again(void);
 
-/* What the agent has counted, so far; *since_ns: from when on (another number: another count), 0 where it does not say. Waits a
- * little longer when it is the last time. ABSENT: there is no agent, or it does not
- * know of us; AGAIN: it does not answer; DENIED: it was told not to count any more. */
+/* What the agent has counted so far; *since_ns: start of counting (changes if counting restarts), 0 if the agent
+ * does not report it. Waits a little longer if is_last. ABSENT: no agent, or it does not know this run; AGAIN: it
+ * does not respond; DENIED: it was told to stop counting. */
 enum err agent_notify_read_counts(bool is_last, uint64_t *since_ns, struct batch *out);
 
-void agent_notify_end(void); /* of what was begun */
+void agent_notify_end(void); /* of what agent_notify_begin started */
 
 #endif

@@ -1,5 +1,5 @@
-/* sonde attach, from start to end: takes hold of a process that runs, samples what its system calls add up to, lets go, and
- * leaves a spool as sonde run does. */
+/* sonde attach: attaches to a running process, samples its system calls, detaches, and leaves a spool like sonde run
+ * does. */
 #ifndef SONDE_RUN_ATTACH_H
 #define SONDE_RUN_ATTACH_H
 
@@ -9,29 +9,29 @@
 
 struct attach_settings {
     pid_t pid;
-    uint64_t duration_ns; /* 0: until the process ends, or a signal comes */
+    uint64_t duration_ns; /* 0: until the process ends, or a signal arrives */
     uint64_t period_ns;
     bool timed;
-    bool wants_ptrace;    /* also where the kernel would count for us */
-    bool tells_agent;     /* on a board: attach_segment.h */
-    bool shows_progress;  /* a line on stderr that is written again and again */
-    const char *name, *job_id, *tags, *out_dir; /* as in struct run_settings; NULL: as there */
+    bool wants_ptrace;    /* even if eBPF is available */
+    bool publishes;     /* publish the counts in a metrics segment: attach_segment.h */
+    bool shows_progress;  /* keep a progress line on stderr */
+    const char *name, *job_id, *tags, *out_dir; /* as in struct run_settings; NULL: the same defaults */
 };
 
 struct attach_result {
-    pid_t pid;        /* of the process, where settings had that of a thread */
+    pid_t pid;        /* of the process, if settings had a thread id */
     struct syscall_counts counts;
-    struct attach_pending pending; /* when it was let go */
-    uint64_t watched_ns;
-    bool ended;       /* the process has, not the watching of it */
-    bool has_status;  /* and it is known how: */
+    struct attach_pending pending; /* when it was released */
+    uint64_t monitored_ns;
+    bool ended;       /* the process has ended, not only the monitoring */
+    bool has_status;  /* and its status is known: */
     int status;       /* as from wait4 */
     bool recorded;    /* there is a spool */
     char spool[4096];
 };
 
-/* Returns when it is over; signals (SIGINT, SIGTERM, SIGHUP) end it and are blocked from then on. Errors: why has what
- * happened, and what to do. */
-enum err attach_watch(const struct attach_settings *settings, struct attach_result *result, struct buf *why);
+/* Returns when monitoring has ended; SIGINT, SIGTERM and SIGHUP end it and stay blocked. On failure, error says what
+ * happened and what to do. */
+enum err attach_run(const struct attach_settings *settings, struct attach_result *result, struct buf *error);
 
 #endif

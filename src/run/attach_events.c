@@ -1,12 +1,12 @@
-/* Every process of the node is told of: those that are not ours cost one look into a short list. */
+/* The sockets report every process of the node: unrelated ones cost one lookup in a short list. */
 #include "run/attach_events.h"
 
 #include "base/clock.h"
 
 #include <string.h>
 
-#define EVENTS_PER_S 1024 /* beyond them each would wake us, and that would be all that we do */
-#define LAZY_MS 50
+#define EVENTS_PER_S 1024 /* above this rate, waking up for each would be all that we do */
+#define READ_INTERVAL_MS 50
 
 void attach_events_open(struct attach_events *events, struct attach_processes *processes)
 {
@@ -41,9 +41,9 @@ static void on_event(void *context, const struct proc_connector_event *event)
         events->thread_starts[event->tid % ATTACH_EVENTS_THREADS] = (struct attach_thread_start){ event->tid, event->time_ns };
 }
 
-/* An exit record tells how long the task lived, its fork exactly when. Of those that were there before us it has what they used
- * before, too. */
-static bool take_used(struct attach_events *events, struct taskstats_record record)
+/* An exit record has the lifetime of the task, its fork event the exact start. For processes older than the
+ * attachment it also includes what they used before. */
+static bool record_taskstats(struct attach_events *events, struct taskstats_record record)
 {
     const struct attach_thread_start *thread_starts = &events->thread_starts[record.tid % ATTACH_EVENTS_THREADS];
     if (thread_starts->tid != record.tid)
@@ -56,23 +56,23 @@ static bool take_used(struct attach_events *events, struct taskstats_record reco
     return true;
 }
 
-/* Those that are strangers still are none of ours. */
-static void settle(struct attach_events *events)
+/* Records that are still unknown belong to other processes. */
+static void record_pending(struct attach_events *events)
 {
     if (!events->pending_count)
         return;
     proc_connector_read(&events->forks, on_event, events);
     for (size_t i = 0; i < events->pending_count; i++)
-        if (!take_used(events, events->pending[i].record))
+        if (!record_taskstats(events, events->pending[i].record))
             attach_processes_taskstats(events->processes, &events->pending[i].record);
     events->pending_count = 0;
 }
 
-/* It may have been made, and have ended, since forks were read. */
-static void on_used(void *context, const struct taskstats_record *record)
+/* The process may have been created, and have ended, since forks were read. */
+static void on_taskstats(void *context, const struct taskstats_record *record)
 {
     struct attach_events *events = context;
-    if (take_used(events, *record))
+    if (record_taskstats(events, *record))
         return;
     struct attach_pending_exit *pending = &events->pending[events->pending_count++];
     size_t size = record->name.size < sizeof pending->name ? record->name.size : sizeof pending->name;
@@ -81,7 +81,7 @@ static void on_used(void *context, const struct taskstats_record *record)
         memcpy(pending->name, record->name.data, size);
     pending->record.name = (struct bytes){ pending->name, size };
     if (events->pending_count == ATTACH_EVENTS_PENDING)
-        settle(events);
+        record_pending(events);
 }
 
 void attach_events_read(struct attach_events *events)
@@ -94,8 +94,8 @@ void attach_events_read(struct attach_events *events)
     events->second = second;
     proc_connector_read(&events->forks, on_event, events);
     if (events->exits.fd >= 0)
-        taskstats_exits_read(&events->exits, on_used, events);
-    settle(events);
+        taskstats_exits_read(&events->exits, on_taskstats, events);
+    record_pending(events);
     attach_processes_events_done(events->processes);
 }
 
@@ -106,5 +106,5 @@ int attach_events_fd(const struct attach_events *events)
 
 int attach_events_timeout_ms(const struct attach_events *events)
 {
-    return events->forks.fd < 0 ? -1 : LAZY_MS;
+    return events->forks.fd < 0 ? -1 : READ_INTERVAL_MS;
 }

@@ -1,6 +1,6 @@
-/* What the kernel tells of the processes of an attachment, where it counts their calls: who was made, what was executed, who
- * ended and with what (the proc connector, taskstats), so that one that lives for a millisecond is in the list too. From the
- * sockets into attach_processes.h. */
+/* Process events of an attachment, where eBPF counts its system calls: forks, execs, exits and resource usage, from
+ * the proc connector and taskstats, so that processes that live for a millisecond are recorded too. Passes them to
+ * attach_processes.h. */
 #ifndef SONDE_RUN_ATTACH_EVENTS_H
 #define SONDE_RUN_ATTACH_EVENTS_H
 
@@ -11,40 +11,40 @@
 #define ATTACH_EVENTS_THREADS 8192 /* a power of two */
 #define ATTACH_EVENTS_PENDING 64
 
-/* When a thread was made; the place is the tid's, so that a later one with the same last bits takes it. */
+/* Start time of a thread. Indexed by tid modulo the size: a later thread may overwrite it. */
 struct attach_thread_start {
     uint32_t tid;
     uint64_t start_ns;
 };
 
-/* An exit record of somebody whose beginning was not read yet. */
+/* An exit record whose fork event has not been read yet. */
 struct attach_pending_exit {
     struct taskstats_record record;
     char name[32];
 };
 
 struct attach_events {
-    struct proc_connector forks; /* fd < 0: nothing is told, and the ticks of attach_lives are all there is */
-    struct taskstats_exits exits; /* fd < 0: what they used is known from the looks only */
-    struct attach_processes *processes; /* borrowed; NULL: nobody listens */
-    struct attach_thread_start thread_starts[ATTACH_EVENTS_THREADS]; /* of ours that are younger than the attachment */
+    struct proc_connector forks; /* fd < 0: unavailable; then only attach_processes_tick finds processes */
+    struct taskstats_exits exits; /* fd < 0: unavailable; then usage is only sampled */
+    struct attach_processes *processes; /* borrowed; NULL: nothing is recorded */
+    struct attach_thread_start thread_starts[ATTACH_EVENTS_THREADS]; /* of monitored threads younger than the attachment */
     struct attach_pending_exit pending[ATTACH_EVENTS_PENDING];
     size_t pending_count;
-    unsigned count;   /* of events in this second */
+    unsigned count;   /* events in this second */
     uint64_t second;  /* CLOCK_MONOTONIC */
 };
 
-/* Before the first look at the processes, so that nobody is missed in between. */
+/* Call before processes are listed for the first time, so that none is missed in between. */
 void attach_events_open(struct attach_events *events, struct attach_processes *processes);
 void attach_events_close(struct attach_events *events);
 
-/* Reads all that is there; to be called before each look at the processes. */
+/* Reads all pending events; call before processes are listed. */
 void attach_events_read(struct attach_events *events);
 
-/* To be polled; -1: not now, since there is so much that it is read when there is time. */
+/* To be polled; -1: not now, because the event rate is too high: they are read periodically. */
 int attach_events_fd(const struct attach_events *events);
 
-/* Until when it must be read: milliseconds, -1: never. */
+/* Time until they must be read, in milliseconds; -1: never. */
 int attach_events_timeout_ms(const struct attach_events *events);
 
 #endif

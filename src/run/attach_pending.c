@@ -1,4 +1,4 @@
-/* The kernel writes "running", or the number of the call, its six arguments, and the pointers of the stack and of the program. */
+/* The file has "running", or the system call number, its six arguments, the stack pointer and the program counter. */
 #include "run/attach_pending.h"
 
 #include "base/file.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_ROOM 256
+#define LINE_MAX_BYTES 256
 #define STACK_WORD 7
 
-/* The stack of a 32-bit program, whose calls have other numbers, is below 4 GB; no other is. */
+/* The stack of a 32-bit program, which has other system call numbers, is below 4 GB; that of a 64-bit one is not. */
 static bool is_32_bit(const char *line)
 {
     for (int i = 0; i < STACK_WORD && line; i++)
@@ -19,9 +19,9 @@ static bool is_32_bit(const char *line)
     return sizeof(void *) == 8 && line && !(strtoull(line, NULL, 16) >> 32);
 }
 
-static void look_at(uint32_t pid, uint32_t tid, struct attach_pending *pending)
+static void read_thread(uint32_t pid, uint32_t tid, struct attach_pending *pending)
 {
-    char path[64], line[LINE_ROOM];
+    char path[64], line[LINE_MAX_BYTES];
     const char *at = line;
     uint64_t number;
     snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", pid, tid);
@@ -32,7 +32,7 @@ static void look_at(uint32_t pid, uint32_t tid, struct attach_pending *pending)
         pending->threads[same]++;
 }
 
-void attach_pending_look(struct attach_tree *tree, struct attach_pending *pending)
+void attach_pending_read(struct attach_tree *tree, struct attach_pending *pending)
 {
     *pending = (struct attach_pending){ 0 };
     for (size_t i = 0; i < tree->pids.count; i++) {
@@ -41,6 +41,6 @@ void attach_pending_look(struct attach_tree *tree, struct attach_pending *pendin
         if (children_threads(&tree->children, pid, &tree->tids) != OK)
             continue;
         for (size_t j = 0; j < tree->tids.count; j++)
-            look_at(pid, tree->tids.ids[j], pending);
+            read_thread(pid, tree->tids.ids[j], pending);
     }
 }

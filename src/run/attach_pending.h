@@ -1,18 +1,18 @@
-/* Calls in which threads are and from which they have not returned: no count has them, and a program that waits is in nothing
- * else. From /proc/PID/task/TID/syscall; a tracer knows better (tracer_process.h), since it has calls begun anew under
- * another name. */
+/* System calls in which threads are blocked: they are not counted until they return, and a waiting program does
+ * nothing else. From /proc/PID/task/TID/syscall. A tracer knows better (tracer_process.h), since it sees through
+ * restart_syscall. */
 #ifndef SONDE_RUN_ATTACH_PENDING_H
 #define SONDE_RUN_ATTACH_PENDING_H
 
 #include "syscalls/syscall_names.h"
 #include "run/attach_tree.h"
 
-/* By the number of the call. */
+/* Indexed by system call number. */
 struct attach_pending {
     uint32_t threads[SYSCALL_NAMES_MAX];
 };
 
-/* Of all threads of tree->pids that wait; who computes, or does something in the kernel just now, is in none. */
-void attach_pending_look(struct attach_tree *tree, struct attach_pending *pending);
+/* Of all blocked threads of tree->pids; running threads are in no system call. */
+void attach_pending_read(struct attach_tree *tree, struct attach_pending *pending);
 
 #endif

@@ -1,4 +1,4 @@
-/* A list that is looked through: those that live at a time are few. */
+/* A list with linear search: few processes are alive at the same time. */
 #include "run/attach_processes.h"
 
 #include "base/clock.h"
@@ -13,30 +13,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAME_ROOM 64
-#define STAT_ROOM 1024
+#define NAME_MAX_BYTES 64
+#define STAT_MAX_BYTES 1024
 #define MISSED_MAX 3
-#define PIDFDS_MAX 512 /* of those whose end nobody tells us */
+#define PIDFDS_MAX 512 /* for processes whose end is not reported */
 
 struct attach_process {
     pid_t pid;
     int pidfd;                    /* -1: none */
-    struct counters before, used; /* when it was first seen; since then, as of the last look */
-    uint64_t image;               /* a hash of what it executes; 0: not known */
-    bool is_new;                  /* made since we are here */
-    bool is_alone;                /* not so, and it never had another thread: what its exit record tells is all that it used */
-    bool is_known, has_record;    /* what it has used to its end; by its exit record */
-    uint64_t left_ns;             /* it was not new, and has ended; 0: it has not */
-    uint32_t left_status;
-    uint64_t begun_ns, seen_ns;   /* when it was looked at first and last; CLOCK_MONOTONIC */
-    uint64_t exec_ns;             /* when it executed something that was not looked at yet; 0: there is nothing */
-    unsigned missed;              /* looks at which it was not there, though nobody has told its end */
+    struct counters before, used; /* when first seen; since then, as of the last reading */
+    uint64_t image;               /* hash of path and arguments; 0: unknown */
+    bool is_new;                  /* created after we attached */
+    bool is_single_threaded;      /* older than us, and never had another thread: its exit record is complete */
+    bool usage_is_final, has_exit_record;    /* its usage up to the end is known; from its exit record */
+    uint64_t exit_ns;             /* older than the attachment, and has ended; 0: has not */
+    uint32_t exit_status;
+    uint64_t first_read_ns, last_read_ns;   /* of the first and last reading; CLOCK_MONOTONIC */
+    uint64_t exec_ns;             /* of an exec that has not been read from /proc yet; 0: none */
+    unsigned missed;              /* ticks at which it was missing, although no exit was reported */
 };
 
-/* What the end of a process completes. */
-static const enum counter used_at_end[] = { COUNTER_usertime, COUNTER_systemtime, COUNTER_minflt, COUNTER_majflt };
+/* Counters that are completed at the end of a process. */
+static const enum counter end_counters[] = { COUNTER_usertime, COUNTER_systemtime, COUNTER_minflt, COUNTER_majflt };
 
-/* linux/pidfd.h has it from 6.15 on. */
+/* In linux/pidfd.h since 6.15. */
 struct exit_info {
     uint64_t mask, cgroup;
     uint32_t ids[11];
@@ -52,7 +52,7 @@ void attach_processes_clear(struct attach_processes *processes)
             close(processes->list[i].pidfd);
     free(processes->list);
     processes->list = NULL;
-    processes->count = processes->room = 0;
+    processes->count = processes->capacity = 0;
 }
 
 static struct attach_process *find(const struct attach_processes *processes, pid_t pid)
@@ -65,29 +65,30 @@ static struct attach_process *find(const struct attach_processes *processes, pid
 
 static struct attach_process *add(struct attach_processes *processes, pid_t pid)
 {
-    if (array_reserve(processes->list, processes->room, processes->count + 1, VEC_MAX))
+    if (array_reserve(processes->list, processes->capacity, processes->count + 1, VEC_MAX))
         return NULL;
     struct attach_process *process = &processes->list[processes->count++];
     *process = (struct attach_process){ .pid = pid, .pidfd = -1 };
     return process;
 }
 
-static void forget(struct attach_processes *processes, struct attach_process *process)
+static void remove_process(struct attach_processes *processes, struct attach_process *process)
 {
     if (process->pidfd >= 0)
         close(process->pidfd);
     *process = processes->list[--processes->count];
 }
 
-/* Of its path and arguments; never 0, which is none. */
+/* Hash of path and arguments; never 0, which means unknown. */
 static uint64_t image_of(const struct proc_snapshot *snapshot)
 {
     uint64_t path = hash_add(HASH_START, snapshot->path.data, snapshot->path.size) | 1;
     return hash_add(path, snapshot->args.data, snapshot->args.size) | 1;
 }
 
-/* What it executes, if that is news; since time_ns. */
-static void tell_image_since(struct attach_processes *processes, struct attach_process *process, const struct proc_snapshot *snapshot, uint64_t time_ns)
+/* Records the executable, if it has changed, as of time_ns. */
+static void record_image_at(struct attach_processes *processes, struct attach_process *process,
+                            const struct proc_snapshot *snapshot, uint64_t time_ns)
 {
     uint64_t image = image_of(snapshot);
     if (image == process->image)
@@ -100,33 +101,34 @@ static void tell_image_since(struct attach_processes *processes, struct attach_p
     });
 }
 
-static void tell_image(struct attach_processes *processes, struct attach_process *process, const struct proc_snapshot *snapshot)
+static void record_image(struct attach_processes *processes, struct attach_process *process,
+                         const struct proc_snapshot *snapshot)
 {
-    tell_image_since(processes, process, snapshot, clock_realtime_ns());
+    record_image_at(processes, process, snapshot, clock_realtime_ns());
 }
 
 static bool read_ticks(const char *format, pid_t pid, struct taskfile_stat *stat)
 {
-    char path[64], text[STAT_ROOM];
+    char path[64], text[STAT_MAX_BYTES];
     snprintf(path, sizeof path, format, (int)pid, (int)pid);
     return file_read("", path, text, sizeof text, NULL) == OK && taskfile_parse_stat(text, stat) == OK;
 }
 
-/* Threads that have ended would have left their time to the process. */
-static bool has_been_alone(pid_t pid)
+/* The CPU time of threads that have ended would be in the total of the process. */
+static bool was_single_threaded(pid_t pid)
 {
     struct taskfile_stat all, first;
     return read_ticks("/proc/%d/task/%d/stat", pid, &first) && read_ticks("/proc/%d/stat", pid, &all) && all.threads == 1
            && all.own_ticks <= first.own_ticks + 1;
 }
 
-/* A child is what its parent is until it executes something. */
+/* A child has its parent's image until it execs. */
 static void begin(struct attach_processes *processes, pid_t pid, bool is_new)
 {
     struct proc_snapshot snapshot;
     struct attach_process *process = find(processes, pid);
     if (process)
-        forget(processes, process); /* of one that had its number before */
+        remove_process(processes, process); /* of an earlier process with the same pid */
     process = add(processes, pid);
     if (process)
         process->is_new = is_new;
@@ -136,49 +138,50 @@ static void begin(struct attach_processes *processes, pid_t pid, bool is_new)
         spool_writer_add_kernel_fork(processes->writer, &(struct kernel_fork_record){
             .pid = (uint64_t)pid, .ppid = snapshot.ppid, .time_ns = clock_realtime_ns(), .tid = (uint64_t)pid });
     else
-        tell_image(processes, process, &snapshot);
+        record_image(processes, process, &snapshot);
     if (!is_new) {
         proc_snapshot_counters(processes->reader, (uint32_t)pid, false, &process->before);
-        process->is_alone = has_been_alone(pid);
-        process->begun_ns = process->seen_ns = clock_monotonic_ns();
+        process->is_single_threaded = was_single_threaded(pid);
+        process->first_read_ns = process->last_read_ns = clock_monotonic_ns();
     }
 }
 
-/* What it has used since we came. The memory of one that has ended is gone, and its peak was seen before. */
-static void look(struct attach_processes *processes, struct attach_process *process)
+/* What it has used since we attached. The memory of an ended process is gone, but its peak was read before. */
+static void read_usage(struct attach_processes *processes, struct attach_process *process)
 {
     struct counters now;
     proc_snapshot_counters(processes->reader, (uint32_t)process->pid, false, &now);
-    process->is_known = counters_has(&now, COUNTER_usertime);
-    if (process->is_known)
-        process->seen_ns = clock_monotonic_ns();
+    process->usage_is_final = counters_has(&now, COUNTER_usertime);
+    if (process->usage_is_final)
+        process->last_read_ns = clock_monotonic_ns();
     counters_subtract(&now, &process->before);
     counters_fill(&now, &process->used);
     process->used = now;
 }
 
-/* time_ns: not after its end, or it would be another of the same number. */
-static void tell_used(struct attach_processes *processes, const struct attach_process *process, uint64_t time_ns)
+/* time_ns: not after its end, or the record would belong to another process with this pid. */
+static void record_usage(struct attach_processes *processes, const struct attach_process *process, uint64_t time_ns)
 {
     struct proc_snapshot snapshot = { 0 };
-    char name[NAME_ROOM];
+    char name[NAME_MAX_BYTES];
     if (proc_snapshot_read(processes->reader, (uint32_t)process->pid, UINT32_MAX, &snapshot) != OK || !snapshot.stat_known)
         snapshot = (struct proc_snapshot){ 0 };
     size_t size = snapshot.name.size < sizeof name ? snapshot.name.size : sizeof name;
     if (size)
         memcpy(name, snapshot.name.data, size);
     spool_writer_add_alive(processes->writer, &(struct alive_record){
-        .pid = (uint64_t)process->pid, .ppid = snapshot.ppid, .pgid = snapshot.pgid, .sid = snapshot.sid, .uid = proc_snapshot_uid(&snapshot),
+        .pid = (uint64_t)process->pid, .ppid = snapshot.ppid, .pgid = snapshot.pgid, .sid = snapshot.sid,
+        .uid = proc_snapshot_uid(&snapshot),
         .start_ticks = snapshot.start_ticks, .time_ns = time_ns, .name = { name, size }, .self = process->used,
     });
 }
 
-static void tell_end(struct attach_processes *processes, struct attach_process *process, int status, uint64_t time_ns)
+static void record_end(struct attach_processes *processes, struct attach_process *process, int status, uint64_t time_ns)
 {
-    tell_used(processes, process, time_ns);
+    record_usage(processes, process, time_ns);
     spool_writer_add_kernel_exit(processes->writer, &(struct kernel_exit_record){
         .pid = (uint64_t)process->pid, .tid = (uint64_t)process->pid, .time_ns = time_ns, .status = (uint64_t)status });
-    forget(processes, process);
+    remove_process(processes, process);
 }
 
 static void tracer_begins(void *context, pid_t pid, bool is_new)
@@ -195,8 +198,8 @@ static void tracer_execs(void *context, pid_t pid)
     struct attach_process *process = find(processes, pid);
     if (!process || proc_snapshot_read(processes->reader, (uint32_t)pid, UINT32_MAX, &snapshot) != OK)
         return;
-    process->image = 0; /* also when it is the same once more */
-    tell_image(processes, process, &snapshot);
+    process->image = 0; /* record it even if it is the same again */
+    record_image(processes, process, &snapshot);
     spool_writer_flush(processes->writer);
 }
 
@@ -205,10 +208,10 @@ static void tracer_ends(void *context, pid_t pid)
     struct attach_processes *processes = context;
     struct attach_process *process = find(processes, pid);
     if (process)
-        look(processes, process);
+        read_usage(processes, process);
 }
 
-/* Threads other than the first may have gone on until now, and a zombie still knows its CPU time. */
+/* Other threads may have continued until now, and a zombie still has its CPU time. */
 static void tracer_ended(void *context, pid_t pid, int status)
 {
     struct attach_processes *processes = context;
@@ -216,10 +219,10 @@ static void tracer_ended(void *context, pid_t pid, int status)
     if (!process)
         return;
     uint64_t threads = counters_get(&process->used, COUNTER_num_threads);
-    look(processes, process);
+    read_usage(processes, process);
     if (threads)
         counters_set(&process->used, COUNTER_num_threads, threads);
-    tell_end(processes, process, status, clock_realtime_ns());
+    record_end(processes, process, status, clock_realtime_ns());
     spool_writer_flush(processes->writer);
 }
 
@@ -236,8 +239,8 @@ struct tracer_listener attach_processes_tracer(struct attach_processes *processe
 void attach_processes_finish(struct attach_processes *processes)
 {
     for (size_t i = 0; i < processes->count; i++) {
-        look(processes, &processes->list[i]);
-        tell_used(processes, &processes->list[i], clock_realtime_ns());
+        read_usage(processes, &processes->list[i]);
+        record_usage(processes, &processes->list[i], clock_realtime_ns());
     }
     spool_writer_flush(processes->writer);
 }
@@ -253,33 +256,34 @@ bool attach_processes_status(const struct attach_processes *processes, pid_t pid
     return true;
 }
 
-static void tell_fork(struct attach_processes *processes, const struct proc_connector_event *event)
+static void record_fork(struct attach_processes *processes, const struct proc_connector_event *event)
 {
     spool_writer_add_kernel_fork(processes->writer, &(struct kernel_fork_record){
         .pid = event->pid, .ppid = event->parent_pid, .time_ns = event->time_ns, .tid = event->tid });
 }
 
-/* One that a look has found before is told already. */
+/* A process that attach_processes_tick has found before is already recorded. */
 bool attach_processes_forked(struct attach_processes *processes, const struct proc_connector_event *event)
 {
     struct attach_process *process = find(processes, (pid_t)event->pid);
     bool is_thread = event->tid != event->pid;
     if (process && is_thread)
-        process->is_alone = false;
+        process->is_single_threaded = false;
     if (process && (is_thread || process->is_new)) {
         if (is_thread && process->is_new)
-            tell_fork(processes, event);
+            record_fork(processes, event);
         return process->is_new;
     }
-    if (process || is_thread || !find(processes, (pid_t)event->parent_pid) || !(process = add(processes, (pid_t)event->pid)))
+    if (process || is_thread || !find(processes, (pid_t)event->parent_pid)
+        || !(process = add(processes, (pid_t)event->pid)))
         return false;
     process->is_new = true;
-    tell_fork(processes, event);
+    record_fork(processes, event);
     return true;
 }
 
-/* What it was before nobody can tell any more; who has gone has left its name in taskstats. */
-static void tell_exec_unseen(struct attach_processes *processes, struct attach_process *process)
+/* The executable can no longer be read; if the process is gone, taskstats has its name. */
+static void record_exec_unread(struct attach_processes *processes, struct attach_process *process)
 {
     if (process->exec_ns)
         spool_writer_add_kernel_exec(processes->writer, &(struct kernel_exec_record){
@@ -287,82 +291,85 @@ static void tell_exec_unseen(struct attach_processes *processes, struct attach_p
     process->exec_ns = 0;
 }
 
-/* It is looked at when all events are read: then /proc has what the last of them tells of. */
+/* Read after all events: then /proc corresponds to the last of them. */
 void attach_processes_execed(struct attach_processes *processes, const struct proc_connector_event *event)
 {
     struct attach_process *process = find(processes, (pid_t)event->pid);
     if (!process)
         return;
-    tell_exec_unseen(processes, process);
+    record_exec_unread(processes, process);
     process->exec_ns = event->time_ns;
 }
 
-static void look_at_exec(struct attach_processes *processes, struct attach_process *process)
+static void read_exec(struct attach_processes *processes, struct attach_process *process)
 {
     struct proc_snapshot snapshot;
     if (!process->exec_ns)
         return;
     if (proc_snapshot_read(processes->reader, (uint32_t)process->pid, UINT32_MAX, &snapshot) != OK || snapshot.is_zombie) {
-        tell_exec_unseen(processes, process);
+        record_exec_unread(processes, process);
         return;
     }
-    process->image = 0; /* also when it is the same once more */
-    tell_image_since(processes, process, &snapshot, process->exec_ns);
+    process->image = 0; /* record it even if it is the same again */
+    record_image_at(processes, process, &snapshot, process->exec_ns);
     process->exec_ns = 0;
 }
 
-/* Who was waited for at once has left nothing to look at. The last look is good enough where it lacks a hundredth. */
-static void forget_unknown(struct attach_process *process)
+/* A process that was reaped at once can no longer be read. Use the last reading if it covers at least 99 % of the
+ * time. */
+static void clear_stale_usage(struct attach_process *process)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    bool is_near = process->is_known || (now_ns - process->seen_ns) * 100 <= now_ns - process->begun_ns;
-    for (size_t i = 0; i < sizeof used_at_end / sizeof *used_at_end && !is_near; i++)
-        counters_forget(&process->used, used_at_end[i]);
+    bool is_near = process->usage_is_final || (now_ns - process->last_read_ns) * 100 <= now_ns - process->first_read_ns;
+    for (size_t i = 0; i < sizeof end_counters / sizeof *end_counters && !is_near; i++)
+        counters_forget(&process->used, end_counters[i]);
 }
 
-static void tell_left(struct attach_processes *processes, struct attach_process *process)
+static void record_exit(struct attach_processes *processes, struct attach_process *process)
 {
-    forget_unknown(process);
-    tell_end(processes, process, (int)process->left_status, process->left_ns);
+    clear_stale_usage(process);
+    record_end(processes, process, (int)process->exit_status, process->exit_ns);
 }
 
 void attach_processes_events_done(struct attach_processes *processes)
 {
     for (size_t i = processes->count; i-- > 0;) {
-        look_at_exec(processes, &processes->list[i]);
-        if (processes->list[i].left_ns)
-            tell_left(processes, &processes->list[i]);
+        read_exec(processes, &processes->list[i]);
+        if (processes->list[i].exit_ns)
+            record_exit(processes, &processes->list[i]);
     }
     spool_writer_flush(processes->writer);
 }
 
-/* The first thread may end before the others: then the looks tell the end of the process. */
-static bool goes_on(const struct attach_processes *processes, const struct proc_connector_event *event)
+/* The main thread may end before the others: then ticks detect the end of the process. */
+static bool has_other_threads(const struct attach_processes *processes, const struct proc_connector_event *event)
 {
     struct proc_snapshot snapshot;
-    return event->pid == event->tid && proc_snapshot_read(processes->reader, event->pid, UINT32_MAX, &snapshot) == OK && snapshot.threads > 1;
+    return event->pid == event->tid && proc_snapshot_read(processes->reader, event->pid, UINT32_MAX,
+                                                          &snapshot) == OK && snapshot.threads > 1;
 }
 
-/* Of one that was there before us: as long as nobody has waited for it, its last numbers are there; else its exit record, which
- * comes before or after this, may have them. */
-static void leave_old(struct attach_processes *processes, struct attach_process *process, const struct proc_connector_event *event)
+/* For processes older than the attachment: a zombie still has its final usage; otherwise its exit record, which
+ * comes before or after this event, may have it. */
+static void on_old_exit(struct attach_processes *processes, struct attach_process *process,
+                        const struct proc_connector_event *event)
 {
     if (event->pid != event->tid)
         return;
-    if (!process->has_record)
-        look(processes, process);
-    process->left_ns = event->time_ns;
-    process->left_status = event->status;
+    if (!process->has_exit_record)
+        read_usage(processes, process);
+    process->exit_ns = event->time_ns;
+    process->exit_status = event->status;
 }
 
 void attach_processes_taskstats(struct attach_processes *processes, const struct taskstats_record *record)
 {
     struct attach_process *process = find(processes, (pid_t)record->tid);
-    if (!process || process->is_new || !process->is_alone || !counters_has(&record->counters, COUNTER_usertime))
+    if (!process || process->is_new || !process->is_single_threaded || !counters_has(&record->counters, COUNTER_usertime))
         return;
-    process->is_known = process->has_record = true;
-    for (size_t i = 0; i < sizeof used_at_end / sizeof *used_at_end; i++) {
-        enum counter counter = used_at_end[i];
+    process->usage_is_final = process->has_exit_record = true;
+    for (size_t i = 0; i < sizeof end_counters / sizeof *end_counters; i++) {
+        enum counter counter = end_counters[i];
         uint64_t all = counters_get(&record->counters, counter), before = counters_get(&process->before, counter);
         counters_set(&process->used, counter, all > before ? all - before : 0);
     }
@@ -373,48 +380,48 @@ void attach_processes_exited(struct attach_processes *processes, const struct pr
     struct attach_process *process = find(processes, (pid_t)event->pid);
     if (!process)
         return;
-    if (goes_on(processes, event)) {
-        process->is_new = false; /* its end is nowhere told */
+    if (has_other_threads(processes, event)) {
+        process->is_new = false; /* no exit event will be reported for the process */
         return;
     }
     if (!process->is_new) {
-        leave_old(processes, process, event);
+        on_old_exit(processes, process, event);
         return;
     }
     if (event->pid == event->tid)
-        tell_exec_unseen(processes, process);
+        record_exec_unread(processes, process);
     if (event->pid == event->tid && !processes->has_taskstats)
-        tell_used(processes, process, event->time_ns);
+        record_usage(processes, process, event->time_ns);
     spool_writer_add_kernel_exit(processes->writer, &(struct kernel_exit_record){
         .pid = event->pid, .tid = event->tid, .time_ns = event->time_ns, .status = (uint32_t)event->status });
     if (event->pid == event->tid)
-        forget(processes, process);
+        remove_process(processes, process);
 }
 
-/* It is not among those that are there any more. Where ends are not heard the last look is the best that there is. */
-static void miss(struct attach_processes *processes, struct attach_process *process)
+/* No longer in the list. Where exits are not reported, the last reading is the best we have. */
+static void end_missing(struct attach_processes *processes, struct attach_process *process)
 {
     int status;
     if (processes->has_events && !process->is_new) {
-        look(processes, process);
-        forget_unknown(process);
+        read_usage(processes, process);
+        clear_stale_usage(process);
     }
     if (attach_processes_status(processes, process->pid, process->pidfd, &status)) {
-        tell_end(processes, process, status, clock_realtime_ns());
+        record_end(processes, process, status, clock_realtime_ns());
     } else {
-        tell_used(processes, process, clock_realtime_ns());
-        forget(processes, process);
+        record_usage(processes, process, clock_realtime_ns());
+        remove_process(processes, process);
     }
 }
 
-/* It is listed no more, being without its first thread, and goes on. */
+/* Not listed, since its main thread has ended, but other threads are running. */
 static bool is_leaderless(const struct attach_processes *processes, const struct attach_process *process)
 {
     struct proc_snapshot snapshot;
     return proc_snapshot_read_stat(processes->reader, (uint32_t)process->pid, &snapshot) == OK && snapshot.is_leaderless;
 }
 
-static bool is_among(const struct pidlist *pids, pid_t pid)
+static bool contains(const struct pidlist *pids, pid_t pid)
 {
     for (size_t i = 0; i < pids->count; i++)
         if (pids->ids[i] == (uint32_t)pid)
@@ -422,13 +429,13 @@ static bool is_among(const struct pidlist *pids, pid_t pid)
     return false;
 }
 
-/* Its end will be told, unless that was lost. */
-static bool is_awaited(const struct attach_processes *processes, struct attach_process *process)
+/* Its exit event is still to come, unless it was lost. */
+static bool is_exit_expected(const struct attach_processes *processes, struct attach_process *process)
 {
     return processes->has_events && process->is_new && process->missed++ < MISSED_MAX;
 }
 
-static void meet(struct attach_processes *processes, pid_t pid, bool is_new)
+static void update(struct attach_processes *processes, pid_t pid, bool is_new)
 {
     struct proc_snapshot snapshot;
     struct attach_process *process = find(processes, pid);
@@ -440,22 +447,22 @@ static void meet(struct attach_processes *processes, pid_t pid, bool is_new)
     }
     if (!process || proc_snapshot_read(processes->reader, (uint32_t)pid, UINT32_MAX, &snapshot) != OK || snapshot.is_zombie)
         return;
-    tell_image(processes, process, &snapshot);
-    look(processes, process);
+    record_image(processes, process, &snapshot);
+    read_usage(processes, process);
 }
 
 void attach_processes_tick(struct attach_processes *processes, const struct pidlist *pids)
 {
     bool is_first = processes->count == 0;
     for (size_t i = processes->count; i-- > 0;) {
-        if (is_among(pids, processes->list[i].pid) || is_awaited(processes, &processes->list[i]))
+        if (contains(pids, processes->list[i].pid) || is_exit_expected(processes, &processes->list[i]))
             continue;
         if (is_leaderless(processes, &processes->list[i]))
-            look(processes, &processes->list[i]);
+            read_usage(processes, &processes->list[i]);
         else
-            miss(processes, &processes->list[i]);
+            end_missing(processes, &processes->list[i]);
     }
     for (size_t i = 0; i < pids->count; i++)
-        meet(processes, (pid_t)pids->ids[i], !is_first);
+        update(processes, (pid_t)pids->ids[i], !is_first);
     spool_writer_flush(processes->writer);
 }

@@ -1,4 +1,4 @@
-/* Records of a process that was there before us. */
+/* Writes the records of a process that was running before us. */
 #include "run/attach_record.h"
 
 #include "base/clock.h"
@@ -11,23 +11,24 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct bytes user_of(uint32_t uid, char *room, size_t size)
+static struct bytes user_of(uint32_t uid, char *buffer, size_t size)
 {
     const struct passwd *entry = getpwuid(uid);
     if (entry)
-        snprintf(room, size, "%s", entry->pw_name);
+        snprintf(buffer, size, "%s", entry->pw_name);
     else
-        snprintf(room, size, "%u", (unsigned)uid);
-    return bytes_of(room);
+        snprintf(buffer, size, "%u", (unsigned)uid);
+    return bytes_of(buffer);
 }
 
-static void write_run(struct attach_record *record, const struct attach_settings *settings, const struct attach_target *target,
+static void write_run(struct attach_record *record, const struct attach_settings *settings,
+                      const struct attach_target *target,
                       const struct run_record_facts *facts)
 {
     struct proc_snapshot snapshot = { 0 };
     char user[256];
     proc_snapshot_read(&record->reader, (uint32_t)target->pid, target->uid, &snapshot);
-    if (!snapshot.args.size) /* it has overwritten them */
+    if (!snapshot.args.size) /* the process has overwritten them */
         snapshot.args = (struct bytes){ target->name, strlen(target->name) + 1 };
     spool_writer_add_run(&record->writer, &(struct run_record){
         .run_id = bytes_of(facts->run_id), .job_id = bytes_of(facts->job.id),
@@ -41,8 +42,9 @@ static void write_run(struct attach_record *record, const struct attach_settings
     });
 }
 
-/* The job that the process is in, not who attaches to it. */
-static void find_job(const struct attach_settings *settings, const struct attach_target *target, struct run_record_facts *facts)
+/* The job of the target process, not of the user who attaches. */
+static void find_job(const struct attach_settings *settings, const struct attach_target *target,
+                     struct run_record_facts *facts)
 {
     run_record_facts(facts, &(struct run_settings){ .job_id = settings->job_id });
     if (settings->job_id)
@@ -62,7 +64,7 @@ void attach_record_begin(struct attach_record *record, const struct attach_setti
     if (!err)
         err = proc_snapshot_open(&record->reader, "");
     if (err) {
-        log_warn("nothing is filed: cannot make the spool at %s: %s. To file it, %s.", path, spool_dir_reason(err),
+        log_warn("not saved: cannot create the spool in %s: %s. To save it, %s.", path, spool_dir_reason(err),
                  spool_dir_fix(err));
         return;
     }

@@ -1,4 +1,4 @@
-/* One way after the other is tried. */
+/* Tries eBPF first, then ptrace. */
 #include "run/attach_syscalls.h"
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Twice: who was made before its parent was counted is found by the second look. */
+/* Twice: the second pass finds children created before their parent was counted. */
 static enum err add_tree(struct ebpf_job *job, struct attach_tree *tree, pid_t pid)
 {
     enum err err = ebpf_job_add(job, pid);
@@ -21,9 +21,9 @@ static enum err add_tree(struct ebpf_job *job, struct attach_tree *tree, pid_t p
     return err;
 }
 
-static enum err open_kernel(struct attach_syscalls *calls, pid_t pid, bool timed, char *why, size_t why_size)
+static enum err open_kernel(struct attach_syscalls *calls, pid_t pid, bool timed, char *error, size_t error_size)
 {
-    enum err err = ebpf_open(&calls->syscalls, timed ? EBPF_MAY_TIME : 0, why, why_size);
+    enum err err = ebpf_open(&calls->syscalls, timed ? EBPF_MAY_TIME : 0, error, error_size);
     if (err)
         return err;
     calls->way = SYSCALL_WAY_KERNEL;
@@ -36,13 +36,13 @@ static enum err open_kernel(struct attach_syscalls *calls, pid_t pid, bool timed
     return err;
 }
 
-enum err attach_syscalls_open(struct attach_syscalls *calls, const struct attach_syscalls_settings *settings, char *why,
-                           size_t why_size)
+enum err attach_syscalls_open(struct attach_syscalls *calls, const struct attach_syscalls_settings *settings, char *error,
+                           size_t error_size)
 {
     pid_t pid = settings->pid;
     bool timed = settings->timed;
     *calls = (struct attach_syscalls){ .end_fd = -1, .tracer = { .end_fd = -1, .pid = -1 }, .tree = settings->tree };
-    if (!settings->wants_ptrace && open_kernel(calls, pid, timed, why, why_size) == OK)
+    if (!settings->wants_ptrace && open_kernel(calls, pid, timed, error, error_size) == OK)
         return OK;
     enum err err = tracer_process_start(&calls->tracer, pid, timed, settings->processes);
     calls->way = SYSCALL_WAY_PTRACE;
@@ -90,7 +90,7 @@ void attach_syscalls_close(struct attach_syscalls *calls)
     if (calls->way == SYSCALL_WAY_KERNEL && calls->end_fd >= 0)
         close(calls->end_fd);
     calls->end_fd = -1;
-    ebpf_close(&calls->syscalls); /* with the job */
+    ebpf_close(&calls->syscalls); /* also closes the job */
     calls->job = NULL;
     tracer_process_close(&calls->tracer);
 }

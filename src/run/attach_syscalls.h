@@ -1,4 +1,5 @@
-/* The two ways in which sonde attach counts: in the kernel, as root, which the program does not notice; else by ptrace. */
+/* The two ways in which sonde attach counts system calls: with eBPF as root, which does not affect the program;
+ * otherwise with ptrace. */
 #ifndef SONDE_RUN_ATTACH_SYSCALLS_H
 #define SONDE_RUN_ATTACH_SYSCALLS_H
 
@@ -10,8 +11,8 @@
 
 struct attach_syscalls {
     enum syscall_way way;
-    int end_fd; /* readable when it is time to ask attach_syscalls_are_over */
-    bool is_orphaned; /* the process has ended, and others that are counted have not: ask every now and then */
+    int end_fd; /* readable when attach_syscalls_are_over should be called */
+    bool is_orphaned; /* the process has ended, but other counted processes have not: poll */
     struct tracer_process tracer;
     struct ebpf *syscalls;
     struct ebpf_job *job;
@@ -21,32 +22,32 @@ struct attach_syscalls {
 struct attach_syscalls_settings {
     pid_t pid;
     bool timed;
-    bool wants_ptrace;                /* do not try the kernel */
+    bool wants_ptrace;                /* do not try eBPF */
     struct attach_tree *tree;
-    const struct tracer_listener *processes; /* told of processes, where it is the tracer that counts; NULL: nobody */
+    const struct tracer_listener *processes; /* receives process events if a tracer counts; NULL: none */
 };
 
-/* Begins to count pid, its threads and all that descends from it. The errors are those of tracer_seize; why gets the reason
- * why the kernel does not count, where it does not. */
-enum err attach_syscalls_open(struct attach_syscalls *calls, const struct attach_syscalls_settings *settings, char *why,
-                           size_t why_size);
+/* Starts to count pid, its threads and all descendants. Errors are those of tracer_seize; error gets the reason why
+ * eBPF is not used. */
+enum err attach_syscalls_open(struct attach_syscalls *calls, const struct attach_syscalls_settings *settings, char *error,
+                           size_t error_size);
 
-/* Adds a sample for each call that was made so far. */
+/* Adds a sample for each system call counted so far. */
 void attach_syscalls_read(const struct attach_syscalls *calls, struct batch *out);
 
-/* Nobody is left to be watched. */
+/* No monitored process is left. */
 bool attach_syscalls_are_over(struct attach_syscalls *calls);
 
-/* Who is watched, also those who have lost the parents through whom they came; only where the kernel counts. */
+/* The monitored processes, including those whose parents have ended; only with eBPF. */
 enum err attach_syscalls_list(const struct attach_syscalls *calls, struct pidlist *pids);
 
-size_t attach_syscalls_alive(const struct attach_syscalls *calls); /* threads that are watched */
+size_t attach_syscalls_alive(const struct attach_syscalls *calls); /* number of monitored threads */
 
-/* Lets go; may be read until attach_syscalls_close. */
+/* Detaches; counts may be read until attach_syscalls_close. */
 void attach_syscalls_stop(struct attach_syscalls *calls);
 void attach_syscalls_close(struct attach_syscalls *calls);
 
-/* The samples of a batch as numbers; parts of a call ("read/file:ext4") are left out. */
+/* Converts the samples of a batch; sub-counts ("read/file:ext4") are skipped. */
 void attach_syscalls_gather(const struct batch *batch, bool timed, struct syscall_counts *counts);
 
 #endif

@@ -1,4 +1,4 @@
-/* The process that somebody wants to watch: who it is, and why it cannot be watched when it cannot. */
+/* The process to attach to: its identity, and an explanation if it cannot be monitored. */
 #ifndef SONDE_RUN_ATTACH_TARGET_H
 #define SONDE_RUN_ATTACH_TARGET_H
 
@@ -8,26 +8,26 @@
 #include <sys/types.h>
 
 struct attach_target {
-    pid_t pid;            /* of the process, also when the id of a thread was asked for */
-    pid_t tracer;         /* who traces it already; 0: nobody */
+    pid_t pid;            /* of the process, even if a thread id was given */
+    pid_t tracer;         /* its current tracer; 0: none */
     uint32_t uid;
     bool is_zombie, is_kernel;
-    bool is_leaderless;   /* its first thread has ended, and others go on */
-    char name[64];        /* the kernel's short one */
+    bool is_leaderless;   /* the main thread has ended, others are running */
+    char name[64];        /* comm */
     char tracer_name[64];
 };
 
-/* GONE: there is none. */
+/* GONE: no such process. */
 enum err attach_target_read(pid_t pid, struct attach_target *target);
 
-/* OK, or the reason that is plain before anything is tried: GONE (a zombie), USAGE (the kernel's, or this very process). */
+/* OK, or a reason that is obvious beforehand: GONE (a zombie), USAGE (a kernel thread, or this process itself). */
 enum err attach_target_check(const struct attach_target *target);
 
-/* Does the probe for system calls (libsonde-calls.so) count in none of them? Where it does in one, an agent would hear of the
- * same calls twice: that is said on stderr. */
-bool attach_target_is_silent(const struct pidlist *pids);
+/* True if none of them has libsonde-calls.so loaded. Otherwise an agent would count the same calls twice; that is
+ * logged. */
+bool attach_target_lacks_calls_probe(const struct pidlist *pids);
 
-/* One or two sentences: what was refused, to whom, what to do. */
-void attach_target_explain(const struct attach_target *target, enum err err, struct buf *why);
+/* One or two sentences: what was refused and why, and what to do. */
+void attach_target_explain(const struct attach_target *target, enum err err, struct buf *error);
 
 #endif

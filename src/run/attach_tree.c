@@ -1,4 +1,4 @@
-/* One process after the other is asked for its children. */
+/* Reads the children of one process after the other. */
 #include "run/attach_tree.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ void attach_tree_close(struct attach_tree *tree)
     tree->proc_fd = -1;
 }
 
-/* Of those that were found from a place on. Who is asked to watch its own shell is no part of what that does. */
+/* Of the entries from `from` on. When attached to our own shell, we are not part of it. */
 static void leave_out_self(struct pidlist *pids, size_t from)
 {
     for (size_t i = from; i < pids->count; i++)
@@ -33,7 +33,7 @@ static void leave_out_self(struct pidlist *pids, size_t from)
             pids->ids[i] = pids->ids[--pids->count];
 }
 
-enum err attach_tree_look(struct attach_tree *tree, pid_t root)
+enum err attach_tree_refresh(struct attach_tree *tree, pid_t root)
 {
     tree->pids.count = tree->tids.count = 0;
     if (tree->proc_fd < 0)

@@ -1,4 +1,4 @@
-/* Who descends from a process now, as far as it can be seen: for sonde attach. */
+/* The current descendants of a process, as far as visible: for sonde attach. */
 #ifndef SONDE_RUN_ATTACH_TREE_H
 #define SONDE_RUN_ATTACH_TREE_H
 
@@ -9,14 +9,14 @@
 struct attach_tree {
     int proc_fd;
     struct children children;
-    struct pidlist pids; /* as of the last look; the root is the first */
+    struct pidlist pids; /* as of the last refresh; the root comes first */
     struct pidlist tids;
 };
 
 enum err attach_tree_open(struct attach_tree *tree);
-void attach_tree_close(struct attach_tree *tree); /* harmless when it could not be opened */
+void attach_tree_close(struct attach_tree *tree); /* harmless if it could not be opened */
 
-/* Looks: tree->pids. Empty where the root is gone. */
-enum err attach_tree_look(struct attach_tree *tree, pid_t root);
+/* Updates tree->pids. Empty if the root is gone. */
+enum err attach_tree_refresh(struct attach_tree *tree, pid_t root);
 
 #endif

@@ -1,11 +1,12 @@
-/* Taking timers from one process and giving them to another. */
+/* Moves interval timers from one process to another. */
 #include "run/itimers.h"
 
 #include <stddef.h>
 
 static const int which[ITIMERS] = { ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF };
 
-/* Stopped and read in one call: one that runs out just now has either sent its signal, or goes on elsewhere. */
+/* Stops and reads a timer in one call: if it expires now, either its signal was sent, or it continues in the other
+ * process. */
 void itimers_take(struct itimers *itimers)
 {
     const struct itimerval none = { 0 };

@@ -1,5 +1,5 @@
-/* Interval timers: an exec keeps them, a fork does not. Whoever set one (alarm 5; exec sonde run …) meant the command: it must
- * find it running, be able to stop it, and get its signal. */
+/* Interval timers survive exec, but not fork. A timer that was set before (alarm 5; exec sonde run …) is meant for
+ * the command: it must find the timer running, be able to stop it, and receive its signal. */
 #ifndef SONDE_RUN_ITIMERS_H
 #define SONDE_RUN_ITIMERS_H
 
@@ -11,10 +11,10 @@ struct itimers {
     struct itimerval left[ITIMERS]; /* zeros: not set */
 };
 
-/* Stops those of this process. What is left of them is in itimers. */
+/* Stops the timers of this process and stores the remaining time. */
 void itimers_take(struct itimers *itimers);
 
-/* Lets them go on in this process. */
+/* Restarts them in this process. */
 void itimers_give(const struct itimers *itimers);
 
 #endif

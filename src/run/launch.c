@@ -1,4 +1,4 @@
-/* Fork, restore, exec; and the environment in between. */
+/* Starts the command: fork, restore signals, limits and timers, exec; and builds its environment. */
 #include "run/launch.h"
 
 #include "base/buf.h"
@@ -18,10 +18,10 @@
 #define PRELOAD "LD_PRELOAD"
 #define ENVIRONMENT_MAX (4 << 20)
 
-static const char *const ours[] = { PRELOAD, PROBE_ENV_SPOOL, PROBE_ENV_FLAGS, PROBE_ENV_EVENTS, PROBE_ENV_SOCKET,
+static const char *const our_variables[] = { PRELOAD, PROBE_ENV_SPOOL, PROBE_ENV_FLAGS, PROBE_ENV_EVENTS, PROBE_ENV_SOCKET,
                                     SEGMENT_ENV_DIR, PROBE_ENV_CALLS };
 
-/* The value when entry is "name=value". */
+/* The value if entry is "name=value". */
 static const char *value_of(const char *entry, const char *name)
 {
     size_t size = strlen(name);
@@ -30,13 +30,13 @@ static const char *value_of(const char *entry, const char *name)
 
 static bool is_ours(const char *entry)
 {
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (value_of(entry, ours[i]))
+    for (size_t i = 0; i < sizeof our_variables / sizeof *our_variables; i++)
+        if (value_of(entry, our_variables[i]))
             return true;
     return false;
 }
 
-/* Is path one of those in list, which has blanks or colons between? */
+/* Is path an element of list, which is separated by blanks or colons? */
 static bool lists(const char *list, const char *path)
 {
     size_t size = strlen(path);
@@ -46,70 +46,70 @@ static bool lists(const char *list, const char *path)
     return false;
 }
 
-/* Unless it is there already. */
-static void add_library(struct buf *texts, const char *before, const char *library, bool *is_first)
+/* Unless it is already listed. */
+static void add_library(struct buf *strings, const char *before, const char *library, bool *is_first)
 {
     if (!library || !*library || (before && lists(before, library)))
         return;
     if (!*is_first)
-        buf_add_char(texts, ':');
+        buf_add_char(strings, ':');
     *is_first = false;
-    buf_add_text(texts, library);
+    buf_add_text(strings, library);
 }
 
-static void add_preload(struct buf *texts, char *const *base, const struct launch_probe *probe)
+static void add_preload(struct buf *strings, char *const *base, const struct launch_probe *probe)
 {
     const char *before = NULL;
     for (; *base && !before; base++)
         before = value_of(*base, PRELOAD);
-    buf_add_text(texts, PRELOAD "=");
+    buf_add_text(strings, PRELOAD "=");
     if (before)
-        buf_add_text(texts, before);
+        buf_add_text(strings, before);
     bool is_first = !before || !*before;
-    add_library(texts, before, probe->library, &is_first);
+    add_library(strings, before, probe->library, &is_first);
     for (size_t i = 0; i < LAUNCH_EXTRA_LIBRARIES; i++)
-        add_library(texts, before, probe->also[i], &is_first);
-    buf_add_char(texts, '\0');
+        add_library(strings, before, probe->extra[i], &is_first);
+    buf_add_char(strings, '\0');
 }
 
-static void add_variable(struct buf *texts, const char *name, const char *value)
+static void add_variable(struct buf *strings, const char *name, const char *value)
 {
     if (!value)
         return;
-    buf_printf(texts, "%s=%s", name, value);
-    buf_add_char(texts, '\0');
+    buf_printf(strings, "%s=%s", name, value);
+    buf_add_char(strings, '\0');
 }
 
-char **launch_environment(char *const *base, const struct launch_probe *probe, char **texts)
+char **launch_environment(char *const *base, const struct launch_probe *probe, char **strings)
 {
-    struct buf new_texts;
-    buf_init(&new_texts, ENVIRONMENT_MAX);
-    add_preload(&new_texts, base, probe);
-    add_variable(&new_texts, PROBE_ENV_SPOOL, probe->spool);
-    add_variable(&new_texts, PROBE_ENV_FLAGS, probe->flags);
-    add_variable(&new_texts, PROBE_ENV_EVENTS, probe->events);
-    add_variable(&new_texts, PROBE_ENV_SOCKET, probe->socket);
-    add_variable(&new_texts, SEGMENT_ENV_DIR, probe->segments);
-    add_variable(&new_texts, PROBE_ENV_CALLS, probe->calls);
+    struct buf new_strings;
+    buf_init(&new_strings, ENVIRONMENT_MAX);
+    add_preload(&new_strings, base, probe);
+    add_variable(&new_strings, PROBE_ENV_SPOOL, probe->spool);
+    add_variable(&new_strings, PROBE_ENV_FLAGS, probe->flags);
+    add_variable(&new_strings, PROBE_ENV_EVENTS, probe->events);
+    add_variable(&new_strings, PROBE_ENV_SOCKET, probe->socket);
+    add_variable(&new_strings, SEGMENT_ENV_DIR, probe->segments);
+    add_variable(&new_strings, PROBE_ENV_CALLS, probe->calls);
     size_t count = 0, kept = 0;
     while (base[count])
         count++;
-    char **all = buf_err(&new_texts) ? NULL : malloc((count + sizeof ours / sizeof *ours + 1) * sizeof *all);
+    char **all = buf_err(&new_strings) ? NULL : malloc((count + sizeof our_variables / sizeof *our_variables + 1) * sizeof *all);
     if (!all) {
-        buf_clear(&new_texts);
+        buf_clear(&new_strings);
         return NULL;
     }
     for (size_t i = 0; i < count; i++)
         if (!is_ours(base[i]))
             all[kept++] = base[i];
-    for (size_t at = 0; at < new_texts.size; at += strlen(new_texts.data + at) + 1)
-        all[kept++] = new_texts.data + at;
+    for (size_t at = 0; at < new_strings.size; at += strlen(new_strings.data + at) + 1)
+        all[kept++] = new_strings.data + at;
     all[kept] = NULL;
-    *texts = new_texts.data;
+    *strings = new_strings.data;
     return all;
 }
 
-/* Whether a folder of PATH that this user may look into has the command. */
+/* Is the command in a directory of PATH that this user can read? */
 static bool is_in_path(const char *name)
 {
     char path[PATH_MAX];
@@ -124,14 +124,15 @@ static bool is_in_path(const char *name)
     return false;
 }
 
-/* A folder of PATH that is closed to this user makes exec say EACCES of a command that is nowhere: shells know better. */
+/* An unreadable directory in PATH makes exec fail with EACCES for a command that does not exist anywhere. Report
+ * what shells report. */
 static int exec_error(const char *command)
 {
     int error = errno;
     return error == EACCES && !strchr(command, '/') && !is_in_path(command) ? ENOENT : error;
 }
 
-/* An environment that was just small enough is not any more with what the probe needs: then without. */
+/* If the environment becomes too large with the probe's variables, run without the probe. */
 static int exec_command(const struct launch *launch, char *const *environment)
 {
     execvpe(launch->command[0], launch->command, environment);
@@ -163,11 +164,10 @@ static void restore_limits(const struct launch_limits *limits)
         setrlimit(RLIMIT_FSIZE, &limits->file_size);
 }
 
-/* In the new process. What is told through the pipe is the errno of an exec that failed; the pipe closes by itself when
- * it worked. */
+/* In the new process. If exec fails, its errno is written to the pipe; if it succeeds, the pipe is closed. */
 static void become(const struct launch *launch, char *const *environment, const struct itimers *itimers, int error_fd)
 {
-    itimers_give(itimers); /* while signals are blocked: what runs out before the exec waits for it */
+    itimers_give(itimers); /* while signals are blocked: if a timer expires before the exec, its signal stays pending */
     restore_limits(launch->limits);
     if (launch->signals)
         signals_restore(launch->signals);
@@ -181,7 +181,7 @@ static void become(const struct launch *launch, char *const *environment, const 
     _exit(launch_status(error));
 }
 
-/* 0: exec worked. */
+/* 0: exec succeeded. */
 static int await_exec(int fd)
 {
     int error = 0;
@@ -194,23 +194,23 @@ static int await_exec(int fd)
 
 static enum err start(const struct launch *launch, char *const *environment, pid_t *pid, int *error)
 {
-    int tell[2];
+    int error_pipe[2];
     struct itimers itimers;
-    if (pipe2(tell, O_CLOEXEC) != 0) {
+    if (pipe2(error_pipe, O_CLOEXEC) != 0) {
         *error = errno;
         return AGAIN;
     }
     itimers_take(&itimers);
     *pid = fork();
     if (*pid == 0)
-        become(launch, environment, &itimers, tell[1]);
+        become(launch, environment, &itimers, error_pipe[1]);
     *error = errno;
-    close(tell[1]);
+    close(error_pipe[1]);
     if (*pid > 0)
-        *error = await_exec(tell[0]);
+        *error = await_exec(error_pipe[0]);
     else
         itimers_give(&itimers);
-    close(tell[0]);
+    close(error_pipe[0]);
     if (*pid < 0)
         return AGAIN;
     if (!*error)
@@ -235,10 +235,10 @@ void launch_exec_in_place(const struct launch *launch, int *error)
 
 enum err launch_start(const struct launch *launch, pid_t *pid, int *error)
 {
-    char *texts = NULL;
-    char **all = launch->probe ? launch_environment(environ, launch->probe, &texts) : NULL;
+    char *strings = NULL;
+    char **all = launch->probe ? launch_environment(environ, launch->probe, &strings) : NULL;
     enum err err = start(launch, all ? all : environ, pid, error);
     free(all);
-    free(texts);
+    free(strings);
     return err;
 }

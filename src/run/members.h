@@ -1,5 +1,5 @@
-/* Which processes belong to the job: descendants of the command, as the kernel's events tell. Ended ones are remembered
- * for a while, because other sources speak of them a little later. */
+/* The processes of the job: descendants of the command, as reported by kernel events. Ended ones are kept for a
+ * while, because other sources report them a little later. */
 #ifndef SONDE_RUN_MEMBERS_H
 #define SONDE_RUN_MEMBERS_H
 
@@ -9,51 +9,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct member {
-    uint32_t pid; /* 0: a free place */
+struct run_member {
+    uint32_t pid; /* 0: a free entry */
     uint32_t ppid;
-    uint32_t threads; /* alive; 0: it has ended */
-    uint32_t threads_made;
+    uint32_t threads; /* alive; 0: the process has ended */
+    uint32_t threads_created;
     uint32_t uid;
     bool uid_known;
-    bool dark; /* not known to carry the probe: what it executes has to be looked at while it is there */
-    uint64_t start_ns; /* 0: not known */
-    uint64_t rang_ns;  /* when the bell last rang for it; 0: never */
-    uint64_t exec_ns;  /* when it last executed something; 0: never */
+    bool is_unprobed; /* not known to have the probe: its execs must be read from /proc while they are there */
+    uint64_t start_ns; /* 0: unknown */
+    uint64_t notice_ns;  /* time of the last notice about it; 0: never */
+    uint64_t exec_ns;  /* time of its last exec; 0: never */
     uint64_t ended_ns;
 };
 
-struct members {
-    struct member *places; /* a hash table with a power of two of places */
-    size_t room, used, alive;
-    size_t dark; /* of those that are alive */
+struct run_members {
+    struct run_member *entries; /* hash table; the capacity is a power of two */
+    size_t capacity, used, alive;
+    size_t unprobed_count; /* of the live ones */
 };
 
-void members_init(struct members *members);
-void members_clear(struct members *members);
+void members_init(struct run_members *members);
+void members_clear(struct run_members *members);
 
-/* NULL when it never was one, or was forgotten. Valid until the next add or forget. */
-struct member *members_find(const struct members *members, uint32_t pid);
+/* NULL: not a member, or already forgotten. Valid until the next add or forget. */
+struct run_member *members_find(const struct run_members *members, uint32_t pid);
 
-/* A new process with one thread; takes the place of one that had the same pid before. NULL when memory ran out. */
-struct member *members_add(struct members *members, uint32_t pid, uint32_t ppid);
+/* Adds a process with one thread; replaces an earlier one with the same pid. NULL: out of memory. */
+struct run_member *members_add(struct run_members *members, uint32_t pid, uint32_t ppid);
 
-/* One thread less; with the last the process has ended. */
-void members_end_thread(struct members *members, struct member *member, uint64_t now_ns);
+/* One thread less; the process has ended with the last one. */
+void members_end_thread(struct run_members *members, struct run_member *member, uint64_t now_ns);
 
-/* All its threads at once. */
-void members_end(struct members *members, struct member *member, uint64_t now_ns);
+/* Ends all its threads at once. */
+void members_end(struct run_members *members, struct run_member *member, uint64_t now_ns);
 
-/* Whether it carries the probe. */
-void members_darken(struct members *members, struct member *member, bool dark);
+/* Sets whether it has the probe. */
+void members_set_unprobed(struct run_members *members, struct run_member *member, bool is_unprobed);
 
-/* It was one by pid only: somebody else has that pid now. */
-void members_remove(struct members *members, uint32_t pid);
+/* The pid has been reused by an unrelated process. */
+void members_remove(struct run_members *members, uint32_t pid);
 
-/* Forgets those that ended before. */
-void members_forget(struct members *members, uint64_t before_ns);
+/* Removes those that ended before this time. */
+void members_forget(struct run_members *members, uint64_t before_ns);
 
-/* Walks over all: *at is 0 at first. NULL at the end. */
-struct member *members_next(const struct members *members, size_t *at);
+/* Iterates over all: start with *at = 0. NULL at the end. */
+struct run_member *members_next(const struct run_members *members, size_t *at);
 
 #endif

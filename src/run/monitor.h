@@ -1,5 +1,5 @@
-/* The loop of sonde run: one epoll over signals, kernel events, perf descriptors and ticks, until the command has ended.
- * Everything it hears goes to the spool. */
+/* The event loop of sonde run: one epoll over signals, kernel events, perf descriptors and ticks, until the command
+ * has ended. All data goes to the spool. */
 #ifndef SONDE_RUN_MONITOR_H
 #define SONDE_RUN_MONITOR_H
 
@@ -10,45 +10,45 @@
 
 #include <sys/resource.h>
 
-struct watch {
+struct monitor {
     struct spool_dir spool;
-    struct writer writer; /* WRITER_NONE: the command runs unwatched */
+    struct spool_writer writer; /* SPOOL_WRITER_NONE: the command is not monitored */
     struct signals signals;
-    struct kernel kernel;
+    struct proc_events events;
     struct perf_counts perf;
     struct ticks ticks;
     int epoll_fd;
-    bool execs_wake, forks_wake; /* the kernel's word of an exec wakes us now; of a fork or exit */
+    bool execs_wake, forks_wake; /* an exec event wakes us; a fork or exit event */
     pid_t command;
     bool command_ended, has_children;
     bool wait_all;          /* until the last descendant has ended */
-    int stopped_by;         /* signal by which the command has stopped just now */
+    int stopped_by;         /* signal by which the command has just been stopped */
     int status;             /* of the command, as from wait4 */
-    struct rusage children_before; /* of this process, before the command started */
+    struct rusage children_before; /* RUSAGE_CHILDREN before the command started */
 };
 
-/* Joins the sources, which are open, in one epoll. */
-enum err watch_open(struct watch *watch);
+/* Adds the sources, which must be open, to an epoll. */
+enum err monitor_open(struct monitor *monitor);
 
-/* Watches until the command, or with wait_all the last descendant, has ended. */
-void watch_until_end(struct watch *watch);
+/* Runs until the command, or with wait_all the last descendant, has ended. */
+void monitor_until_end(struct monitor *monitor);
 
-/* Reads what the kernel still holds and records the survivors and the end of the run. Returns how many are alive. */
-uint32_t watch_finish(struct watch *watch);
+/* Reads remaining kernel events, records survivors and the end of the run. Returns the number of survivors. */
+uint32_t monitor_finish(struct monitor *monitor);
 
-/* Takes every child that has ended, and records how. */
-void watch_reap(struct watch *watch);
+/* Reaps and records all children that have ended. */
+void monitor_reap(struct monitor *monitor);
 
-/* One turn of the loop: sleeps, at most so long (-1: for ever), until something comes, and deals with it. */
-void watch_once(struct watch *watch, int timeout_ms);
+/* One iteration: sleeps, at most this long (-1: forever), until something happens, and handles it. */
+void monitor_once(struct monitor *monitor, int timeout_ms);
 
-/* Another descriptor that shall wake the loop. */
-enum err watch_add(struct watch *watch, int fd);
+/* Adds another descriptor that wakes the loop. */
+enum err monitor_add_fd(struct monitor *monitor, int fd);
 
-/* The end of the run. with_total: this process is the parent of the command and knows what it used. */
-void watch_record_end(struct watch *watch, bool with_total);
+/* Records the end of the run. with_total: this process is the parent of the command and knows its total usage. */
+void monitor_record_end(struct monitor *monitor, bool with_total);
 
 /* Closes all sources. */
-void watch_close(struct watch *watch);
+void monitor_close(struct monitor *monitor);
 
 #endif

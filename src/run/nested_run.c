@@ -1,5 +1,6 @@
-/* The other sonde run has left the path of its spool in our environment, which begins with what it is of. The environment may
- * have come here in other ways, as through a batch system to another node: it counts when that sonde run is above us. */
+/* The enclosing sonde run has left the path of its spool in our environment; the first record names its job. The
+ * environment may also have been copied, for example by a batch system to another node: so that sonde run must be
+ * one of our ancestors. */
 #include "run/nested_run.h"
 
 #include "base/log.h"
@@ -14,9 +15,9 @@
 #include <unistd.h>
 
 #define GENERATIONS_MAX 10000
-#define ENVIRONMENT_MAX (3u << 20) /* the kernel's own limit, unless somebody has asked for a larger stack */
+#define ENVIRONMENT_MAX (3u << 20) /* the kernel's limit, unless the stack limit was raised */
 
-static bool is_above_us(pid_t other)
+static bool is_ancestor(pid_t other)
 {
     pid_t pid = getpid();
     for (int i = 0; i < GENERATIONS_MAX && pid > 0 && pid != other; i++)
@@ -25,8 +26,8 @@ static bool is_above_us(pid_t other)
     return pid > 0 && pid == other && pid != getpid();
 }
 
-/* 0: it is of another job or on another host, or not there any more. */
-static pid_t watcher_of(const char *spool, const char *job_id)
+/* The pid of the sonde run that writes this spool. 0: another job or host, or no longer there. */
+static pid_t recorder_of(const char *spool, const char *job_id)
 {
     char host[256] = "";
     struct spool_reader reader;
@@ -48,8 +49,8 @@ static const char *set_or_null(const char *value)
     return value && *value ? value : NULL;
 }
 
-/* The first of these that is set says where the store is. */
-static bool is_same_store(const char *theirs, size_t size)
+/* The first of these that is set determines the job database. */
+static bool is_same_database(const char *theirs, size_t size)
 {
     static const char *const names[] = { "SONDE_DB", "XDG_DATA_HOME", "HOME" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -60,18 +61,18 @@ static bool is_same_store(const char *theirs, size_t size)
     return true;
 }
 
-/* As far as one can know: it may have been told by --db. */
-static bool files_where_we_do(pid_t other)
+/* As far as we can tell: it may use --db. */
+static bool uses_same_database(pid_t other)
 {
     size_t size;
     char *environment = malloc(ENVIRONMENT_MAX);
     bool same = environment && !pid_environ("", other, environment, ENVIRONMENT_MAX, &size)
-                && is_same_store(environment, size);
+                && is_same_database(environment, size);
     free(environment);
     return same;
 }
 
-static bool asks_for_more(const struct run_settings *settings)
+static bool has_options(const struct run_settings *settings)
 {
     return settings->name || settings->tags || settings->events || settings->out_dir || settings->no_probe || settings->mpi
            || settings->calls || settings->wait_all;
@@ -85,11 +86,11 @@ bool nested_run_is_recorded(const struct run_settings *settings)
     const char *job_id = settings->job_id ? settings->job_id : job.id;
     if (!spool || !job_id[0])
         return false;
-    pid_t other = watcher_of(spool, job_id);
-    if (!other || !is_above_us(other) || !files_where_we_do(other))
+    pid_t other = recorder_of(spool, job_id);
+    if (!other || !is_ancestor(other) || !uses_same_database(other))
         return false;
-    if (asks_for_more(settings))
-        log_warn("the sonde run around this one (pid %d) watches job %s already, and this command with it: options of this one "
-                 "do not count. Give them to that one, or this one an id of its own with -j.", (int)other, job_id);
+    if (has_options(settings))
+        log_warn("job %s is already monitored by an enclosing sonde run (pid %d), and this command with it; options ignored. "
+                 "Give them to the enclosing one, or use another job id (-j).", job_id, (int)other);
     return true;
 }

@@ -4,8 +4,9 @@
 
 #include "run/run.h"
 
-/* Does a sonde run that we descend from watch the job that this one is to be of, for the same store? It records what we start:
- * with us, all of it would be in the job twice. Says so to who asked for more than that. */
-bool around_watches(const struct run_settings *settings);
+/* Does an enclosing sonde run already record this job, into the same database? Then it also records what we start,
+ * and monitoring it again would count everything twice. Logs a warning if the user asked for options that are
+ * therefore ignored. */
+bool nested_run_is_recorded(const struct run_settings *settings);
 
 #endif

@@ -1,4 +1,4 @@
-/* Opening, sending and saying so, between fork and exec. */
+/* Opens the events and sends them to sonde run, between fork and exec. */
 #include "run/perf_command.h"
 
 #include "model/process.h"
@@ -11,7 +11,7 @@
 
 _Static_assert(sizeof PERF_COMMAND_FLAG == 1 + PROBE_COUNTED_DIGITS + 1, "a letter and as many digits");
 
-/* True: it is on its way, and whoever reads will have it. */
+/* True: the receiver will get it. */
 static bool send_to(const char *path, const struct msghdr *head)
 {
     struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -44,14 +44,14 @@ static bool send_descriptors(const char *path, struct probe_perf_message *messag
 static int open_event(const struct perf_event_spec *spec)
 {
     struct perf_event_attr attr;
-    perf_attr_of(spec, &attr);
+    perf_event_attr_init(spec, &attr);
     attr.disabled = 1;
     attr.enable_on_exec = 1;
-    return perf_open_call(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return perf_event_open_call(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* The texts are this process's own: a copy of those of sonde run. */
-static void say_so(char *const *environment)
+/* The strings may be modified: this process is a forked copy of sonde run. */
+static void set_flag(char *const *environment)
 {
     for (; *environment; environment++) {
         size_t size = strlen(*environment), flag = sizeof PERF_COMMAND_FLAG - 1;
@@ -76,7 +76,7 @@ void perf_command_open(const struct perf_command *command, char *const *environm
         message.opened |= 1u << i;
     }
     if (count && send_descriptors(command->socket, &message, fds, count))
-        say_so(environment);
+        set_flag(environment);
     for (size_t i = 0; i < count; i++)
         close(fds[i]);
 }

@@ -1,5 +1,5 @@
-/* The perf events of the command itself: opened in the process that is about to become it, as the probe does for what is executed
- * later. */
+/* perf events of the command itself: opened in the process that is about to exec it, as the probe does for later
+ * execs. */
 #ifndef SONDE_RUN_PERF_COMMAND_H
 #define SONDE_RUN_PERF_COMMAND_H
 
@@ -12,11 +12,11 @@ struct perf_command {
     uint64_t time_ns;   /* of the command's spawn record */
 };
 
-/* What stands behind the other flags of the probe until perf_command_open puts a pid there. */
+/* Placeholder at the end of the probe's flags, until perf_command_open fills in a pid. */
 #define PERF_COMMAND_FLAG "c0000000000"
 
-/* In the new process: opens events that begin with its exec, sends them, and says so in the flags of this environment. Nothing
- * when that fails: then the probe opens them when the image comes up. */
+/* In the new process: opens events that start at its exec, sends them, and sets the flag in this environment. On
+ * failure does nothing: then the probe opens them when the image starts. */
 void perf_command_open(const struct perf_command *command, char *const *environment);
 
 #endif

@@ -1,4 +1,4 @@
-/* Receiving, keeping and reading the perf descriptors of threads. */
+/* Receives, keeps and reads the perf descriptors of threads. */
 #include "run/perf_counts.h"
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@
 
 #define CHAINS 4096 /* a power of two */
 #define BACKLOG 4096
-#define SENDER_WAIT_US 500000 /* for one that has connected and not yet sent: on a busy machine another may run in between */
+#define SENDER_WAIT_US 500000 /* for a sender that has connected but not sent yet: it may be preempted */
 
 /* What a thread opened at one time. */
 struct perf_stage {
@@ -45,7 +45,7 @@ static struct perf_thread **chain_of(struct perf_counts *counts, uint32_t tid)
     return &counts->chains[tid & (CHAINS - 1)];
 }
 
-/* A path of a socket has room for 107 bytes only. */
+/* A socket path has at most 107 bytes. */
 static enum err choose_path(struct perf_counts *counts, const char *dir)
 {
     char beside[PATH_MAX];
@@ -76,7 +76,7 @@ static enum err make_socket(struct perf_counts *counts)
     return OK;
 }
 
-enum err perf_counts_open(struct perf_counts *counts, const char *dir, size_t event_count, struct writer *writer)
+enum err perf_counts_open(struct perf_counts *counts, const char *dir, size_t event_count, struct spool_writer *writer)
 {
     *counts = (struct perf_counts){ .fd = -1, .event_count = event_count, .writer = writer };
     counts->chains = calloc(CHAINS, sizeof *counts->chains);
@@ -103,7 +103,7 @@ static void read_stage(const struct perf_counts *counts, const struct perf_stage
         all[i] = read_count(stage->opened >> i & 1 ? stage->fds[next++] : -1);
 }
 
-/* Those that are to begin with an exec which has not been stand still. */
+/* Events that start at an exec which has not happened yet are not counting. */
 static bool has_begun(const struct perf_stage *stage)
 {
     return stage->since != PROBE_PERF_EXEC || read_count(stage->fds[0]).enabled_ns;
@@ -119,7 +119,7 @@ static bool is_shared(const struct perf_count *count)
     return count->running_ns < count->enabled_ns;
 }
 
-/* As if it had had the hardware all the time. */
+/* Scales the value as if the event had been scheduled all the time. */
 static void correct(struct perf_count *count)
 {
     if (is_shared(count) && count->running_ns)
@@ -128,7 +128,7 @@ static void correct(struct perf_count *count)
     count->running_ns = count->enabled_ns;
 }
 
-/* Without what later counted too. Two that shared the hardware did not count at the same moments. */
+/* Subtracts what `later` counted too. Two multiplexed events did not count at the same moments: scale both first. */
 static struct perf_count without(struct perf_count count, struct perf_count later)
 {
     if (is_shared(&count) || is_shared(&later)) {
@@ -142,19 +142,19 @@ static struct perf_count without(struct perf_count count, struct perf_count late
 static void record_counts(struct perf_counts *counts, const struct perf_thread *thread, const struct perf_stage *stage,
                           const struct perf_count *own)
 {
-    uint8_t room[(4 * PROCESS_EVENTS_MAX + 1) * PACK_NUMBER_MAX];
-    struct packer p = { room, room + sizeof room, false };
+    uint8_t packed[(4 * PROCESS_EVENTS_MAX + 1) * PACK_NUMBER_MAX];
+    struct packer p = { packed, packed + sizeof packed, false };
     for (size_t i = 0; i < counts->event_count; i++) {
         pack_number(&p, own[i].known);
         pack_number(&p, own[i].known ? own[i].value : 0);
         pack_number(&p, own[i].known ? own[i].enabled_ns : 0);
         pack_number(&p, own[i].known ? own[i].running_ns : 0);
     }
-    writer_add_perf(counts->writer, &(struct perf_record){
+    spool_writer_add_perf(counts->writer, &(struct perf_record){
         .pid = thread->pid,
-        .tid = stage->since == PROBE_PERF_EXEC ? thread->pid : thread->tid, /* who exec'd is the first thread from then on */
+        .tid = stage->since == PROBE_PERF_EXEC ? thread->pid : thread->tid, /* after exec, the thread is the main thread */
         .time_ns = clock_realtime_ns(),
-        .counts = { (char *)room, (size_t)(p.at - room) },
+        .counts = { (char *)packed, (size_t)(p.at - packed) },
         .opened_ns = stage->time_ns,
         .since = stage->since,
     });
@@ -165,7 +165,7 @@ static bool is_stray(const struct perf_thread *thread, const struct perf_stage *
     return stage->since == PROBE_PERF_EXEC && thread->tid != thread->pid;
 }
 
-/* Stopped first: where one that counts is closed under a thread that runs, the others of that thread may lose some ms (seen with
+/* Disabled first: closing a counting event of a running thread can make its other events lose some ms (seen with
  * Linux 6.18). */
 static void close_event(int fd)
 {
@@ -173,7 +173,7 @@ static void close_event(int fd)
     close(fd);
 }
 
-/* Takes the last stage off. */
+/* Removes the last stage. */
 static void drop_stage(struct perf_counts *counts, struct perf_thread *thread)
 {
     struct perf_stage *stage = thread->last;
@@ -185,7 +185,7 @@ static void drop_stage(struct perf_counts *counts, struct perf_thread *thread)
     free(stage);
 }
 
-/* Records and drops all stages. later: what those had counted that began behind them, where has_later. */
+/* Records and removes all stages. later: the counts of the stage that started after them, if has_later. */
 static void record_stages(struct perf_counts *counts, struct perf_thread *thread, struct perf_count *later, bool has_later)
 {
     while (thread->last) {
@@ -204,7 +204,7 @@ static void record_stages(struct perf_counts *counts, struct perf_thread *thread
     }
 }
 
-/* Takes it off its chain, where *link points to it. */
+/* Removes it from its chain, where *link points to it. */
 static void finish_thread(struct perf_counts *counts, struct perf_thread **link)
 {
     struct perf_thread *thread = *link;
@@ -230,7 +230,7 @@ static void finish_tid(struct perf_counts *counts, uint32_t tid)
         finish_thread(counts, link);
 }
 
-/* The thread of this process, other than its first, that has exec'd. */
+/* The thread of this process, other than the main one, that has called exec. */
 static struct perf_thread **find_stray(struct perf_counts *counts, uint32_t pid)
 {
     for (size_t i = 0; i < CHAINS && counts->strays; i++)
@@ -240,7 +240,7 @@ static struct perf_thread **find_stray(struct perf_counts *counts, uint32_t pid)
     return NULL;
 }
 
-/* A thread that exec'd has the tid of the first, which is gone, from then on. */
+/* A thread that execs takes the tid of the main thread, which is gone. */
 static void rename_stray(struct perf_counts *counts, uint32_t pid)
 {
     struct perf_thread **link = find_stray(counts, pid), **chain = chain_of(counts, pid);
@@ -250,7 +250,7 @@ static void rename_stray(struct perf_counts *counts, uint32_t pid)
     struct perf_count later[PROCESS_EVENTS_MAX];
     struct perf_stage *last = thread->last;
     read_stage(counts, last, later);
-    thread->last = last->before; /* what it opened as the thread that it was is told under that name */
+    thread->last = last->before; /* what it opened under its old tid is recorded under that */
     counts->pending -= thread->last != NULL;
     record_stages(counts, thread, later, true);
     last->before = NULL;
@@ -302,7 +302,7 @@ void perf_counts_sweep(struct perf_counts *counts)
         each_thread(counts, is_gone);
 }
 
-static void settle(struct perf_counts *counts, struct perf_thread *thread)
+static void settle_thread(struct perf_counts *counts, struct perf_thread *thread)
 {
     struct perf_count later[PROCESS_EVENTS_MAX];
     struct perf_stage *last = thread->last;
@@ -320,7 +320,7 @@ void perf_counts_settle(struct perf_counts *counts)
 {
     for (size_t i = 0; i < CHAINS && counts->pending; i++)
         for (struct perf_thread *thread = counts->chains[i]; thread; thread = thread->next)
-            settle(counts, thread);
+            settle_thread(counts, thread);
 }
 
 static void forget_failed(struct perf_counts *counts, uint32_t tid)
@@ -333,7 +333,7 @@ static void forget_failed(struct perf_counts *counts, uint32_t tid)
         finish_thread(counts, link);
 }
 
-/* The thread that a message comes from: a new one, unless it may have exec'd. */
+/* The thread that sent the message: a new one, unless it may have called exec. */
 static struct perf_thread *sender_of(struct perf_counts *counts, const struct probe_perf_message *message)
 {
     if (message->pid == message->tid && counts->strays)
@@ -354,7 +354,7 @@ static struct perf_thread *sender_of(struct perf_counts *counts, const struct pr
     return thread;
 }
 
-static void keep(struct perf_counts *counts, const struct probe_perf_message *message, const int *fds, size_t count)
+static void add_stage(struct perf_counts *counts, const struct probe_perf_message *message, const int *fds, size_t count)
 {
     struct perf_stage *stage = malloc(sizeof *stage + count * sizeof *fds);
     struct perf_thread *thread = stage ? sender_of(counts, message) : NULL;
@@ -372,8 +372,7 @@ static void keep(struct perf_counts *counts, const struct probe_perf_message *me
     counts->strays += is_stray(thread, stage);
 }
 
-/* Descriptors of a message that came (of one that did not, the head says nothing); closes them when they are not those that
- * it announces. */
+/* The descriptors of a received message; closes them if they are not those that it announces. */
 static bool take_descriptors(const struct msghdr *head, const struct probe_perf_message *message, ssize_t size, int *fds,
                              size_t *count)
 {
@@ -397,7 +396,7 @@ static void take_message(struct perf_counts *counts, const struct probe_perf_mes
     if (message->since == PROBE_PERF_FAILED)
         forget_failed(counts, message->tid);
     else
-        keep(counts, message, fds, count);
+        add_stage(counts, message, fds, count);
 }
 
 static bool receive_one(struct perf_counts *counts)

@@ -1,4 +1,4 @@
-/* The witness: a child that blocks all signals and reports each one that it is sent. */
+/* The sentinel: a child that blocks all signals and reports each one it receives. */
 #include "run/pgrp_sentinel.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOK_MS 50
-#define FAREWELL_MS 20
+#define CHECK_MS 50
+#define END_TIMEOUT_MS 20
 
-/* The state letter of a process, 0 when it is gone. */
+/* The state letter of a process, 0 if it is gone. */
 static char state_of(pid_t pid)
 {
     char path[32], line[512];
@@ -32,7 +32,7 @@ static char state_of(pid_t pid)
     return shut && shut + 2 < line + size ? shut[2] : 0;
 }
 
-/* 't': one that is traced is stopped by its tracer, and at times only for a moment. */
+/* 't': a traced process is stopped by its tracer, sometimes only for a moment. */
 static bool is_stopped(pid_t pid)
 {
     char state = state_of(pid);
@@ -43,13 +43,13 @@ static void report_signals(int signal_fd, int to_fd)
 {
     struct signalfd_siginfo info;
     while (read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        struct witness_report report = { (int)info.ssi_signo, (pid_t)info.ssi_pid };
+        struct pgrp_sentinel_report report = { (int)info.ssi_signo, (pid_t)info.ssi_pid };
         send(to_fd, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
 }
 
-/* Until the other end is closed, which happens at the latest when sonde run dies. */
-static void watch(int fd, pid_t run_pid)
+/* Until the other end is closed: at the latest when sonde run dies. */
+static void report_until_closed(int fd, pid_t run_pid)
 {
     sigset_t all;
     sigfillset(&all);
@@ -57,7 +57,7 @@ static void watch(int fd, pid_t run_pid)
     struct pollfd polled[] = { { .fd = fd, .events = POLLIN }, { .fd = signal_fd, .events = POLLIN } };
     pid_t stopped = 0;
     for (;;) {
-        poll(polled, 2, stopped ? LOOK_MS : -1);
+        poll(polled, 2, stopped ? CHECK_MS : -1);
         if (polled[0].revents & POLLIN) {
             if (recv(fd, &stopped, sizeof stopped, MSG_DONTWAIT) != (ssize_t)sizeof stopped)
                 return;
@@ -70,42 +70,42 @@ static void watch(int fd, pid_t run_pid)
     }
 }
 
-static void be_witness(int fd, pid_t run_pid)
+static void run_sentinel(int fd, pid_t run_pid)
 {
-    prctl(PR_SET_NAME, "sonde-witness");
+    prctl(PR_SET_NAME, "sonde-sentinel");
     if (dup2(fd, 0) == 0 && close_range(1, ~0u, 0) != 0)
         for (int i = 1; i < 1024; i++) /* before Linux 5.9 */
             close(i);
-    watch(0, run_pid);
+    report_until_closed(0, run_pid);
     _exit(0);
 }
 
-enum err witness_start(struct witness *witness)
+enum err pgrp_sentinel_start(struct pgrp_sentinel *sentinel)
 {
     int pair[2];
     pid_t self = getpid();
-    *witness = (struct witness){ .fd = -1 };
+    *sentinel = (struct pgrp_sentinel){ .fd = -1 };
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return err_from_errno(errno);
-    /* fork, but with no signal at its end: our own wait for the command's descendants shall not meet it. */
+    /* Like fork, but without an exit signal, so that our wait for the command's descendants does not reap it. */
     long pid = syscall(SYS_clone, 0L, NULL, NULL, NULL, 0L);
     if (pid == 0)
-        be_witness(pair[1], self);
+        run_sentinel(pair[1], self);
     close(pair[1]);
     if (pid < 0) {
         enum err err = err_from_errno(errno);
         close(pair[0]);
         return err;
     }
-    *witness = (struct witness){ (pid_t)pid, pair[0] };
+    *sentinel = (struct pgrp_sentinel){ (pid_t)pid, pair[0] };
     return OK;
 }
 
-/* It does, since the other end is closed, unless it is stopped. Another sonde run around this one would take a witness that was
- * killed for a program that ran out of memory. */
+/* It does, since the other end is closed, unless it is stopped. An enclosing sonde run would mistake a killed
+ * sentinel for a process that ran out of memory. */
 static bool ends_by_itself(pid_t pid)
 {
-    for (int waited_us = 0; waited_us < FAREWELL_MS * 1000; waited_us += 50) {
+    for (int waited_us = 0; waited_us < END_TIMEOUT_MS * 1000; waited_us += 50) {
         if (waitpid(pid, NULL, __WCLONE | WNOHANG) == pid)
             return true;
         usleep(50);
@@ -113,14 +113,14 @@ static bool ends_by_itself(pid_t pid)
     return false;
 }
 
-void witness_end(struct witness *witness)
+void pgrp_sentinel_end(struct pgrp_sentinel *sentinel)
 {
-    pid_t pid = witness->pid;
+    pid_t pid = sentinel->pid;
     if (!pid)
         return;
-    shutdown(witness->fd, SHUT_RDWR); /* who stays for what the command left has a copy */
-    close(witness->fd);
-    *witness = (struct witness){ .fd = -1 };
+    shutdown(sentinel->fd, SHUT_RDWR); /* the process that monitors survivors has a copy of the descriptor */
+    close(sentinel->fd);
+    *sentinel = (struct pgrp_sentinel){ .fd = -1 };
     if (ends_by_itself(pid))
         return;
     kill(pid, SIGKILL);
@@ -128,15 +128,15 @@ void witness_end(struct witness *witness)
         continue;
 }
 
-enum err witness_read(struct witness *witness, struct witness_report *report)
+enum err pgrp_sentinel_read(struct pgrp_sentinel *sentinel, struct pgrp_sentinel_report *report)
 {
-    if (!witness->pid || recv(witness->fd, report, sizeof *report, MSG_DONTWAIT) != (ssize_t)sizeof *report)
+    if (!sentinel->pid || recv(sentinel->fd, report, sizeof *report, MSG_DONTWAIT) != (ssize_t)sizeof *report)
         return GONE;
     return OK;
 }
 
-void witness_watch_stopped(struct witness *witness, pid_t pid)
+void pgrp_sentinel_set_stopped(struct pgrp_sentinel *sentinel, pid_t pid)
 {
-    if (witness->pid)
-        send(witness->fd, &pid, sizeof pid, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sentinel->pid)
+        send(sentinel->fd, &pid, sizeof pid, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

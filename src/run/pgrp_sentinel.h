@@ -1,7 +1,10 @@
-/* A silent process in sonde run's process group. A signal that sonde run gets may have been sent to it alone, and then
- * the command must have it too, or to the whole group or job (timeout, scancel, a shell's fg), and then the command has
- * it already; the signal itself does not tell. If the witness got it as well, it was for all.
- * The witness also wakes sonde run when the command, for which sonde run stopped itself, goes on. */
+/* A helper process in sonde run's process group. A signal that sonde run receives was sent either to it alone, and
+ * must then be forwarded to the command, or to the whole group or job (timeout, scancel, a shell's fg), and then the
+ * command has already received it. The signal itself does not tell. If the sentinel received it too, it was sent to
+ * all.
+ *
+ * The sentinel also continues sonde run (SIGCONT) after it stopped itself together with the command, when the
+ * command continues. */
 #ifndef SONDE_RUN_PGRP_SENTINEL_H
 #define SONDE_RUN_PGRP_SENTINEL_H
 
@@ -9,26 +12,26 @@
 
 #include <sys/types.h>
 
-struct witness {
-    pid_t pid; /* 0: there is none; a child that wait without __WCLONE does not see */
+struct pgrp_sentinel {
+    pid_t pid; /* 0: none; not seen by wait without __WCLONE */
     int fd;    /* readable when it has something to report */
 };
 
-struct witness_report {
+struct pgrp_sentinel_report {
     int signal;
     pid_t sender;
 };
 
-/* All signals must be blocked. AGAIN, NOMEM: no process could be made. */
-enum err witness_start(struct witness *witness);
+/* All signals must be blocked. AGAIN, NOMEM: no process could be created. */
+enum err pgrp_sentinel_start(struct pgrp_sentinel *sentinel);
 
-/* Ends and reaps it. Harmless when there is none. */
-void witness_end(struct witness *witness);
+/* Ends and reaps it. Harmless if there is none. */
+void pgrp_sentinel_end(struct pgrp_sentinel *sentinel);
 
-/* The next thing that it saw. GONE when there is nothing more. */
-enum err witness_read(struct witness *witness, struct witness_report *report);
+/* The next report. GONE: there is none. */
+enum err pgrp_sentinel_read(struct pgrp_sentinel *sentinel, struct pgrp_sentinel_report *report);
 
-/* Tells it that we stop because process pid has stopped; 0: we are back. */
-void witness_watch_stopped(struct witness *witness, pid_t pid);
+/* Tells it that we are about to stop because process pid has stopped; 0: we are running again. */
+void pgrp_sentinel_set_stopped(struct pgrp_sentinel *sentinel, pid_t pid);
 
 #endif

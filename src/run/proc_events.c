@@ -1,4 +1,4 @@
-/* From the kernel's sockets to records. Most events of a node are not of the job: they cost one look into the table. */
+/* Turns kernel events into records. Most events of a node belong to other jobs: they cost one table lookup. */
 #include "run/proc_events.h"
 
 #include "base/clock.h"
@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LAZY_MS 50 /* between two looks at the sockets that do not wake us: what comes meanwhile must fit into them */
-#define LAZY_MAX_MS 200
-#define STORM_MS 150 /* the same where very much comes: each look takes a processor away from the job, and its caches with it */
+#define READ_INTERVAL_MS 50 /* interval of reading sockets that do not wake us: their buffers must be large enough for it */
+#define READ_INTERVAL_MAX_MS 200
+#define STORM_MS 150 /* the same at a high event rate: each reading takes CPU time and cache from the job */
 #define STORM_PER_S 2000 /* events */
-#define BRIEF_MS 2 /* the same where they are small, as users' are: some hundred events */
-#define SILENT_LOOKS 8 /* then it is over, and the next event may wake us */
+#define READ_INTERVAL_SMALL_MS 2 /* the same with small buffers, as unprivileged users have: some hundred events */
+#define QUIET_READS 8 /* then the burst is over, and the next event may wake us */
 #define EXECS_PER_S 50
-#define REMEMBER_NS (2 * NS_PER_S) /* how long other sources may speak of a process that has ended */
+#define REMEMBER_NS (2 * NS_PER_S) /* how long other sources may still report an ended process */
 
 static int shortest_pause_ms(const struct proc_events *events)
 {
-    return events->has_large_buffers ? LAZY_MS : BRIEF_MS;
+    return events->has_large_buffers ? READ_INTERVAL_MS : READ_INTERVAL_SMALL_MS;
 }
 
 void proc_events_open(struct proc_events *events, const char *root, struct spool_writer *writer, struct perf_counts *perf)
@@ -33,7 +33,7 @@ void proc_events_open(struct proc_events *events, const char *root, struct spool
     taskstats_exits_open(&events->exits);
     events->has_large_buffers = proc_connector_has_large_buffer(&events->forks);
     events->pause_ms = shortest_pause_ms(events);
-    events->quiet_reads = SILENT_LOOKS;
+    events->quiet_reads = QUIET_READS;
     proc_snapshot_open(&events->proc, root);
 }
 
@@ -55,17 +55,19 @@ void proc_events_expect_probe(struct proc_events *events, const char *notices_pa
         unprobed_open(&events->unprobed, notices_path, events->writer->fd);
 }
 
-/* Without the probe everybody is dark, and to wake up for each would be all that we cost, while the program that begins
- * waits for us where we look into its memory: a storm is looked at now and then, and who has ended by then is not. */
+/* Without the probe all processes are unprobed, and waking up for each exec would be our main cost; besides, the new
+ * program waits while we read its memory. So a burst is sampled, and processes that have ended by then are not read. */
 bool proc_events_wants_execs(const struct proc_events *events)
 {
-    return events->unprobed.notices_fd < 0 ? !events->is_storm && events->exec_count < EXECS_PER_S : events->members.unprobed_count;
+    if (events->unprobed.notices_fd < 0)
+        return !events->is_storm && events->exec_count < EXECS_PER_S;
+    return events->members.unprobed_count;
 }
 
-/* Not by each one: the first of many wakes us, and we look for the others from time to time. */
+/* Not for each event: the first of a burst wakes us, the others are read periodically. */
 bool proc_events_wants_forks(const struct proc_events *events)
 {
-    return !events->has_large_buffers && events->quiet_reads >= SILENT_LOOKS;
+    return !events->has_large_buffers && events->quiet_reads >= QUIET_READS;
 }
 
 bool proc_events_has(struct proc_events *events, uint32_t pid)
@@ -78,12 +80,12 @@ uint64_t proc_events_lost(const struct proc_events *events)
     return events->execs.lost + events->forks.lost + events->exits.lost;
 }
 
-/* Who has executed something may turn out to be dark while all are silent. */
+/* A process that has called exec may turn out to be unprobed without any further event. */
 int proc_events_timeout_ms(const struct proc_events *events)
 {
     if (events->has_large_buffers || !proc_events_wants_forks(events))
         return events->pause_ms;
-    return events->unprobed.count ? LAZY_MS : -1;
+    return events->unprobed.count ? READ_INTERVAL_MS : -1;
 }
 
 static void record_fork(struct proc_events *events, const struct proc_connector_event *event)
@@ -99,7 +101,7 @@ static void on_thread_made(struct proc_events *events, const struct proc_connect
     if (!member)
         return;
     member->threads++;
-    member->threads_made++;
+    member->threads_created++;
     if (events->threads)
         events->threads[event->tid % PROC_EVENTS_THREADS] = (struct thread_start){ event->tid, event->time_ns };
     record_fork(events, event);
@@ -115,26 +117,26 @@ static void on_process_made(struct proc_events *events, const struct proc_connec
     const struct run_member *parent = members_find(&events->members, event->parent_pid);
     bool by_self = events->self && event->parent_pid == events->self && !is_own_child(events, event->pid);
     if (!parent && !by_self) {
-        members_remove(&events->members, event->pid); /* a pid of ours is in use again, by somebody else */
+        members_remove(&events->members, event->pid); /* the pid was reused by an unrelated process */
         return;
     }
     uint32_t uid = parent ? parent->uid : (uint32_t)getuid();
     bool uid_known = parent ? parent->uid_known : true;
-    bool is_unprobed = parent ? parent->is_unprobed : true; /* the command: until the probe speaks */
+    bool is_unprobed = parent ? parent->is_unprobed : true; /* the command: until its probe has written a record */
     struct run_member *member = members_add(&events->members, event->pid, event->parent_pid);
     if (member) {
         member->uid = uid;
         member->uid_known = uid_known;
         member->start_ns = event->time_ns;
         members_set_unprobed(&events->members, member, is_unprobed);
-        unprobed_apply_notices(&events->unprobed, &events->members, false); /* before its own children are told of */
+        unprobed_apply_notices(&events->unprobed, &events->members, false); /* before its own children are reported */
         if (member->is_unprobed)
             unprobed_add_candidate(&events->unprobed, &events->members, member, event->time_ns, true);
     }
     record_fork(events, event);
 }
 
-/* stale: another exec of this pid has already happened, so that /proc would tell of that one. */
+/* stale: this pid has already called exec again, so that /proc would show that one. */
 static void on_exec(struct proc_events *events, const struct proc_connector_event *event, bool stale)
 {
     struct run_member *member = members_find(&events->members, event->pid);
@@ -169,7 +171,7 @@ static void on_exit_of_thread(struct proc_events *events, const struct proc_conn
     });
 }
 
-/* Of the socket that has forks and exits. */
+/* From the socket with forks and exits. */
 static void on_event(void *context, const struct proc_connector_event *event)
 {
     struct proc_events *events = context;
@@ -190,7 +192,8 @@ static bool has_unknown_pid(const struct proc_events *events)
     return false;
 }
 
-/* Whoever exec'd may have been made since forks were read. Who rang is dark before its exec is looked at. */
+/* A process that called exec may have been created since forks were read. Notices are applied before the exec is
+ * handled. */
 static void find_unknown_pids(struct proc_events *events)
 {
     while (has_unknown_pid(events) && proc_connector_read_some(&events->forks, on_event, events) == AGAIN)
@@ -199,8 +202,8 @@ static void find_unknown_pids(struct proc_events *events)
     unprobed_apply_notices(&events->unprobed, &events->members, false);
 }
 
-/* Is there a later exec of the same pid in the batch? Pids that fall on one place of last hide each other: then we look
- * into /proc for nothing, no more. */
+/* Is there a later exec of the same pid in the batch? Pids that collide in `last` hide each other: then we read
+ * /proc in vain, no more. */
 #define LAST_EXECS 256
 
 static void process_execs(struct proc_events *events)
@@ -228,7 +231,7 @@ static void on_exec_event(void *context, const struct proc_connector_event *even
         process_execs(events);
 }
 
-/* Forks before execs, so that whoever exec'd is known; one that ended meanwhile is remembered long enough. */
+/* Forks before execs, so that the processes are known; those that ended meanwhile are kept long enough. */
 static void read_forks(struct proc_events *events)
 {
     unprobed_read_notices(&events->unprobed);
@@ -248,7 +251,7 @@ bool proc_events_read_execs(struct proc_events *events)
     return true;
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static uint64_t start_of(const struct proc_events *events, const struct run_member *member, uint64_t tid)
 {
     if (tid == member->pid)
@@ -257,7 +260,8 @@ static uint64_t start_of(const struct proc_events *events, const struct run_memb
     return thread && thread->tid == tid ? thread->start_ns : 0;
 }
 
-/* An exit record tells how long the task lived, not when: we may read it late. Its fork is told exactly. */
+/* An exit record has the lifetime of the task, but not the exact end, since we may read it late. The fork event has
+ * the exact start. */
 static void record_taskstats(struct proc_events *events, const struct run_member *member, struct taskstats_record record)
 {
     uint64_t start_ns = start_of(events, member, record.tid);
@@ -268,7 +272,7 @@ static void record_taskstats(struct proc_events *events, const struct run_member
     spool_writer_add_taskstats(events->writer, &record);
 }
 
-/* Those that are still strangers after the connector was read are of other jobs. */
+/* Processes that are still unknown after the connector was read belong to other jobs. */
 static void record_pending(struct proc_events *events)
 {
     if (!events->pending_count)
@@ -298,9 +302,10 @@ static void on_taskstats(void *context, const struct taskstats_record *record)
 {
     struct proc_events *events = context;
     const struct run_member *member = members_find(&events->members, (uint32_t)record->pid);
-    /* A thread that was made after the connector was read is held too: without its beginning it would seem to be another. */
-    bool begun = member && (record->tid == record->pid || start_of(events, member, record->tid));
-    if (begun || (member && events->forks.fd < 0))
+    /* A thread created after the connector was read is pending too: without its start it would look like another
+     * thread. */
+    bool is_known_thread = member && (record->tid == record->pid || start_of(events, member, record->tid));
+    if (is_known_thread || (member && events->forks.fd < 0))
         record_taskstats(events, member, *record);
     else if (events->forks.fd >= 0)
         add_pending(events, record);
@@ -315,17 +320,17 @@ static void choose_pause(struct proc_events *events)
     else if (events->event_count || !events->has_large_buffers)
         events->pause_ms = shortest_pause_ms(events);
     else
-        events->pause_ms = events->pause_ms < LAZY_MAX_MS ? 2 * events->pause_ms : LAZY_MAX_MS;
+        events->pause_ms = events->pause_ms < READ_INTERVAL_MAX_MS ? 2 * events->pause_ms : READ_INTERVAL_MAX_MS;
 }
 
-/* It executed something when we did not look. */
+/* It called exec without our reading it. */
 static void record_unprobed(void *context, struct run_member *member)
 {
     struct proc_events *events = context;
     proc_events_record_alive(events, events->writer, member);
 }
 
-/* Forks first: then nearly all exit records are of processes that are known. */
+/* Forks first: then nearly all exit records belong to known processes. */
 void proc_events_read(struct proc_events *events)
 {
     events->event_count = 0;
@@ -340,7 +345,7 @@ void proc_events_read(struct proc_events *events)
         proc_events_resync(events, true);
     }
     uint64_t now_ns = clock_realtime_ns();
-    if (now_ns - events->checked_ns >= LAZY_MS * NS_PER_MS) {
+    if (now_ns - events->checked_ns >= READ_INTERVAL_MS * NS_PER_MS) {
         events->checked_ns = now_ns;
         unprobed_check_spool(&events->unprobed, &events->members, now_ns, record_unprobed, events);
     }
@@ -360,17 +365,19 @@ struct census_entry {
 
 struct census {
     struct census_entry *all;
-    size_t count, room;
+    size_t count, capacity;
 };
 
-static void count_in(void *context, const struct proc_snapshot *snapshot)
+static void add_to_census(void *context, const struct proc_snapshot *snapshot)
 {
     struct census *census = context;
     if (snapshot->is_zombie)
         return;
-    if (array_reserve(census->all, census->room, census->count + 1, VEC_MAX))
+    if (array_reserve(census->all, census->capacity, census->count + 1, VEC_MAX))
         return;
-    census->all[census->count++] = (struct census_entry){ snapshot->pid, snapshot->ppid, snapshot->pgid, snapshot->sid, snapshot->threads };
+    census->all[census->count++] = (struct census_entry){
+        snapshot->pid, snapshot->ppid, snapshot->pgid, snapshot->sid, snapshot->threads,
+    };
 }
 
 static int by_pid(const void *a, const void *b)
@@ -396,36 +403,37 @@ static bool is_alive(const struct proc_events *events, uint32_t pid)
     return member && member->threads;
 }
 
-/* Also one that ended a moment ago. 0: of another pid namespace. */
+/* Includes processes that ended a moment ago. 0: in another pid namespace. */
 static bool is_known(const struct proc_events *events, uint32_t pid)
 {
     return pid && members_find(&events->members, pid);
 }
 
-/* An orphan has a foreign parent, but stays in its group and session, whose numbers are given to nobody else as long as it
- * does: where one of ours began them, it is ours. Who stays for the rest has no children here: its self is 0, which is also
- * the parent of init. */
+/* An orphan has a foreign parent, but stays in its process group and session, whose ids are not reused as long as it
+ * does: if one of our processes created them, it is ours. The process that monitors survivors has no children of the
+ * job: its self is 0, which is also the parent of init. */
 static bool is_ours(const struct proc_events *events, const struct census_entry *found)
 {
     return (events->self && found->ppid == events->self) || is_alive(events, found->ppid)
            || is_known(events, found->sid) || is_known(events, found->pgid);
 }
 
-/* True when it is new and of ours. */
+/* True if it is new and ours. */
 static bool adopt(struct proc_events *events, const struct census_entry *found)
 {
-    if (!is_ours(events, found) || is_own_child(events, found->pid) || found->pid == events->self || is_alive(events, found->pid))
+    if (!is_ours(events, found) || is_own_child(events, found->pid) || found->pid == events->self
+        || is_alive(events, found->pid))
         return false;
     struct run_member *member = members_add(&events->members, found->pid, found->ppid);
     if (!member)
         return false;
     member->threads = found->threads ? found->threads : 1;
-    member->threads_made = UINT32_MAX; /* how many have ended is not known */
+    member->threads_created = UINT32_MAX; /* the number of ended threads is unknown */
     return true;
 }
 
-/* A parent may stand behind its children: until nobody new is found. */
-static void adopt_all(struct proc_events *events, const struct census *census, bool told)
+/* A parent may come after its children in the list: repeat until nothing is found. */
+static void adopt_all(struct proc_events *events, const struct census *census, bool record_new)
 {
     bool more = true;
     while (more) {
@@ -434,19 +442,19 @@ static void adopt_all(struct proc_events *events, const struct census *census, b
             if (!adopt(events, &census->all[i]))
                 continue;
             more = true;
-            if (told)
+            if (record_new)
                 proc_events_record_alive(events, events->writer, members_find(&events->members, census->all[i].pid));
         }
     }
 }
 
-void proc_events_resync(struct proc_events *events, bool told)
+void proc_events_resync(struct proc_events *events, bool record_new)
 {
     struct census census = { 0 };
-    if (proc_snapshot_each(&events->proc, count_in, &census) == OK && census.count) {
+    if (proc_snapshot_each(&events->proc, add_to_census, &census) == OK && census.count) {
         qsort(census.all, census.count, sizeof *census.all, by_pid);
         end_missing(events, &census);
-        adopt_all(events, &census, told);
+        adopt_all(events, &census, record_new);
     }
     free(census.all);
 }
@@ -459,16 +467,16 @@ bool proc_events_record_alive(struct proc_events *events, struct spool_writer *w
         || snapshot.is_zombie)
         return false;
     struct alive_record record = {
-        .pid = member->pid, .ppid = snapshot.stat_known ? snapshot.ppid : member->ppid, .pgid = snapshot.pgid, .sid = snapshot.sid,
-        .uid = proc_snapshot_uid(&snapshot), .start_ticks = snapshot.start_ticks, .time_ns = clock_realtime_ns(),
+        .pid = member->pid, .ppid = snapshot.stat_known ? snapshot.ppid : member->ppid, .pgid = snapshot.pgid,
+        .sid = snapshot.sid, .uid = proc_snapshot_uid(&snapshot), .start_ticks = snapshot.start_ticks, .time_ns = clock_realtime_ns(),
         .path = snapshot.path, .args = snapshot.args, .cwd = snapshot.cwd,
     };
     char name[64];
     size_t size = snapshot.name.size < sizeof name ? snapshot.name.size : sizeof name;
     if (size)
-        memcpy(name, snapshot.name.data, size); /* the counters are read through the same buffer */
+        memcpy(name, snapshot.name.data, size); /* proc_snapshot_counters reuses the buffer */
     record.name = (struct bytes){ name, size };
-    proc_snapshot_counters(&events->proc, member->pid, member->threads_made == snapshot.threads, &self);
+    proc_snapshot_counters(&events->proc, member->pid, member->threads_created == snapshot.threads, &self);
     record.self = self;
     spool_writer_add_alive(writer, &record);
     return true;

@@ -1,4 +1,4 @@
-/* Reading /proc/PID: identity of a process, its numbers so far, and the list of all. */
+/* Reads /proc/PID: identity of a process, its counters so far, and the list of all processes. */
 #include "run/proc_snapshot.h"
 
 #include "base/clock.h"
@@ -20,10 +20,10 @@
 #define ARGS_KEEP (64 << 10)
 #define DELETED " (deleted)"
 
-enum err unseen_open(struct unseen_reader *reader, const char *root)
+enum err proc_snapshot_open(struct proc_snapshot_reader *reader, const char *root)
 {
     char path[PATH_MAX];
-    *reader = (struct unseen_reader){ .proc_fd = -1, .real = !root || !*root };
+    *reader = (struct proc_snapshot_reader){ .proc_fd = -1, .real = !root || !*root };
     buf_init(&reader->stat, SMALL_MAX);
     buf_init(&reader->path, SMALL_MAX);
     buf_init(&reader->args, ARGS_MAX);
@@ -34,7 +34,7 @@ enum err unseen_open(struct unseen_reader *reader, const char *root)
     return reader->proc_fd < 0 ? err_from_errno(errno) : OK;
 }
 
-void unseen_close(struct unseen_reader *reader)
+void proc_snapshot_close(struct proc_snapshot_reader *reader)
 {
     if (reader->proc_fd >= 0)
         close(reader->proc_fd);
@@ -46,22 +46,22 @@ void unseen_close(struct unseen_reader *reader)
     buf_clear(&reader->status);
 }
 
-/* The whole file, whatever its size: /proc does not tell it beforehand. */
+/* The whole file: /proc does not tell its size beforehand. */
 static enum err read_open(int fd, struct buf *buf)
 {
     enum err err = OK;
     buf_reset(buf);
     for (;;) {
-        size_t room = buf->room > buf->size + 1 ? buf->room - buf->size - 1 : 4095;
-        char *to = buf_reserve(buf, room);
-        ssize_t got = to ? read(fd, to, room) : 0;
+        size_t capacity = buf->room > buf->size + 1 ? buf->room - buf->size - 1 : 4095;
+        char *to = buf_reserve(buf, capacity);
+        ssize_t got = to ? read(fd, to, capacity) : 0;
         if (got < 0)
             err = err_from_errno(errno);
         if (got <= 0)
             break;
         buf->size += (size_t)got;
         buf->data[buf->size] = '\0';
-        if ((size_t)got < room) /* these files give all that there is room for: the end */
+        if ((size_t)got < capacity) /* these files return as much as fits: a short read is the end */
             break;
     }
     return err;
@@ -92,7 +92,7 @@ static enum err read_link(int dir_fd, const char *name, struct buf *buf)
     return OK;
 }
 
-/* The kernel marks a file that was removed while it ran; its path was the one before the mark. */
+/* The kernel appends this if the file was removed while it was running. */
 static void cut_deleted(struct buf *path)
 {
     size_t mark = strlen(DELETED);
@@ -110,71 +110,71 @@ static uint64_t number_at(const char **at)
     return value;
 }
 
-/* Fields behind the name, numbered as in proc(5). */
+/* Fields after the name, numbered as in proc(5). */
 enum { STAT_STATE = 3, STAT_PPID, STAT_PGID, STAT_SID, STAT_MINFLT = 10, STAT_MAJFLT = 12, STAT_UTIME = 14, STAT_STIME,
        STAT_THREADS = 20, STAT_START = 22, STAT_LAST = 22, STAT_EXIT_CODE = 52 };
 
-static void take_stat(const uint64_t *field, struct unseen *unseen)
+static void take_stat(const uint64_t *field, struct proc_snapshot *snapshot)
 {
     uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-    unseen->ppid = (uint32_t)field[STAT_PPID];
-    unseen->pgid = (uint32_t)field[STAT_PGID];
-    unseen->sid = (uint32_t)field[STAT_SID];
-    unseen->threads = (uint32_t)field[STAT_THREADS];
-    unseen->start_ticks = field[STAT_START];
-    unseen->stat_known = true;
-    counters_set(&unseen->stat_counters, COUNTER_minflt, field[STAT_MINFLT]);
-    counters_set(&unseen->stat_counters, COUNTER_majflt, field[STAT_MAJFLT]);
-    counters_set(&unseen->stat_counters, COUNTER_usertime, field[STAT_UTIME] * tick_us);
-    counters_set(&unseen->stat_counters, COUNTER_systemtime, field[STAT_STIME] * tick_us);
-    counters_set(&unseen->stat_counters, COUNTER_num_threads, field[STAT_THREADS]);
+    snapshot->ppid = (uint32_t)field[STAT_PPID];
+    snapshot->pgid = (uint32_t)field[STAT_PGID];
+    snapshot->sid = (uint32_t)field[STAT_SID];
+    snapshot->threads = (uint32_t)field[STAT_THREADS];
+    snapshot->start_ticks = field[STAT_START];
+    snapshot->stat_known = true;
+    counters_set(&snapshot->stat_counters, COUNTER_minflt, field[STAT_MINFLT]);
+    counters_set(&snapshot->stat_counters, COUNTER_majflt, field[STAT_MAJFLT]);
+    counters_set(&snapshot->stat_counters, COUNTER_usertime, field[STAT_UTIME] * tick_us);
+    counters_set(&snapshot->stat_counters, COUNTER_systemtime, field[STAT_STIME] * tick_us);
+    counters_set(&snapshot->stat_counters, COUNTER_num_threads, field[STAT_THREADS]);
 }
 
-enum err unseen_parse_stat(struct bytes line, struct unseen *unseen)
+enum err proc_snapshot_parse_stat(struct bytes line, struct proc_snapshot *snapshot)
 {
     if (!line.data)
         return CORRUPT;
     const char *open = memchr(line.data, '(', line.size);
-    const char *shut = memrchr(line.data, ')', line.size); /* a name may hold blanks and parentheses */
-    if (!open || !shut || shut < open || shut + 4 > line.data + line.size)
+    const char *close_paren = memrchr(line.data, ')', line.size); /* a name may contain blanks and parentheses */
+    if (!open || !close_paren || close_paren < open || close_paren + 4 > line.data + line.size)
         return CORRUPT;
     uint64_t field[STAT_LAST + 1] = { 0 };
-    const char *at = shut + 3;
+    const char *at = close_paren + 3;
     for (int i = STAT_PPID; i <= STAT_LAST; i++) {
         if (at >= line.data + line.size || *at != ' ')
             return CORRUPT;
         field[i] = number_at(&at);
     }
-    unseen->name = (struct bytes){ open + 1, (size_t)(shut - open - 1) };
-    take_stat(field, unseen);
-    bool is_dead = shut[2] == 'Z' || shut[2] == 'X'; /* the first thread */
-    unseen->zombie = is_dead && unseen->threads <= 1;
-    unseen->leaderless = is_dead && unseen->threads > 1;
+    snapshot->name = (struct bytes){ open + 1, (size_t)(close_paren - open - 1) };
+    take_stat(field, snapshot);
+    bool is_dead = close_paren[2] == 'Z' || close_paren[2] == 'X'; /* the main thread */
+    snapshot->is_zombie = is_dead && snapshot->threads <= 1;
+    snapshot->is_leaderless = is_dead && snapshot->threads > 1;
     return OK;
 }
 
-static enum err read_stat(struct unseen_reader *reader, int dir_fd, const char *name, struct unseen *unseen)
+static enum err read_stat(struct proc_snapshot_reader *reader, int dir_fd, const char *name, struct proc_snapshot *snapshot)
 {
     enum err err = read_whole(dir_fd, name, &reader->stat);
     if (!err && reader->stat.size)
-        err = unseen_parse_stat((struct bytes){ reader->stat.data, reader->stat.size }, unseen);
+        err = proc_snapshot_parse_stat((struct bytes){ reader->stat.data, reader->stat.size }, snapshot);
     return err == ABSENT ? GONE : err;
 }
 
-enum err unseen_read_stat(struct unseen_reader *reader, uint32_t pid, struct unseen *unseen)
+enum err proc_snapshot_read_stat(struct proc_snapshot_reader *reader, uint32_t pid, struct proc_snapshot *snapshot)
 {
     char name[32];
-    *unseen = (struct unseen){ .pid = pid };
+    *snapshot = (struct proc_snapshot){ .pid = pid };
     snprintf(name, sizeof name, "%u/stat", pid);
-    return read_stat(reader, reader->proc_fd, name, unseen);
+    return read_stat(reader, reader->proc_fd, name, snapshot);
 }
 
-/* The kernel writes 0 there for those who may not know it: then 0 says nothing. */
-enum err unseen_read_zombie(struct unseen_reader *reader, uint32_t pid, int *status)
+/* The kernel shows 0 to users who may not see the exit code: then 0 means unknown. */
+enum err proc_snapshot_read_zombie(struct proc_snapshot_reader *reader, uint32_t pid, int *status)
 {
-    struct unseen unseen;
-    enum err err = unseen_read_stat(reader, pid, &unseen);
-    if (err || !unseen.zombie)
+    struct proc_snapshot snapshot;
+    enum err err = proc_snapshot_read_stat(reader, pid, &snapshot);
+    if (err || !snapshot.is_zombie)
         return err ? err : AGAIN;
     const char *at = strrchr(buf_text(&reader->stat), ')');
     for (int field = 2; at && field < STAT_EXIT_CODE; field++)
@@ -185,65 +185,65 @@ enum err unseen_read_zombie(struct unseen_reader *reader, uint32_t pid, int *sta
     return *status || geteuid() == 0 ? OK : DENIED;
 }
 
-/* The real user. */
-static void read_uid(struct unseen_reader *reader, int dir_fd, struct unseen *unseen)
+/* The real user id. */
+static void read_uid(struct proc_snapshot_reader *reader, int dir_fd, struct proc_snapshot *snapshot)
 {
     if (read_whole(dir_fd, "status", &reader->status))
         return;
     const char *line = strstr(buf_text(&reader->status), "\nUid:");
     if (!line)
         return;
-    unseen->uid = (uint32_t)strtoul(line + 5, NULL, 10);
-    unseen->uid_known = true;
+    snapshot->uid = (uint32_t)strtoul(line + 5, NULL, 10);
+    snapshot->uid_known = true;
 }
 
-/* The folder belongs to the effective user, or to root when the process may not be looked into. */
-static void find_uid(struct unseen_reader *reader, int dir_fd, uint32_t known_uid, struct unseen *unseen)
+/* The directory belongs to the effective user, or to root if the process is not dumpable. */
+static void find_uid(struct proc_snapshot_reader *reader, int dir_fd, uint32_t known_uid, struct proc_snapshot *snapshot)
 {
     struct stat st;
     if (known_uid != UINT32_MAX && fstat(dir_fd, &st) == 0 && st.st_uid == known_uid) {
-        unseen->uid = known_uid;
-        unseen->uid_known = true;
+        snapshot->uid = known_uid;
+        snapshot->uid_known = true;
     } else {
-        read_uid(reader, dir_fd, unseen);
+        read_uid(reader, dir_fd, snapshot);
     }
 }
 
-uint32_t unseen_uid(const struct unseen *unseen)
+uint32_t proc_snapshot_uid(const struct proc_snapshot *snapshot)
 {
-    return unseen->uid_known ? unseen->uid : RECORD_UID_UNKNOWN;
+    return snapshot->uid_known ? snapshot->uid : RECORD_UID_UNKNOWN;
 }
 
-static int open_process(struct unseen_reader *reader, uint32_t pid)
+static int open_process(struct proc_snapshot_reader *reader, uint32_t pid)
 {
     char name[16];
     snprintf(name, sizeof name, "%u", pid);
     return openat(reader->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* What it executes, from the folder of a process or a thread. */
-static void read_texts(struct unseen_reader *reader, int dir_fd, struct unseen *unseen)
+/* What it executes, from the directory of a process or thread. */
+static void read_strings(struct proc_snapshot_reader *reader, int dir_fd, struct proc_snapshot *snapshot)
 {
     if (read_whole(dir_fd, "cmdline", &reader->args) == OK)
-        unseen->args = (struct bytes){ reader->args.data, reader->args.size };
+        snapshot->args = (struct bytes){ reader->args.data, reader->args.size };
     if (read_link(dir_fd, "exe", &reader->path) == OK) {
         cut_deleted(&reader->path);
-        unseen->path = (struct bytes){ reader->path.data, reader->path.size };
+        snapshot->path = (struct bytes){ reader->path.data, reader->path.size };
     }
     if (read_link(dir_fd, "cwd", &reader->cwd) == OK)
-        unseen->cwd = (struct bytes){ reader->cwd.data, reader->cwd.size };
+        snapshot->cwd = (struct bytes){ reader->cwd.data, reader->cwd.size };
 }
 
-/* A first thread that has ended does not tell it, and the others do. */
-static void read_texts_of_threads(struct unseen_reader *reader, int dir_fd, struct unseen *unseen)
+/* A main thread that has ended no longer has them; other threads do. */
+static void read_strings_of_threads(struct proc_snapshot_reader *reader, int dir_fd, struct proc_snapshot *snapshot)
 {
     int task_fd = openat(dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = task_fd < 0 ? NULL : fdopendir(task_fd);
-    for (struct dirent *entry; dir && !unseen->path.size && (entry = readdir(dir));) {
+    for (struct dirent *entry; dir && !snapshot->path.size && (entry = readdir(dir));) {
         int fd = entry->d_name[0] == '.' ? -1 : openat(task_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
             continue;
-        read_texts(reader, fd, unseen);
+        read_strings(reader, fd, snapshot);
         close(fd);
     }
     if (dir)
@@ -252,46 +252,48 @@ static void read_texts_of_threads(struct unseen_reader *reader, int dir_fd, stru
         close(task_fd);
 }
 
-enum err unseen_read(struct unseen_reader *reader, uint32_t pid, uint32_t known_uid, struct unseen *unseen)
+enum err proc_snapshot_read(struct proc_snapshot_reader *reader, uint32_t pid, uint32_t known_uid,
+                            struct proc_snapshot *snapshot)
 {
-    *unseen = (struct unseen){ .pid = pid };
+    *snapshot = (struct proc_snapshot){ .pid = pid };
     if (reader->args.room > ARGS_KEEP)
         buf_clear(&reader->args);
     int dir_fd = open_process(reader, pid);
     if (dir_fd < 0)
         return GONE;
-    read_texts(reader, dir_fd, unseen); /* what a process takes with it first comes first */
-    enum err err = read_stat(reader, dir_fd, "stat", unseen);
-    if (!err && unseen->leaderless)
-        read_texts_of_threads(reader, dir_fd, unseen);
+    read_strings(reader, dir_fd, snapshot); /* first what disappears first when a process ends */
+    enum err err = read_stat(reader, dir_fd, "stat", snapshot);
+    if (!err && snapshot->is_leaderless)
+        read_strings_of_threads(reader, dir_fd, snapshot);
     if (!err)
-        find_uid(reader, dir_fd, known_uid, unseen);
+        find_uid(reader, dir_fd, known_uid, snapshot);
     close(dir_fd);
     return err;
 }
 
-/* The file belongs to the effective user, or to root when the process may not be looked into. */
-static void find_owner(struct unseen_reader *reader, uint32_t pid, const struct stat *st, uint32_t known_uid,
-                       struct unseen *unseen)
+/* The file belongs to the effective user, or to root if the process is not dumpable. */
+static void find_owner(struct proc_snapshot_reader *reader, uint32_t pid, const struct stat *st, uint32_t known_uid,
+                       struct proc_snapshot *snapshot)
 {
     if (st->st_uid == known_uid) {
-        unseen->uid = known_uid;
-        unseen->uid_known = true;
+        snapshot->uid = known_uid;
+        snapshot->uid_known = true;
         return;
     }
     int dir_fd = open_process(reader, pid);
     if (dir_fd < 0)
         return;
-    read_uid(reader, dir_fd, unseen);
+    read_uid(reader, dir_fd, snapshot);
     close(dir_fd);
 }
 
-/* Whole paths from /proc: to open the folder of the process first costs more than it spares. */
-enum err unseen_read_image(struct unseen_reader *reader, uint32_t pid, uint32_t known_uid, struct unseen *unseen)
+/* With full paths: opening the directory of the process first costs more than it saves. */
+enum err proc_snapshot_read_image(struct proc_snapshot_reader *reader, uint32_t pid, uint32_t known_uid,
+                                  struct proc_snapshot *snapshot)
 {
     char name[32];
     struct stat st;
-    *unseen = (struct unseen){ .pid = pid };
+    *snapshot = (struct proc_snapshot){ .pid = pid };
     if (reader->args.room > ARGS_KEEP)
         buf_clear(&reader->args);
     size_t size = (size_t)snprintf(name, sizeof name, "%u/cmdline", pid) - strlen("cmdline");
@@ -299,28 +301,28 @@ enum err unseen_read_image(struct unseen_reader *reader, uint32_t pid, uint32_t 
     if (fd < 0)
         return GONE;
     if (read_open(fd, &reader->args) == OK)
-        unseen->args = (struct bytes){ reader->args.data, reader->args.size };
+        snapshot->args = (struct bytes){ reader->args.data, reader->args.size };
     bool is_there = fstat(fd, &st) == 0;
     close(fd);
     snprintf(name + size, sizeof name - size, "exe");
     if (read_link(reader->proc_fd, name, &reader->path) == OK) {
         cut_deleted(&reader->path);
-        unseen->path = (struct bytes){ reader->path.data, reader->path.size };
+        snapshot->path = (struct bytes){ reader->path.data, reader->path.size };
     }
     snprintf(name + size, sizeof name - size, "cwd");
     if (read_link(reader->proc_fd, name, &reader->cwd) == OK)
-        unseen->cwd = (struct bytes){ reader->cwd.data, reader->cwd.size };
+        snapshot->cwd = (struct bytes){ reader->cwd.data, reader->cwd.size };
     pid_t group = getpgid((pid_t)pid), session = getsid((pid_t)pid);
     if (!is_there || group < 0 || session < 0)
         return GONE;
-    unseen->pgid = (uint32_t)group;
-    unseen->sid = (uint32_t)session;
-    find_owner(reader, pid, &st, known_uid, unseen);
-    unseen->stat_known = unseen->uid_known;
+    snapshot->pgid = (uint32_t)group;
+    snapshot->sid = (uint32_t)session;
+    find_owner(reader, pid, &st, known_uid, snapshot);
+    snapshot->stat_known = snapshot->uid_known;
     return OK;
 }
 
-/* "name: value" or "name value" lines; counters that the file does not have stay as they are. */
+/* Lines "name: value" or "name value"; counters that are missing stay as they are. */
 static void add_line(const char *text, const char *name, struct counters *counters, enum counter i)
 {
     const char *line = strstr(text, name);
@@ -346,7 +348,7 @@ static void add_schedstat(const char *text, struct counters *counters)
         counters_set(counters, fields[i], counters_get(counters, fields[i]) + number_at(&text));
 }
 
-static void add_thread(struct unseen_reader *reader, int task_fd, const char *tid, struct counters *counters)
+static void add_thread(struct proc_snapshot_reader *reader, int task_fd, const char *tid, struct counters *counters)
 {
     int fd = openat(task_fd, tid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -362,7 +364,7 @@ static void add_thread(struct unseen_reader *reader, int task_fd, const char *ti
     close(fd);
 }
 
-static void add_threads(struct unseen_reader *reader, int dir_fd, struct counters *counters)
+static void add_threads(struct proc_snapshot_reader *reader, int dir_fd, struct counters *counters)
 {
     int task_fd = openat(dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = task_fd < 0 ? NULL : fdopendir(task_fd);
@@ -377,8 +379,8 @@ static void add_threads(struct unseen_reader *reader, int dir_fd, struct counter
     closedir(dir);
 }
 
-/* The stat line counts in ticks; the CPU clock of the process knows ns: the ticks only part it. */
-static void sharpen_cpu(uint32_t pid, struct counters *counters)
+/* The stat line has user and system time in ticks; the CPU clock has their sum in ns. */
+static void refine_cpu_time(uint32_t pid, struct counters *counters)
 {
     clockid_t clock;
     struct timespec t;
@@ -391,17 +393,17 @@ static void sharpen_cpu(uint32_t pid, struct counters *counters)
     counters_set(counters, COUNTER_systemtime, us - user_us);
 }
 
-void unseen_counters(struct unseen_reader *reader, uint32_t pid, bool whole, struct counters *counters)
+void proc_snapshot_counters(struct proc_snapshot_reader *reader, uint32_t pid, bool whole, struct counters *counters)
 {
-    struct unseen unseen = { .pid = pid };
+    struct proc_snapshot snapshot = { .pid = pid };
     int dir_fd = open_process(reader, pid);
     *counters = (struct counters){ 0 };
     if (dir_fd < 0)
         return;
-    if (read_stat(reader, dir_fd, "stat", &unseen) == OK && unseen.stat_known) {
-        *counters = unseen.stat_counters;
+    if (read_stat(reader, dir_fd, "stat", &snapshot) == OK && snapshot.stat_known) {
+        *counters = snapshot.stat_counters;
         if (reader->real)
-            sharpen_cpu(pid, counters);
+            refine_cpu_time(pid, counters);
     }
     if (read_whole(dir_fd, "status", &reader->status) == OK)
         add_line(buf_text(&reader->status), "\nVmHWM:", counters, COUNTER_rssmax);
@@ -410,7 +412,8 @@ void unseen_counters(struct unseen_reader *reader, uint32_t pid, bool whole, str
     close(dir_fd);
 }
 
-enum err unseen_each(struct unseen_reader *reader, void (*each)(void *context, const struct unseen *unseen), void *context)
+enum err proc_snapshot_each(struct proc_snapshot_reader *reader,
+                            void (*each)(void *context, const struct proc_snapshot *snapshot), void *context)
 {
     int fd = openat(reader->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -420,11 +423,12 @@ enum err unseen_each(struct unseen_reader *reader, void (*each)(void *context, c
         return IO;
     }
     for (struct dirent *entry; (entry = readdir(dir));) {
-        struct unseen unseen;
+        struct proc_snapshot snapshot;
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
-        if (unseen_read_stat(reader, (uint32_t)strtoul(entry->d_name, NULL, 10), &unseen) == OK && unseen.stat_known)
-            each(context, &unseen);
+        if (proc_snapshot_read_stat(reader, (uint32_t)strtoul(entry->d_name, NULL, 10), &snapshot) == OK
+            && snapshot.stat_known)
+            each(context, &snapshot);
     }
     closedir(dir);
     return OK;

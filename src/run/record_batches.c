@@ -1,4 +1,4 @@
-/* A page is copied before it is looked at: its process may be alive, or have been killed in the midst of it. */
+/* A batch is copied before it is parsed: its process may be running, or may have been killed while writing it. */
 #include "run/record_batches.h"
 
 #include "spool/record_batch.h"
@@ -9,40 +9,41 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void take_frames(struct bytes rest, struct writer *writer)
+static void add_frames(struct bytes rest, struct spool_writer *writer)
 {
     while (rest.size) {
         enum record_kind kind;
         struct bytes body;
         size_t size = rest.size;
         if (frame_read(rest, &kind, &body, &size) == OK)
-            writer_add_frame(writer, (struct bytes){ rest.data, size });
+            spool_writer_add_frame(writer, (struct bytes){ rest.data, size });
         rest.data += size;
         rest.size -= size;
     }
 }
 
-static void take_page(int folder_fd, const char *name, struct writer *writer)
+static void read_batch(int dir_fd, const char *name, struct spool_writer *writer)
 {
     union {
-        struct held_records records;
-        char bytes[HELD_PAGE_BYTES];
-    } page;
-    int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        struct record_batch records;
+        char bytes[RECORD_BATCH_BYTES];
+    } batch;
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return;
-    if (read(fd, page.bytes, sizeof page.bytes) == (ssize_t)sizeof page.bytes && page.records.size <= HELD_PAGE_ROOM)
-        take_frames((struct bytes){ page.bytes + sizeof page.records, page.records.size }, writer);
+    if (read(fd, batch.bytes, sizeof batch.bytes) == (ssize_t)sizeof batch.bytes
+        && batch.records.size <= RECORD_BATCH_CAPACITY)
+        add_frames((struct bytes){ batch.bytes + sizeof batch.records, batch.records.size }, writer);
     close(fd);
 }
 
-void held_pages_take(const char *folder, struct writer *writer)
+void record_batches_read(const char *path, struct spool_writer *writer)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(path);
     if (!dir)
         return;
     for (struct dirent *entry; (entry = readdir(dir));)
-        if (strncmp(entry->d_name, HELD_PAGE_PREFIX, strlen(HELD_PAGE_PREFIX)) == 0)
-            take_page(dirfd(dir), entry->d_name, writer);
+        if (strncmp(entry->d_name, RECORD_BATCH_PREFIX, strlen(RECORD_BATCH_PREFIX)) == 0)
+            read_batch(dirfd(dir), entry->d_name, writer);
     closedir(dir);
 }

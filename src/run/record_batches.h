@@ -1,11 +1,11 @@
-/* Pages in which processes hold records back (spool/record_batch.h), read from outside. */
+/* Reads the record batches of processes (spool/record_batch.h) from outside. */
 #ifndef SONDE_RUN_RECORD_BATCHES_H
 #define SONDE_RUN_RECORD_BATCHES_H
 
 #include "run/spool_writer.h"
 
-/* Adds the records of all pages in the folder: of processes that were killed, and of those that are still there, which will write
- * them themselves later; a thread that is told of twice is one. Pages stay as they are. */
-void held_pages_take(const char *folder, struct writer *writer);
+/* Adds the records of all batches in the directory: of processes that were killed, and of those still running, which
+ * will write them again later (duplicate thread records are merged). The batches are left unchanged. */
+void record_batches_read(const char *path, struct spool_writer *writer);
 
 #endif

@@ -1,4 +1,5 @@
-/* sonde run, from start to end: a place for the spool, the sources, the command, the loop, the last records. */
+/* sonde run from start to end: creates the spool, opens the data sources, starts the command, runs the loop, writes
+ * the last records. */
 #include "run/run.h"
 
 #include "base/clock.h"
@@ -28,22 +29,22 @@
 #include <unistd.h>
 
 #define EVENTS_TEXT_MAX 8192
-#define WORDS_MAX (8 << 20)
+#define ARGS_MAX (8 << 20)
 
-/* One per process, because run_monitor_survivors goes on where run_command left off. */
+/* One per process, because run_monitor_survivors continues where run_command left off. */
 static struct monitor monitor;
 
 /* What is needed until the command runs. */
 struct preparation {
     struct perf_event_spec specs[PROCESS_EVENTS_MAX];
     size_t spec_count;
-    struct buf events; /* for the probe */
+    struct buf events; /* for the probe's environment */
     char probe[PATH_MAX], mpi_probe[PATH_MAX], calls_probe[PATH_MAX];
     char flags[64];
     struct launch_limits raised;
     struct job_id job;
     struct limits limits;
-    struct tracer_launch launch; /* until the ticks have it */
+    struct tracer_launch launch; /* until ticks takes it over */
     struct perf_command command;
 };
 
@@ -53,30 +54,31 @@ static void prepare_perf(struct preparation *preparation, const struct run_setti
         return;
     enum err err = perf_counts_open(&monitor.perf, monitor.spool.dir, preparation->spec_count, &monitor.writer);
     if (err)
-        log_warn("cannot count perf events: no socket beside the spool in %s: %s", monitor.spool.dir, err_text(err));
+        log_warn("cannot count perf events: cannot create a socket in %s: %s", monitor.spool.dir, err_text(err));
     else
         perf_counts_describe(preparation->specs, preparation->spec_count, &preparation->events);
 }
 
-/* By its number, and by ours in it. */
-static void name_namespace(char *flags, size_t room)
+/* The inode of our pid namespace, and our pid in it. */
+static void add_namespace_flag(char *flags, size_t capacity)
 {
     struct stat st;
     char holder[16] = "";
     if (monitor.spool.is_locked)
         snprintf(holder, sizeof holder, "%c%u", PROBE_FLAG_LOCK_HOLDER, (unsigned)getpid());
     if (stat("/proc/self/ns/pid", &st) == 0)
-        snprintf(flags, room, "%c%ju%s", PROBE_FLAG_NAMESPACE, (uintmax_t)st.st_ino, holder);
+        snprintf(flags, capacity, "%c%ju%s", PROBE_FLAG_NAMESPACE, (uintmax_t)st.st_ino, holder);
 }
 
-/* Wants the other probe to be there: its path is known to be one that can be preloaded, and this one stands beside it. */
+/* Only together with the process probe: its path is known to be suitable for LD_PRELOAD, and this one is in the same
+ * directory. */
 static void prepare_mpi(struct preparation *preparation)
 {
     if (!preparation->probe[0] || self_find_mpi_probe(preparation->mpi_probe, sizeof preparation->mpi_probe) == OK)
         return;
     preparation->mpi_probe[0] = '\0';
-    log_warn("MPI calls are not counted: libsonde-mpi.so is not beside the program nor in its library folder. Sonde builds it "
-             "where the headers of OpenMPI or MPICH are installed.");
+    log_warn("MPI calls are not counted: libsonde-mpi.so is neither next to the sonde executable nor in its library directory. "
+             "It is built if the headers of OpenMPI or MPICH are installed.");
 }
 
 static void prepare_probe(struct preparation *preparation, const struct run_settings *settings)
@@ -86,10 +88,10 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
         return;
     if (self_find_probe(preparation->probe, sizeof preparation->probe) != OK) {
         preparation->probe[0] = '\0';
-        log_warn("libsonde-process.so is not beside the program nor in its library folder: only what the kernel tells is "
-                 "recorded. Install it there, or say --no-probe.");
+        log_warn("libsonde-process.so is neither next to the sonde executable nor in its library directory: recording kernel "
+                 "data only. Install it there, or use --no-probe.");
     } else if (strpbrk(preparation->probe, " :")) {
-        log_warn("the probe cannot be loaded from %s: the path has a blank or a colon. Install Sonde elsewhere.",
+        log_warn("cannot load the probe from %s: the path has a blank or a colon. Install Sonde elsewhere.",
                  preparation->probe);
         preparation->probe[0] = '\0';
     }
@@ -101,22 +103,24 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
         *flag++ = PROBE_FLAG_NOTICES;
     if (monitor.events.exits.fd >= 0)
         *flag++ = PROBE_FLAG_TASKSTATS;
-    if (delay_accounting_read("") == DELAY_ACCOUNTING_ON) /* also where the kernel's records are not for us: the probe reads it itself */
+    /* even if taskstats is not available to us: the probe reads it itself */
+    if (delay_accounting_read("") == DELAY_ACCOUNTING_ON)
         *flag++ = PROBE_FLAG_DELAYS;
     if (preparation->launch.page || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
         *flag++ = PROBE_FLAG_SECCOMP;
     if (monitor.events.forks.fd >= 0)
-        name_namespace(flag, (size_t)(preparation->flags + sizeof preparation->flags - flag));
+        add_namespace_flag(flag, (size_t)(preparation->flags + sizeof preparation->flags - flag));
 }
 
-/* False: nothing is watched, and the person knows why. */
-static bool make_spool(const struct run_settings *settings, const struct run_record_facts *facts,
+/* False: the command is not monitored, and the user has been told why. */
+static bool create_spool(const struct run_settings *settings, const struct run_record_facts *facts,
                        const struct preparation *preparation)
 {
     char path[PATH_MAX];
     enum err err = spool_dir_create(&monitor.spool, settings->out_dir, facts->run_id, path);
     if (err) {
-        log_warn("cannot make the spool at %s: %s. The command runs unwatched; to watch it, %s.", path, spool_dir_reason(err),
+        log_warn("cannot create the spool in %s: %s. The command is not monitored; to monitor it, %s.", path,
+                 spool_dir_reason(err),
                  spool_dir_fix(err));
         return false;
     }
@@ -125,8 +129,8 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
     run_record_write(&monitor.writer, settings, facts, preparation->specs, preparation->spec_count);
     spool_writer_flush(&monitor.writer);
     if (monitor.writer.lost) {
-        log_warn("cannot write the spool in %s: no space left. The command runs unwatched; to watch it, give a folder "
-                 "with -o DIR.", monitor.spool.dir);
+        log_warn("cannot write the spool in %s: no space left. The command is not monitored; to monitor it, choose another "
+                 "directory with -o DIR.", monitor.spool.dir);
         spool_writer_close(&monitor.writer);
         spool_dir_remove(&monitor.spool);
         return false;
@@ -134,9 +138,9 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
     return true;
 }
 
-/* Who was the first to write to a page of the spool, we or a program, is not known: all may have been the programs, and the
- * last one twice, if it was sent to storage in between. */
-static void read_own(void *unused, struct sampler_probe_io *own)
+/* It is unknown who first wrote to a page of the spool, we or a program: assume the programs, and the last page
+ * twice, in case it was written back in between. */
+static void read_spool_io(void *unused, struct sampler_probe_io *own)
 {
     struct statfs fs;
     uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -164,11 +168,11 @@ static void prepare_ticks(const struct run_settings *settings)
     context = (struct sampler_context){
         .root = settings->root ? settings->root : "", .pid = getpid(), .helper = monitor.signals.sentinel.pid,
         .tracer = (pid_t)monitor.events.tracer, .is_brief = true,
-        .probe_io = read_own, .next_process = next_alive,
+        .probe_io = read_spool_io, .next_process = next_alive,
     };
     enum err err = ticks_open(&monitor.ticks, &context, settings->period_ns, &monitor.writer);
     if (err)
-        log_warn("cannot sample the job's shape: %s", err_text(err));
+        log_warn("cannot sample the timeline: %s", err_text(err));
 }
 
 static void add_flag(struct preparation *preparation, char flag)
@@ -178,8 +182,8 @@ static void add_flag(struct preparation *preparation, char flag)
         preparation->flags[size] = flag;
 }
 
-/* Without /dev/shm programs count where nobody looks, and nothing else changes. */
-static void prepare_boards(struct preparation *preparation)
+/* Without /dev/shm, program metrics are not recorded; nothing else changes. */
+static void prepare_segments(struct preparation *preparation)
 {
     if (monitor.ticks.fd < 0 || !preparation->probe[0])
         return;
@@ -187,22 +191,22 @@ static void prepare_boards(struct preparation *preparation)
     if (!err && monitor.events.exits.fd < 0)
         add_flag(preparation, PROBE_FLAG_BATCHES);
     if (err)
-        log_info("what programs count is not read: no folder can be made in " SEGMENT_DIR ": %s", err_text(err));
+        log_info("program metrics are not recorded: cannot create a directory in " SEGMENT_DIR ": %s", err_text(err));
 }
 
-/* Before anybody looks who our children are: the tracer is none of the job. */
+/* Before our children are listed: the tracer does not belong to the job. */
 static void prepare_tracer(struct preparation *preparation, const struct run_settings *settings)
 {
     if (!settings->calls || !settings->wants_ptrace)
         return;
     enum err err = tracer_launch_open(&preparation->launch, settings->calls == RUN_SYSCALLS_TIME);
     if (err)
-        log_warn("cannot count by ptrace: the kernel does not let us trace our own child: %s. See kernel.yama.ptrace_scope, or "
-                 "the rules of the container. System calls are counted as without --ptrace.", err_text(err));
+        log_warn("cannot count with ptrace: tracing our own child failed: %s. Check kernel.yama.ptrace_scope, or the rules of "
+                 "the container. System calls are counted as without --ptrace.", err_text(err));
 }
 
-/* The ticks read what it counts. */
-static void hand_over_tracer(struct preparation *preparation)
+/* The ticks read its counts. */
+static void pass_tracer_to_ticks(struct preparation *preparation)
 {
     if (monitor.ticks.fd >= 0)
         monitor.ticks.calls.launch = preparation->launch;
@@ -211,7 +215,7 @@ static void hand_over_tracer(struct preparation *preparation)
     preparation->launch = (struct tracer_launch){ .request_fd = -1 };
 }
 
-/* Where the kernel does not count for us, libc's functions are counted in the programs. */
+/* If neither eBPF nor the agent count, libsonde-calls.so counts inside the programs. */
 static enum err prepare_calls_probe(struct preparation *preparation)
 {
     enum err err = ABSENT;
@@ -222,33 +226,33 @@ static enum err prepare_calls_probe(struct preparation *preparation)
     return err;
 }
 
-/* Said to who did not ask when the agent would have counted all of them, and does not answer. */
-static void tell_calls_probe(enum err err, const char *why)
+/* A warning only if the agent would have counted everything, but does not respond. */
+static void log_calls_probe(enum err err, const char *reason)
 {
-    static const char text[] = "system calls are counted where programs make them through libc: %s";
+    static const char text[] = "counting only system calls made through libc: %s";
     if (err == AGAIN)
-        log_warn(text, why);
+        log_warn(text, reason);
     else
-        log_info(text, why);
+        log_info(text, reason);
 }
 
-/* Last of all: what we ourselves start before is not the command's. */
+/* Last: processes that we start before do not belong to the command. */
 static void prepare_calls(struct preparation *preparation, const struct run_settings *settings)
 {
-    char why[RUN_SYSCALLS_ERROR_MAX] = "--libc asks for it";
+    char reason[RUN_SYSCALLS_ERROR_MAX] = "requested with --libc";
     if (!settings->calls || monitor.ticks.fd < 0 || monitor.ticks.calls.launch.page)
         return;
     enum err err = DENIED;
     if (!settings->wants_libc)
-        err = run_syscalls_open(&monitor.ticks.calls, settings->calls, &preparation->job, &preparation->limits, why);
+        err = run_syscalls_open(&monitor.ticks.calls, settings->calls, &preparation->job, &preparation->limits, reason);
     if (!err) {
         ticks_record_syscall_way(&monitor.ticks, SYSCALL_WAY_KERNEL);
     } else if (prepare_calls_probe(preparation) == OK) {
         ticks_record_syscall_way(&monitor.ticks, SYSCALL_WAY_LIBC);
-        tell_calls_probe(err, why);
+        log_calls_probe(err, reason);
     } else {
         log_warn("cannot count system calls: %s",
-                 settings->wants_libc ? "libsonde-calls.so cannot be found, or reached through " SEGMENT_DIR : why);
+                 settings->wants_libc ? "libsonde-calls.so was not found, or cannot use " SEGMENT_DIR : reason);
     }
 }
 
@@ -261,7 +265,7 @@ static void prepare(struct preparation *preparation, const struct run_settings *
     preparation->limits = facts.limits;
     if (settings->events && !settings->no_probe)
         preparation->spec_count = perf_resolve(settings->events, preparation->specs, PROCESS_EVENTS_MAX);
-    if (!make_spool(settings, &facts, preparation))
+    if (!create_spool(settings, &facts, preparation))
         return;
     prepare_perf(preparation, settings);
     prepare_tracer(preparation, settings);
@@ -270,10 +274,10 @@ static void prepare(struct preparation *preparation, const struct run_settings *
     monitor.events.tracer = (uint32_t)preparation->launch.tracer;
     prepare_probe(preparation, settings);
     prepare_ticks(settings);
-    hand_over_tracer(preparation);
-    prepare_boards(preparation);
+    pass_tracer_to_ticks(preparation);
+    prepare_segments(preparation);
     prepare_calls(preparation, settings);
-    ticks_sample_first(&monitor.ticks); /* what the counters of the node stood at before */
+    ticks_sample_first(&monitor.ticks); /* the node's counters before the command */
 }
 
 static bool in_job(void *context, pid_t pid)
@@ -281,7 +285,7 @@ static bool in_job(void *context, pid_t pid)
     return proc_events_has(context, (uint32_t)pid);
 }
 
-/* Last, when all other flags are there. */
+/* Last, after all other flags. */
 static void prepare_command(struct preparation *preparation, uint64_t start_ns)
 {
     size_t size = strlen(preparation->flags);
@@ -294,7 +298,7 @@ static enum err start(const struct preparation *preparation, const struct run_se
 {
     struct launch_probe probe = {
         .library = preparation->probe,
-        .also = { preparation->mpi_probe, preparation->calls_probe },
+        .extra = { preparation->mpi_probe, preparation->calls_probe },
         .calls = preparation->calls_probe[0] && settings->calls == RUN_SYSCALLS_TIME ? "time" : NULL,
         .spool = monitor.spool.spool,
         .flags = preparation->flags,
@@ -313,7 +317,7 @@ static enum err start(const struct preparation *preparation, const struct run_se
     getrusage(RUSAGE_CHILDREN, &monitor.children_before);
     enum err err = launch_start(&launch, &monitor.command, error);
     if (err == AGAIN && monitor.signals.sentinel.pid) {
-        pgrp_sentinel_end(&monitor.signals.sentinel); /* the command needs its place more */
+        pgrp_sentinel_end(&monitor.signals.sentinel); /* the command needs the process more */
         getrusage(RUSAGE_CHILDREN, &monitor.children_before);
         err = launch_start(&launch, &monitor.command, error);
     }
@@ -323,23 +327,23 @@ static enum err start(const struct preparation *preparation, const struct run_se
     return err;
 }
 
-/* Nothing ran, so nothing is left to file. */
-static void leave_nothing(void)
+/* Nothing ran, so there is nothing to save. */
+static void discard(void)
 {
     perf_counts_close(&monitor.perf);
     spool_writer_close(&monitor.writer);
     spool_dir_remove(&monitor.spool);
 }
 
-/* As the command would have ended, had it been there. */
+/* As if the command had received the signal. */
 static void end_early(int signal)
 {
-    leave_nothing();
+    discard();
     monitor_close(&monitor);
     run_exit_like(signal);
 }
 
-/* As a shell says and counts it. */
+/* Message and exit status as in a shell. */
 static void explain_failure(const struct run_settings *settings, struct run_result *result, int error)
 {
     log_error("%s: %s", settings->command[0], error == ENOENT && !strchr(settings->command[0], '/')
@@ -347,9 +351,9 @@ static void explain_failure(const struct run_settings *settings, struct run_resu
     result->status = launch_status(error) << 8;
 }
 
-/* No room for a process or a descriptor beside the command's, or a call that we need is forbidden: the command takes our
- * place, as it would without us. Returns the errno when it cannot be run. */
-static int run_in_our_place(const struct preparation *preparation, const struct run_settings *settings, enum err err,
+/* We cannot create a process or descriptor besides the command's, or a system call we need is forbidden: exec the
+ * command in this process, without monitoring. Returns the errno if that fails. */
+static int run_unmonitored(const struct preparation *preparation, const struct run_settings *settings, enum err err,
                             int error)
 {
     bool forbidden = err == DENIED || err == ABSENT;
@@ -357,36 +361,36 @@ static int run_in_our_place(const struct preparation *preparation, const struct 
         .command = settings->command, .signals = &monitor.signals, .limits = &preparation->raised,
     };
     monitor_close(&monitor);
-    prctl(PR_SET_CHILD_SUBREAPER, 0L); /* it would outlive the exec, and orphans would come to the command */
-    log_warn("cannot watch: %s. The command runs unwatched; see %s.", error ? strerror(error) : err_text(err),
-             forbidden ? "which system calls this container or service allows: signalfd4, epoll_create1 and epoll_ctl are needed"
+    prctl(PR_SET_CHILD_SUBREAPER, 0L); /* it survives exec, and the command would inherit orphans */
+    log_warn("cannot monitor: %s. The command is not monitored; check %s.", error ? strerror(error) : err_text(err),
+             forbidden ? "the system calls that this container or service allows: signalfd4, epoll_create1, epoll_ctl"
                        : "'ulimit -u' and 'ulimit -n'");
     launch_exec_in_place(&launch, &error);
     return error;
 }
 
-/* Nobody else may be able to tell what the command was: a static program has no probe. The path counts only when it
- * still is what we started: it may have exec'd something else already. */
+/* If the command is static, no probe will record it. The path is valid only if it still is what we started: it may
+ * have called exec. */
 static void record_command(const struct run_settings *settings, uint64_t start_ns)
 {
     struct proc_snapshot snapshot = { 0 };
-    struct buf words;
+    struct buf args;
     if (monitor.writer.fd == SPOOL_WRITER_NONE)
         return;
-    buf_init(&words, WORDS_MAX);
-    for (char *const *word = settings->command; *word; word++)
-        buf_add(&words, *word, strlen(*word) + 1);
+    buf_init(&args, ARGS_MAX);
+    for (char *const *arg = settings->command; *arg; arg++)
+        buf_add(&args, *arg, strlen(*arg) + 1);
     proc_snapshot_read(&monitor.events.proc, (uint32_t)monitor.command, UINT32_MAX, &snapshot);
     spool_writer_add_spawn(&monitor.writer, &(struct spawn_record){
         .pid = (uint64_t)monitor.command, .ppid = (uint64_t)getpid(), .time_ns = start_ns,
-        .path = bytes_equal(snapshot.args, (struct bytes){ words.data, words.size }) ? snapshot.path : (struct bytes){ 0 },
-        .args = { words.data, words.size },
+        .path = bytes_equal(snapshot.args, (struct bytes){ args.data, args.size }) ? snapshot.path : (struct bytes){ 0 },
+        .args = { args.data, args.size },
     });
     spool_writer_flush(&monitor.writer);
-    buf_clear(&words);
+    buf_clear(&args);
 }
 
-static void watch_command(const struct run_settings *settings, struct run_result *result)
+static void monitor_command(const struct run_settings *settings, struct run_result *result)
 {
     monitor.wait_all = settings->wait_all;
     monitor.signals.command = monitor.command;
@@ -394,10 +398,10 @@ static void watch_command(const struct run_settings *settings, struct run_result
     monitor.signals.context = &monitor.events;
     monitor_until_end(&monitor);
     uint32_t running = monitor_finish(&monitor);
-    result->running = monitor.signals.quit ? 0 : running; /* told to end: then nobody stays for them */
+    result->running = monitor.signals.quit ? 0 : running; /* we were asked to end: do not stay for them */
     result->status = monitor.status;
-    result->watched = monitor.writer.fd != SPOOL_WRITER_NONE;
-    if (result->watched)
+    result->is_recorded = monitor.writer.fd != SPOOL_WRITER_NONE;
+    if (result->is_recorded)
         snprintf(result->spool, sizeof result->spool, "%s", monitor.spool.spool);
 }
 
@@ -406,7 +410,7 @@ void run_command(const struct run_settings *settings, struct run_result *result)
     struct preparation preparation = { 0 };
     int error = 0;
     *result = (struct run_result){ 0 };
-    if (!settings->apart && nested_run_is_recorded(settings)) {
+    if (!settings->separately && nested_run_is_recorded(settings)) {
         launch_exec_in_place(&(struct launch){ .command = settings->command }, &error);
         explain_failure(settings, result, error);
         return;
@@ -433,11 +437,11 @@ void run_command(const struct run_settings *settings, struct run_result *result)
     if (!err) {
         record_command(settings, start_ns);
         agent_notify_begin(&preparation.job, &preparation.limits, start_ns);
-        watch_command(settings, result);
+        monitor_command(settings, result);
     } else {
-        leave_nothing();
-        if (!is_ready || (err != ABSENT && err != DENIED)) /* else it is the command's own fault */
-            error = run_in_our_place(&preparation, settings, err, error);
+        discard();
+        if (!is_ready || (err != ABSENT && err != DENIED)) /* else the command itself is at fault */
+            error = run_unmonitored(&preparation, settings, err, error);
         explain_failure(settings, result, error);
     }
     buf_clear(&preparation.events);
@@ -449,15 +453,15 @@ void run_command(const struct run_settings *settings, struct run_result *result)
 
 bool run_monitor_survivors(const struct run_result *result)
 {
-    if (!result->running || !result->watched)
+    if (!result->running || !result->is_recorded)
         return false;
-    monitor_reap(&monitor); /* who ended meanwhile: the last that we can wait for */
+    monitor_reap(&monitor); /* reap those that ended meanwhile, while we are still their parent */
     spool_writer_flush(&monitor.writer);
     pid_t pid = fork();
     if (pid < 0)
         monitor_close(&monitor);
     if (pid != 0) {
-        signals_close(&monitor.signals); /* all else is the other's now */
+        signals_close(&monitor.signals); /* everything else belongs to the child now */
         return false;
     }
     survivors_monitor(&monitor);
@@ -473,7 +477,7 @@ void run_exit_like(int status)
     struct sigaction standard = { .sa_handler = SIG_DFL };
     sigset_t one;
     fflush(NULL);
-    prctl(PR_SET_DUMPABLE, 0L); /* a core file of sonde would be taken for one of the command */
+    prctl(PR_SET_DUMPABLE, 0L); /* a core file of sonde would be mistaken for one of the command */
     sigaction(signal, &standard, NULL);
     kill(getpid(), signal);
     sigemptyset(&one);

@@ -1,4 +1,4 @@
-/* Gathering and writing what is said of the run as a whole. */
+/* Collects and writes the facts about a run. */
 #include "run/run_record.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define WORDS_MAX (8 << 20)
+#define ARGS_MAX (8 << 20)
 
 static void find_user(char *user, size_t size)
 {
@@ -42,7 +42,7 @@ static struct bytes last_part(const char *path)
     return bytes_of(slash && slash[1] ? slash + 1 : path);
 }
 
-/* What the user says, else the batch system's, else the command's. */
+/* The user's choice, else the batch system's, else the command's. */
 static struct bytes name_of(const struct run_settings *settings, const struct run_record_facts *facts)
 {
     if (settings->name)
@@ -50,15 +50,16 @@ static struct bytes name_of(const struct run_settings *settings, const struct ru
     return facts->job.name[0] ? bytes_of(facts->job.name) : last_part(settings->command[0]);
 }
 
-void run_record_write(struct spool_writer *writer, const struct run_settings *settings, const struct run_record_facts *facts,
+void run_record_write(struct spool_writer *writer, const struct run_settings *settings,
+                      const struct run_record_facts *facts,
                       const struct perf_event_spec *specs, size_t spec_count)
 {
     struct buf command, events;
     char cwd[PATH_MAX] = "";
-    buf_init(&command, WORDS_MAX);
-    buf_init(&events, WORDS_MAX);
-    for (char *const *word = settings->command; *word; word++)
-        buf_add(&command, *word, strlen(*word) + 1);
+    buf_init(&command, ARGS_MAX);
+    buf_init(&events, ARGS_MAX);
+    for (char *const *arg = settings->command; *arg; arg++)
+        buf_add(&command, *arg, strlen(*arg) + 1);
     for (size_t i = 0; i < spec_count; i++)
         buf_add(&events, specs[i].name, strlen(specs[i].name) + 1);
     if (!getcwd(cwd, sizeof cwd))

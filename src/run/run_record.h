@@ -1,4 +1,4 @@
-/* The first record of a spool: which run this is, of whom, where, and what it may use. */
+/* The first record of a spool: identity of the run, its user and node, and its limits. */
 #ifndef SONDE_RUN_RUN_RECORD_H
 #define SONDE_RUN_RUN_RECORD_H
 
@@ -21,7 +21,8 @@ struct run_record_facts {
 
 void run_record_facts(struct run_record_facts *facts, const struct run_settings *settings);
 
-void run_record_write(struct spool_writer *writer, const struct run_settings *settings, const struct run_record_facts *facts,
+void run_record_write(struct spool_writer *writer, const struct run_settings *settings,
+                      const struct run_record_facts *facts,
                       const struct perf_event_spec *specs, size_t spec_count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Its own small table of programs: all that is counted is of the one job. */
+/* Reads program metrics of the run into a small table of its own, since all of them belong to one job. */
 #include "run/run_segments.h"
 
 #include "base/clock.h"
@@ -19,173 +19,175 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RESCUE_SETS 1000u /* numbers of sets in the spool that the run itself has not given to any */
+#define RECOVERED_SETS 1000u /* first set number for recovered samples, above those that the run itself uses */
 
-static enum err open_table(struct run_boards *boards)
+static enum err open_table(struct run_segments *segments)
 {
     struct program_table_settings settings = { .host = "", .is_job = true };
-    enum err err = program_table_open(&boards->table, &settings);
+    enum err err = program_table_open(&segments->table, &settings);
     if (err)
         return err;
-    struct program_boards_settings folder = { .folder = boards->folder, .root = "", .table = boards->table, .is_run = true };
-    return program_boards_open(&boards->boards, &folder);
+    struct segments_settings folder = { .folder = segments->dir, .root = "", .table = segments->table, .is_run = true };
+    return segments_open(&segments->segments, &folder);
 }
 
-static void close_table(struct run_boards *boards)
+static void close_table(struct run_segments *segments)
 {
-    program_boards_close(&boards->boards);
-    program_table_close(&boards->table);
+    segments_close(&segments->segments);
+    program_table_close(&segments->table);
 }
 
-/* Here, and not where programs make boards: to look through the folder costs more than all else that a program does for one. */
+/* Here, and not in the programs: scanning the directory costs more than everything else a program does for its
+ * segment. */
 static void remove_leftovers(void)
 {
-    struct board_leftovers leftovers;
-    board_leftovers_look(BOARD_FOLDER, BOARD_LEFTOVERS_OLD_S, true, &leftovers);
+    struct segment_leftovers leftovers;
+    segment_leftovers_find(SEGMENT_DIR, SEGMENT_LEFTOVERS_OLD_S, true, &leftovers);
     if (leftovers.removed)
-        log_info("%zu boards that programs of yours left in " BOARD_FOLDER ", and nobody will read, were removed",
+        log_info("removed %zu abandoned metrics segments of your programs from " SEGMENT_DIR,
                  leftovers.removed);
 }
 
-enum err run_boards_open(struct run_boards *boards, const char *spool)
+enum err run_segments_open(struct run_segments *segments, const char *spool)
 {
     remove_leftovers();
-    *boards = (struct run_boards){ .lock_fd = -1 };
-    enum err err = board_folder_make(BOARD_FOLDER, boards->folder, &boards->lock_fd);
+    *segments = (struct run_segments){ .lock_fd = -1 };
+    enum err err = segment_dir_create(SEGMENT_DIR, segments->dir, &segments->lock_fd);
     if (err) {
-        boards->folder[0] = '\0';
+        segments->dir[0] = '\0';
         return err;
     }
     size_t size = strlen(spool);
-    if (write(boards->lock_fd, spool, size) != (ssize_t)size)
-        log_info("the spool's name could not be noted in %s: after kill -9 boards are not filed", boards->folder);
-    err = open_table(boards);
+    if (write(segments->lock_fd, spool, size) != (ssize_t)size)
+        log_info("cannot store the path of the spool in %s: after kill -9 program metrics are not saved", segments->dir);
+    err = open_table(segments);
     if (err)
-        run_boards_close(boards);
+        run_segments_close(segments);
     return err;
 }
 
-const char *run_boards_folder(const struct run_boards *boards)
+const char *run_segments_dir(const struct run_segments *segments)
 {
-    return boards->folder[0] ? boards->folder : NULL;
+    return segments->dir[0] ? segments->dir : NULL;
 }
 
-static void read_at(struct run_boards *boards, struct batch *out, uint64_t time_ns)
+static void read_at(struct run_segments *segments, struct batch *out, uint64_t time_ns)
 {
-    program_boards_forget(boards->boards);
-    program_boards_tick(boards->boards);
-    boards->table->node.by_kernel = boards->calls_are_counted;
-    program_boards_sample(boards->boards, out, time_ns);
-    program_samples_add(boards->table, out, time_ns);
+    segments_forget_finished(segments->segments);
+    segments_tick(segments->segments);
+    segments->table->node.by_kernel = segments->calls_are_counted;
+    segments_sample(segments->segments, out, time_ns);
+    program_samples_add(segments->table, out, time_ns);
 }
 
-void run_boards_read(struct run_boards *boards, struct batch *out)
+void run_segments_read(struct run_segments *segments, struct batch *out)
 {
-    if (boards->boards)
-        read_at(boards, out, clock_realtime_ns());
+    if (segments->segments)
+        read_at(segments, out, clock_realtime_ns());
 }
 
-/* Also values that no counter can take are refused; a name is then told of none. */
-static void tell_refused(const struct program_table *table)
+/* Values that are not valid for a counter are rejected too; then no name is stored. */
+static void log_rejected(const struct program_table *table)
 {
-    struct buf why;
+    struct buf reason;
     if (!table || !table->figures.refused)
         return;
-    buf_init(&why, 1024);
+    buf_init(&reason, 1024);
     if (*table->refusal.name)
-        program_refusal_write(&why, &table->refusal);
+        program_refusal_write(&reason, &table->refusal);
     else
-        buf_add_text(&why, "a counter takes no value that is no number");
-    log_warn("%" PRIu64 " metrics or values of its programs were refused and are not in the report: %s", table->figures.refused,
-             buf_text(&why));
-    buf_clear(&why);
+        buf_add_text(&reason, "the value of a counter must be a number");
+    log_warn("%" PRIu64 " metrics or values of its programs were rejected and are not in the report: %s",
+             table->figures.refused,
+             buf_text(&reason));
+    buf_clear(&reason);
 }
 
-static void tell_left_out(const struct run_boards *boards)
+static void log_left_out(const struct run_segments *segments)
 {
-    uint64_t left_out = boards->table ? boards->table->figures.left_out : 0;
+    uint64_t left_out = segments->table ? segments->table->figures.left_out : 0;
     if (left_out)
-        log_warn("%" PRIu64 " metrics of its programs are not in the report: a name with its labels may have %u bytes, "
-                 "and a run %u metrics", left_out, PROGRAM_NAME_MAX, PROGRAM_METRICS_MAX);
-    uint64_t no_room = boards->table ? boards->table->figures.no_room : 0;
+        log_warn("%" PRIu64 " metrics of its programs are not in the report: the limits are %u bytes for a name with its "
+                 "labels, and %u metrics per run", left_out, PROGRAM_NAME_MAX, PROGRAM_METRICS_MAX);
+    uint64_t no_room = segments->table ? segments->table->figures.no_room : 0;
     if (no_room)
-        log_warn("%" PRIu64 " metrics of its programs, or threads' parts of them, found no room and are not in the report: "
-                 BOARD_FOLDER " is full (df), or the limits of the program are narrow (ulimit -f, ulimit -v)", no_room);
+        log_warn("%" PRIu64 " metrics of its programs, or parts of them, are not in the report for lack of space: " SEGMENT_DIR
+                 " is full (check df), or the limits of the program are too low (ulimit -f, ulimit -v)", no_room);
 }
 
-void run_boards_close(struct run_boards *boards)
+void run_segments_close(struct run_segments *segments)
 {
-    if (!boards->folder[0])
+    if (!segments->dir[0])
         return;
-    tell_left_out(boards);
-    tell_refused(boards->table);
-    close_table(boards);
-    board_folder_leave(boards->folder);
-    if (boards->lock_fd >= 0)
-        close(boards->lock_fd);
-    *boards = (struct run_boards){ .lock_fd = -1 };
+    log_left_out(segments);
+    log_rejected(segments->table);
+    close_table(segments);
+    segment_dir_release(segments->dir);
+    if (segments->lock_fd >= 0)
+        close(segments->lock_fd);
+    *segments = (struct run_segments){ .lock_fd = -1 };
 }
 
-/* --- after kill -9 --- */
+/* Recovery after kill -9. */
 
-static void write_into(struct run_boards *boards, int spool_fd, uint64_t time_ns)
+static void write_into(struct run_segments *segments, int spool_fd, uint64_t time_ns)
 {
-    struct writer writer;
+    struct spool_writer writer;
     struct sample_writer out;
     struct batch batch;
-    writer_init_take(&writer, spool_fd);
+    spool_writer_init_take(&writer, spool_fd);
     sample_writer_init(&out, &writer);
-    out.first = RESCUE_SETS;
+    out.first = RECOVERED_SETS;
     batch_init(&batch);
-    read_at(boards, &batch, time_ns);
+    read_at(segments, &batch, time_ns);
     sample_writer_add(&out, &batch);
-    held_pages_take(boards->folder, &writer);
+    record_batches_read(segments->dir, &writer);
     batch_clear(&batch);
     sample_writer_clear(&out);
-    writer_close(&writer);
+    spool_writer_close(&writer);
 }
 
-/* Samples are as old as the last word of the run. */
-static void rescue(const char *folder, const char *spool)
+/* Samples get the time of the last write to the spool. */
+static void recover(const char *folder, const char *spool)
 {
-    struct run_boards boards = { .lock_fd = -1 };
+    struct run_segments segments = { .lock_fd = -1 };
     struct stat st;
     int fd = open(spool, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return;
-    snprintf(boards.folder, sizeof boards.folder, "%s", folder);
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && open_table(&boards) == OK)
-        write_into(&boards, fd, (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec);
+    snprintf(segments.dir, sizeof segments.dir, "%s", folder);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && open_table(&segments) == OK)
+        write_into(&segments, fd, (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec);
     else
         close(fd);
-    close_table(&boards);
+    close_table(&segments);
 }
 
-static void rescue_folder(const char *name)
+static void recover_dir(const char *name)
 {
-    char path[BOARD_FOLDER_PATH_MAX], note[BOARD_FOLDER_PATH_MAX + 8], spool[FILE_PATH_MAX];
-    struct board_folder *folder;
-    if ((size_t)snprintf(path, sizeof path, BOARD_FOLDER "/%s", name) >= sizeof path
-        || board_folder_open(&folder, path, name, -1))
+    char path[SEGMENT_DIR_PATH_MAX], note[SEGMENT_DIR_PATH_MAX + 8], spool[FILE_PATH_MAX];
+    struct segment_dir *folder;
+    if ((size_t)snprintf(path, sizeof path, SEGMENT_DIR "/%s", name) >= sizeof path
+        || segment_dir_open(&folder, path, name, -1))
         return;
-    if (board_folder_is_left(folder)) {
-        snprintf(note, sizeof note, "%s/" BOARD_FOLDER_LOCK, path);
+    if (segment_dir_is_abandoned(folder)) {
+        snprintf(note, sizeof note, "%s/" SEGMENT_DIR_LOCK, path);
         if (file_read(NULL, note, spool, sizeof spool, NULL) == OK && spool[0] == '/')
-            rescue(path, spool);
-        board_folder_leave(path);
+            recover(path, spool);
+        segment_dir_release(path);
     }
-    board_folder_close(&folder, -1);
+    segment_dir_close(&folder, -1);
 }
 
-void run_boards_rescue(void)
+void run_segments_recover(void)
 {
     char mine[64];
-    DIR *dir = opendir(BOARD_FOLDER);
+    DIR *dir = opendir(SEGMENT_DIR);
     if (!dir)
         return;
-    snprintf(mine, sizeof mine, BOARD_RUN_PREFIX "%u.", (unsigned)geteuid());
+    snprintf(mine, sizeof mine, SEGMENT_RUN_PREFIX "%u.", (unsigned)geteuid());
     for (struct dirent *entry; (entry = readdir(dir));)
         if (strncmp(entry->d_name, mine, strlen(mine)) == 0)
-            rescue_folder(entry->d_name);
+            recover_dir(entry->d_name);
     closedir(dir);
 }

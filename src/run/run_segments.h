@@ -1,5 +1,5 @@
-/* The boards of sonde run's command and of all that it starts: a folder of their own ($SONDE_BOARDS), read at each tick and at
- * the end into samples for the spool. */
+/* The metrics segments of the command and its descendants: in a directory of their own ($SONDE_BOARDS), read at each
+ * tick and at the end into samples for the spool. */
 #ifndef SONDE_RUN_RUN_SEGMENTS_H
 #define SONDE_RUN_RUN_SEGMENTS_H
 
@@ -8,29 +8,29 @@
 
 #include <stdbool.h>
 
-/* Zeroed: there are none. */
-struct run_boards {
-    struct program_table *table; /* NULL: no folder could be made, or nobody wanted one */
-    struct program_boards *boards;
-    char folder[BOARD_FOLDER_PATH_MAX];
+/* Zero-initialised: none. */
+struct run_segments {
+    struct program_table *table; /* NULL: the directory could not be created, or is not needed */
+    struct segments *segments;
+    char dir[SEGMENT_DIR_PATH_MAX];
     int lock_fd;
-    bool calls_are_counted; /* somebody else counts the system calls: what programs say of them is a part of that */
+    bool calls_are_counted; /* system calls are counted by other means: what programs report is part of that */
 };
 
-/* Makes the folder. spool: the path of the run's, for run_boards_rescue. */
-enum err run_boards_open(struct run_boards *boards, const char *spool);
+/* Creates the directory. spool: path of the run's spool, for run_segments_recover. */
+enum err run_segments_open(struct run_segments *segments, const char *spool);
 
 /* NULL: none. */
-const char *run_boards_folder(const struct run_boards *boards);
+const char *run_segments_dir(const struct run_segments *segments);
 
-/* Adds what has changed; the samples borrow until the next call on boards. */
-void run_boards_read(struct run_boards *boards, struct batch *out);
+/* Adds samples of what has changed; they are valid until the next call. */
+void run_segments_read(struct run_segments *segments, struct batch *out);
 
-/* Removes the folder with what is in it, but for boards that an agent has not read yet: these are the agent's then. */
-void run_boards_close(struct run_boards *boards);
+/* Removes the directory, except for segments that an agent has not read yet: the agent removes these. */
+void run_segments_close(struct run_segments *segments);
 
-/* What runs of this user that were killed have left on boards goes into their spools, if these are still there, and the boards
- * are removed, or are the agent's as above. For sonde submit. */
-void run_boards_rescue(void);
+/* Recovers the segments of this user's killed runs into their spools, if these still exist, and removes them, or
+ * leaves them to the agent as above. For sonde submit. */
+void run_segments_recover(void);
 
 #endif

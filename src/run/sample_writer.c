@@ -1,9 +1,9 @@
-/* The way from samples to records. */
+/* Converts samples to records. */
 #include "run/sample_writer.h"
 
-#define VALUES_MAX (SET_METRICS_MAX * 128) /* of one sample, or the texts of one set */
+#define VALUES_MAX (SET_METRICS_MAX * 128) /* of one sample, or the strings of one set */
 
-void sample_writer_init(struct sample_writer *out, struct writer *writer)
+void sample_writer_init(struct sample_writer *out, struct spool_writer *writer)
 {
     *out = (struct sample_writer){ .writer = writer };
     buf_init(&out->values, VALUES_MAX);
@@ -42,7 +42,7 @@ static void describe(struct sample_writer *out, const struct set *set, size_t nu
         pack_into(&out->values, metric->kind);
         pack_into(&out->values, metric->type);
     }
-    writer_add_set(out->writer, &(struct set_record){
+    spool_writer_add_set(out->writer, &(struct set_record){
         .set = out->first + number, .name = bytes_of(set->name), .size = set->size,
         .metrics = { out->values.data, out->values.size },
     });
@@ -53,7 +53,7 @@ static bool is_same(const struct set *a, const struct set *b)
     return a->name == b->name && a->metrics == b->metrics && a->size == b->size;
 }
 
-/* Its number, after it was described once. SAMPLE_WRITER_SETS_MAX when there are too many. */
+/* The number of a set, which is described when first used. SAMPLE_WRITER_SETS_MAX: too many sets. */
 static size_t number_of(struct sample_writer *out, const struct set *set)
 {
     size_t i = 0;
@@ -78,7 +78,7 @@ static void record_sample(struct sample_writer *out, const struct sample *sample
         if (known)
             pack_into(&out->values, sample->values[i].u64);
     }
-    writer_add_sample(out->writer, &(struct sample_record){
+    spool_writer_add_sample(out->writer, &(struct sample_record){
         .set = out->first + number, .instance = bytes_of(sample->instance), .time_ns = sample->time_ns,
         .values = { out->values.data, out->values.size },
     });

@@ -1,4 +1,4 @@
-/* Reading, judging and passing on signals. */
+/* Receives signals, decides whom they were meant for, and forwards them. */
 #include "run/signals.h"
 
 #include "base/clock.h"
@@ -9,25 +9,25 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define JUDGE_NS (20 * NS_PER_MS) /* within which a signal for all must have reached the witness too */
+#define DECIDE_NS (20 * NS_PER_MS) /* within which a signal sent to the group must have reached the sentinel too */
 
 enum err signals_open(struct signals *signals)
 {
     sigset_t all;
     struct sigaction standard = { .sa_handler = SIG_DFL };
-    *signals = (struct signals){ .fd = -1, .witness = { .fd = -1 } };
+    *signals = (struct signals){ .fd = -1, .sentinel = { .fd = -1 } };
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &signals->mask_before);
-    /* Were it ignored, as some daemons leave it, the kernel would not tell us how our children ended. */
+    /* If it were ignored, as some daemons leave it, the kernel would discard the exit status of our children. */
     sigaction(SIGCHLD, &standard, &signals->child_before);
-    witness_start(&signals->witness); /* without it, too much rather than too little is passed on */
+    pgrp_sentinel_start(&signals->sentinel); /* without it, signals are rather forwarded twice than not at all */
     signals->fd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
     return signals->fd < 0 ? err_from_errno(errno) : OK;
 }
 
 void signals_close(struct signals *signals)
 {
-    witness_end(&signals->witness);
+    pgrp_sentinel_end(&signals->sentinel);
     if (signals->fd >= 0)
         close(signals->fd);
     signals->fd = -1;
@@ -67,8 +67,8 @@ static void send_to(pid_t pid, const struct signalfd_siginfo *info)
         kill(pid, signal);
 }
 
-/* Sent to us alone: the command is to have it. */
-static void pass_on(struct signals *signals, const struct signalfd_siginfo *info)
+/* Sent to us alone: forward it to the command. */
+static void forward(struct signals *signals, const struct signalfd_siginfo *info)
 {
     if (signals->command)
         send_to(signals->command, info);
@@ -76,9 +76,9 @@ static void pass_on(struct signals *signals, const struct signalfd_siginfo *info
         signals->quit = true;
 }
 
-/* Sent to all: the command has it already, unless it went into a process group of its own. Then, without us, that group
- * would have been the one to get it. */
-static void pass_on_to_other_group(struct signals *signals, const struct signalfd_siginfo *info)
+/* Sent to the group: the command has received it, unless it is in a process group of its own, which would then have
+ * been the foreground group without us. */
+static void forward_to_other_group(struct signals *signals, const struct signalfd_siginfo *info)
 {
     pid_t group = signals->command ? getpgid(signals->command) : -1;
     if (group == getpgrp())
@@ -86,20 +86,20 @@ static void pass_on_to_other_group(struct signals *signals, const struct signalf
     if (group > 0 && group == signals->command)
         send_to(-group, info);
     else
-        pass_on(signals, info);
+        forward(signals, info);
 }
 
-static bool same(const struct witness_report *report, const struct signalfd_siginfo *info)
+static bool same(const struct pgrp_sentinel_report *report, const struct signalfd_siginfo *info)
 {
     return report->signal == (int)info->ssi_signo && report->sender == (pid_t)info->ssi_pid;
 }
 
-/* Did the witness get this one before us? Two of the same within this time, one for us and one for all (timeout sends
- * both), would be one pending signal for the command: they are one here too. */
-static bool heard_already(const struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
+/* Did the sentinel receive it before us? Two of the same signal within this time, one to us and one to the group
+ * (timeout sends both), would be one pending signal for the command: treat them as one. */
+static bool sentinel_got_it(const struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
 {
     for (size_t i = 0; i < SIGNALS_WAITING_MAX; i++)
-        if (signals->heard[i].until_ns >= now_ns && same(&signals->heard[i].report, info))
+        if (signals->recent[i].until_ns >= now_ns && same(&signals->recent[i].report, info))
             return true;
     return false;
 }
@@ -110,40 +110,40 @@ static void forget_waiting(struct signals *signals, size_t i)
     memmove(&signals->waiting[i], &signals->waiting[i + 1], (signals->waiting_count - i) * sizeof *signals->waiting);
 }
 
-static void judge_report(struct signals *signals, const struct witness_report *report, uint64_t now_ns)
+static void on_sentinel_report(struct signals *signals, const struct pgrp_sentinel_report *report, uint64_t now_ns)
 {
     for (size_t i = signals->waiting_count; i-- > 0;) {
         struct signalfd_siginfo info = signals->waiting[i].info;
         if (!same(report, &info))
             continue;
         forget_waiting(signals, i);
-        pass_on_to_other_group(signals, &info);
+        forward_to_other_group(signals, &info);
     }
-    signals->heard[signals->heard_next] = (struct signals_heard){ *report, now_ns + JUDGE_NS };
-    signals->heard_next = (signals->heard_next + 1) % SIGNALS_WAITING_MAX;
+    signals->recent[signals->recent_next] = (struct signals_recent){ *report, now_ns + DECIDE_NS };
+    signals->recent_next = (signals->recent_next + 1) % SIGNALS_WAITING_MAX;
 }
 
-static void judge_late(struct signals *signals, uint64_t now_ns)
+static void forward_expired(struct signals *signals, uint64_t now_ns)
 {
     while (signals->waiting_count && signals->waiting[0].until_ns <= now_ns) {
         struct signalfd_siginfo info = signals->waiting[0].info;
         forget_waiting(signals, 0);
-        pass_on(signals, &info);
+        forward(signals, &info);
     }
 }
 
-static void judge_sent(struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
+static void decide_sent(struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
 {
-    if (heard_already(signals, info, now_ns))
-        pass_on_to_other_group(signals, info);
-    else if (!signals->witness.pid || signals->waiting_count == SIGNALS_WAITING_MAX)
-        pass_on(signals, info);
+    if (sentinel_got_it(signals, info, now_ns))
+        forward_to_other_group(signals, info);
+    else if (!signals->sentinel.pid || signals->waiting_count == SIGNALS_WAITING_MAX)
+        forward(signals, info);
     else
-        signals->waiting[signals->waiting_count++] = (struct signals_waiting){ *info, now_ns + JUDGE_NS };
+        signals->waiting[signals->waiting_count++] = (struct signals_waiting){ *info, now_ns + DECIDE_NS };
 }
 
-/* What a terminal sends it sends to the foreground group, but for one thing: of its end it tells the leader of the session
- * alone. Only when that one has ended, the group is told. */
+/* A terminal sends signals to its foreground group, with one exception: hangup goes to the session leader first, and
+ * to the group only when that has ended. */
 static bool is_for_group(int signal)
 {
     bool is_key = signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU
@@ -151,43 +151,43 @@ static bool is_for_group(int signal)
     return is_key || ((signal == SIGHUP || signal == SIGCONT) && getsid(0) != getpid());
 }
 
-/* SIGXCPU: we ourselves have used up our time; the kernel counts that of the command, and tells it, by itself. All else (a
- * timer from before an exec, a descriptor that tells its owner) may be for us alone or for all. */
-static void judge_kernel(struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
+/* SIGXCPU: we have used up our own CPU time; the kernel limits the command's separately. Others (a timer set before
+ * exec, a descriptor with an owner) may be meant for us or for the group. */
+static void decide_kernel(struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
 {
     if (is_for_group((int)info->ssi_signo))
-        pass_on_to_other_group(signals, info);
+        forward_to_other_group(signals, info);
     else if (info->ssi_signo != SIGXCPU)
-        judge_sent(signals, info, now_ns);
+        decide_sent(signals, info, now_ns);
 }
 
-/* From the job itself: it knows what it does, and what it sent to its group it has. */
-static void judge(struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
+/* Signals from the job itself are not forwarded: what it sent to its group, it has received. */
+static void decide(struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
 {
     bool sent = info->ssi_code == SI_USER || info->ssi_code == SI_QUEUE || info->ssi_code == SI_TKILL;
     pid_t sender = (pid_t)info->ssi_pid;
     if (info->ssi_signo == SIGCHLD)
         signals->child = true;
     else if (info->ssi_code == SI_KERNEL)
-        judge_kernel(signals, info, now_ns);
-    else if (!sent || (sender && (sender == getpid() || sender == signals->witness.pid)))
+        decide_kernel(signals, info, now_ns);
+    else if (!sent || (sender && (sender == getpid() || sender == signals->sentinel.pid)))
         return;
     else if (sender && signals->in_job && signals->in_job(signals->context, sender))
         return;
     else
-        judge_sent(signals, info, now_ns);
+        decide_sent(signals, info, now_ns);
 }
 
 void signals_read(struct signals *signals)
 {
     struct signalfd_siginfo info;
-    struct witness_report report;
+    struct pgrp_sentinel_report report;
     uint64_t now_ns = clock_monotonic_ns();
-    while (witness_read(&signals->witness, &report) == OK)
-        judge_report(signals, &report, now_ns);
+    while (pgrp_sentinel_read(&signals->sentinel, &report) == OK)
+        on_sentinel_report(signals, &report, now_ns);
     while (read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info)
-        judge(signals, &info, now_ns);
-    judge_late(signals, now_ns);
+        decide(signals, &info, now_ns);
+    forward_expired(signals, now_ns);
 }
 
 int signals_timeout_ms(const struct signals *signals)
@@ -206,20 +206,20 @@ static bool has_terminal(void)
     return fd >= 0;
 }
 
-/* Without a terminal nobody looks whether we stopped, and nobody would wake us. */
+/* Without a terminal there is no shell that would continue us. */
 void signals_stop_like(struct signals *signals, int signal)
 {
     sigset_t one;
     struct sigaction standard = { .sa_handler = SIG_DFL }, before;
     if (!has_terminal())
         return;
-    witness_watch_stopped(&signals->witness, signals->command);
+    pgrp_sentinel_set_stopped(&signals->sentinel, signals->command);
     sigemptyset(&one);
     sigaddset(&one, signal);
     sigaction(signal, &standard, &before);
     kill(getpid(), signal);
-    sigprocmask(SIG_UNBLOCK, &one, NULL); /* here we stop */
+    sigprocmask(SIG_UNBLOCK, &one, NULL); /* we stop here */
     sigprocmask(SIG_BLOCK, &one, NULL);
     sigaction(signal, &before, NULL);
-    witness_watch_stopped(&signals->witness, 0);
+    pgrp_sentinel_set_stopped(&signals->sentinel, 0);
 }

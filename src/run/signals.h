@@ -1,5 +1,5 @@
-/* The signals of sonde run: it outlives those that end a program, passes on what was sent to it alone, and stops when
- * the command stops, so that a terminal, a shell and a batch system deal with it as with the command itself. */
+/* Signals of sonde run: it ignores those that would end it, forwards what was sent to it alone, and stops together
+ * with the command, so that terminals, shells and batch systems can treat it like the command itself. */
 #ifndef SONDE_RUN_SIGNALS_H
 #define SONDE_RUN_SIGNALS_H
 
@@ -13,52 +13,53 @@
 
 #define SIGNALS_WAITING_MAX 16
 
-/* A signal of which it is not yet clear whether others got it too. */
+/* A signal that others may have received too: not decided yet. */
 struct signals_waiting {
     struct signalfd_siginfo info;
     uint64_t until_ns;
 };
 
-/* What the witness saw a moment ago. */
-struct signals_heard {
-    struct witness_report report;
+/* A recent report of the sentinel. */
+struct signals_recent {
+    struct pgrp_sentinel_report report;
     uint64_t until_ns;
 };
 
 struct signals {
-    int fd; /* readable when there are any */
-    struct witness witness;
+    int fd; /* readable when signals are pending */
+    struct pgrp_sentinel sentinel;
     sigset_t mask_before;
     struct sigaction child_before;
-    pid_t command;   /* to pass on to; 0 when it has ended */
-    bool child;      /* SIGCHLD came; whoever deals with it sets it to false */
-    bool quit;       /* somebody wants sonde run itself to end: the command is over, only the rest is watched */
+    pid_t command;   /* to forward to; 0: it has ended */
+    bool child;      /* SIGCHLD arrived; reset by monitor_reap */
+    bool quit;       /* end sonde run itself: the command has ended, only survivors are monitored */
     bool (*in_job)(void *context, pid_t pid); /* is the sender part of the job? */
     void *context;
     struct signals_waiting waiting[SIGNALS_WAITING_MAX];
     size_t waiting_count;
-    struct signals_heard heard[SIGNALS_WAITING_MAX];
-    size_t heard_next;
+    struct signals_recent recent[SIGNALS_WAITING_MAX];
+    size_t recent_next;
 };
 
-/* Blocks all signals and starts the witness. */
+/* Blocks all signals and starts the sentinel. */
 enum err signals_open(struct signals *signals);
-void signals_close(struct signals *signals); /* ends the witness; signals stay blocked */
+void signals_close(struct signals *signals); /* ends the sentinel; signals stay blocked */
 
-/* In the command's process before exec: mask and dispositions as sonde run found them. */
+/* In the command's process before exec: restores mask and dispositions as sonde run found them. */
 void signals_restore(const struct signals *signals);
 
-/* A signal that came before there is a command, and would have ended it: the command would never get it, since all others
- * of the group have had it. 0: none. */
+/* A signal that arrived before the command was started, and would have ended it: the rest of the group has received
+ * it, the command never would. 0: none. */
 int signals_early(void);
 
-/* Reads and deals with all that came. */
+/* Reads and handles all pending signals. */
 void signals_read(struct signals *signals);
 
-/* How long the loop may sleep: -1 for ever. */
+/* How long the loop may sleep; -1: forever. */
 int signals_timeout_ms(const struct signals *signals);
 
-/* The command stopped by this signal: stops us likewise when we have a terminal, and returns when we go on. */
+/* The command was stopped by this signal: stops us likewise if we have a terminal, and returns when we are
+ * continued. */
 void signals_stop_like(struct signals *signals, int signal);
 
 #endif

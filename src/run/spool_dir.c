@@ -1,5 +1,5 @@
-/* Making the spool's folder and files, step by step from one open folder to the next, so that a link planted in /tmp
- * leads nowhere. */
+/* Creates the spool's directory and files, each relative to an open directory, so that a symbolic link planted in
+ * /tmp has no effect. */
 #include "run/spool_dir.h"
 
 #include "base/clock.h"
@@ -38,38 +38,38 @@ static bool is_mine(int fd)
     return fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Makes name below dir_fd when it is missing, and goes in. The umask must not take away what we need. */
-static enum err step_into(int *dir_fd, const char *name, bool *made)
+/* Creates `name` in dir_fd if it is missing, and descends into it. Independent of the umask. */
+static enum err step_into(int *dir_fd, const char *name, bool *is_created)
 {
-    *made = mkdirat(*dir_fd, name, 0700) == 0;
-    if (!*made && errno != EEXIST)
+    *is_created = mkdirat(*dir_fd, name, 0700) == 0;
+    if (!*is_created && errno != EEXIST)
         return err_from_errno(errno);
     int fd = openat(*dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && *made && fchmodat(*dir_fd, name, 0700, 0) == 0)
+    if (fd < 0 && *is_created && fchmodat(*dir_fd, name, 0700, 0) == 0)
         fd = openat(*dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ELOOP || errno == ENOTDIR ? DENIED : err_from_errno(errno);
-    if (*made)
+    if (*is_created)
         fchmod(fd, 0700);
     close(*dir_fd);
     *dir_fd = fd;
     return is_mine(fd) ? OK : DENIED;
 }
 
-/* Something in the path that is there and is no folder: nothing is missing then. */
-static enum err folder_error(int number)
+/* A path component that exists but is not a directory. */
+static enum err dir_error(int number)
 {
     return number == ENOTDIR ? USAGE : err_from_errno(number);
 }
 
 const char *spool_dir_reason(enum err err)
 {
-    return err == USAGE ? "it, or what is above it, is not a folder" : err_text(err);
+    return err == USAGE ? "it, or one of its parents, is not a directory" : err_text(err);
 }
 
-const char *spool_dir_remedy(enum err err)
+const char *spool_dir_fix(enum err err)
 {
-    return err == NOFILES ? "allow more open files with 'ulimit -n'" : "give a folder with -o DIR";
+    return err == NOFILES ? "raise the limit with 'ulimit -n'" : "choose a directory with -o DIR";
 }
 
 static bool append(char path[PATH_MAX], const char *part)
@@ -78,7 +78,7 @@ static bool append(char path[PATH_MAX], const char *part)
     return (size_t)snprintf(path + used, PATH_MAX - used, "/%s", part) < PATH_MAX - used;
 }
 
-static enum err make_default(struct spool_dir *spool, const char *run_id, int *dir_fd, char path_at_fault[PATH_MAX])
+static enum err create_default(struct spool_dir *spool, const char *run_id, int *dir_fd, char failed_path[PATH_MAX])
 {
     const char *tmp = getenv("TMPDIR");
     char user[32];
@@ -86,39 +86,39 @@ static enum err make_default(struct spool_dir *spool, const char *run_id, int *d
     const char *parts[] = { user, "spool", strchr(run_id, '.') ? strrchr(run_id, '.') + 1 : run_id };
     if (!tmp || tmp[0] != '/')
         tmp = "/tmp";
-    snprintf(path_at_fault, PATH_MAX, "%s", tmp);
+    snprintf(failed_path, PATH_MAX, "%s", tmp);
     if (!realpath(tmp, spool->dir))
-        return folder_error(errno);
+        return dir_error(errno);
     *dir_fd = open(spool->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*dir_fd < 0)
-        return folder_error(errno);
+        return dir_error(errno);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (!append(path_at_fault, parts[i]) || !append(spool->dir, parts[i]))
+        if (!append(failed_path, parts[i]) || !append(spool->dir, parts[i]))
             return FULL;
-        enum err err = step_into(dir_fd, parts[i], &spool->made_dir);
+        enum err err = step_into(dir_fd, parts[i], &spool->created_dir);
         if (err)
             return err;
     }
     return OK;
 }
 
-/* The user's own wish: we do not ask whose it is. */
-static enum err make_wished(struct spool_dir *spool, const char *out_dir, int *dir_fd, char path_at_fault[PATH_MAX])
+/* Chosen by the user: ownership is not checked. */
+static enum err create_chosen(struct spool_dir *spool, const char *out_dir, int *dir_fd, char failed_path[PATH_MAX])
 {
     struct stat st;
-    snprintf(path_at_fault, PATH_MAX, "%s", out_dir);
-    enum err err = folder_make_for(out_dir);
+    snprintf(failed_path, PATH_MAX, "%s", out_dir);
+    enum err err = directory_create_parents(out_dir);
     if (err)
         return stat(out_dir, &st) != 0 && errno == ENOTDIR ? USAGE : err;
-    spool->made_dir = mkdir(out_dir, 0700) == 0;
-    if (!spool->made_dir && errno != EEXIST)
-        return folder_error(errno);
+    spool->created_dir = mkdir(out_dir, 0700) == 0;
+    if (!spool->created_dir && errno != EEXIST)
+        return dir_error(errno);
     *dir_fd = open(out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return *dir_fd < 0 || !realpath(out_dir, spool->dir) ? folder_error(errno) : OK;
+    return *dir_fd < 0 || !realpath(out_dir, spool->dir) ? dir_error(errno) : OK;
 }
 
-/* A file that was not there before. */
-static enum err make_file(int dir_fd, const char *run_id, const char *suffix, int *fd)
+/* A file that must not exist yet. */
+static enum err create_file(int dir_fd, const char *run_id, const char *suffix, int *fd)
 {
     char name[RUN_ID_MAX + 32];
     snprintf(name, sizeof name, "%s.spool%s", run_id, suffix);
@@ -128,11 +128,11 @@ static enum err make_file(int dir_fd, const char *run_id, const char *suffix, in
     return fchmod(*fd, 0600) == 0 ? OK : err_from_errno(errno);
 }
 
-/* Its 8 bytes are written now: on a full disk there must still be somewhere to count. */
-static enum err make_lost(int dir_fd, const char *run_id)
+/* Its 8 bytes are written now, so that losses can be counted even if the disk is full. */
+static enum err create_lost(int dir_fd, const char *run_id)
 {
     int fd;
-    enum err err = make_file(dir_fd, run_id, SPOOL_LOST_SUFFIX, &fd);
+    enum err err = create_file(dir_fd, run_id, SPOOL_LOST_SUFFIX, &fd);
     if (fd < 0)
         return err;
     const char zeros[8] = { 0 };
@@ -142,29 +142,29 @@ static enum err make_lost(int dir_fd, const char *run_id)
     return err;
 }
 
-static enum err make_files(struct spool_dir *spool, int dir_fd, const char *run_id)
+static enum err create_files(struct spool_dir *spool, int dir_fd, const char *run_id)
 {
     size_t size = (size_t)snprintf(spool->spool, sizeof spool->spool, "%s/%s.spool", spool->dir, run_id);
     if (size >= sizeof spool->spool)
         return FULL;
     snprintf(spool->lost, sizeof spool->lost, "%s%s", spool->spool, SPOOL_LOST_SUFFIX);
-    snprintf(spool->bell, sizeof spool->bell, "%s%s", spool->spool, SPOOL_BELL_SUFFIX);
-    enum err err = make_file(dir_fd, run_id, "", &spool->fd);
+    snprintf(spool->notices, sizeof spool->notices, "%s%s", spool->spool, SPOOL_NOTICES_SUFFIX);
+    enum err err = create_file(dir_fd, run_id, "", &spool->fd);
     if (!err) {
-        flock(spool->fd, LOCK_EX | LOCK_NB); /* tells sonde submit that somebody still writes */
-        spool->held = spool_hold(spool->fd) == OK;
+        flock(spool->fd, LOCK_EX | LOCK_NB); /* tells sonde submit that the spool is still being written */
+        spool->is_locked = spool_hold(spool->fd) == OK;
     }
-    return err ? err : make_lost(dir_fd, run_id);
+    return err ? err : create_lost(dir_fd, run_id);
 }
 
-enum err spool_dir_make(struct spool_dir *spool, const char *out_dir, const char *run_id, char path_at_fault[PATH_MAX])
+enum err spool_dir_create(struct spool_dir *spool, const char *out_dir, const char *run_id, char failed_path[PATH_MAX])
 {
     int dir_fd = -1;
     *spool = (struct spool_dir){ .fd = -1 };
-    enum err err = out_dir ? make_wished(spool, out_dir, &dir_fd, path_at_fault)
-                           : make_default(spool, run_id, &dir_fd, path_at_fault);
+    enum err err = out_dir ? create_chosen(spool, out_dir, &dir_fd, failed_path)
+                           : create_default(spool, run_id, &dir_fd, failed_path);
     if (!err)
-        err = make_files(spool, dir_fd, run_id);
+        err = create_files(spool, dir_fd, run_id);
     if (dir_fd >= 0)
         close(dir_fd);
     if (err)
@@ -180,8 +180,8 @@ void spool_dir_remove(struct spool_dir *spool)
     if (spool->spool[0]) {
         unlink(spool->spool);
         unlink(spool->lost);
-        unlink(spool->bell);
+        unlink(spool->notices);
     }
-    if (spool->made_dir)
+    if (spool->created_dir)
         rmdir(spool->dir);
 }

@@ -1,15 +1,15 @@
-/* Gathering frames and appending them. */
+/* Buffers frames and appends them to the spool. */
 #include "run/spool_writer.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GATHER_BYTES (32 << 10) /* more than this is written at once */
-#define KEEP_BYTES (256 << 10)  /* a buffer that one giant command line made larger is given back */
-#define GATHER_MAX (FRAME_BODY_MAX + FRAME_HEAD + 8 + GATHER_BYTES)
+#define FLUSH_BYTES (32 << 10) /* larger amounts are written immediately */
+#define KEEP_BYTES (256 << 10)  /* a buffer that grew for one huge command line is freed */
+#define BUFFER_MAX (FRAME_BODY_MAX + FRAME_HEAD + 8 + FLUSH_BYTES)
 
-uint64_t writer_bytes_of_others(const struct writer *writer)
+uint64_t spool_writer_foreign_bytes(const struct spool_writer *writer)
 {
     struct stat st;
     if (writer->fd < 0 || fstat(writer->fd, &st) != 0 || (uint64_t)st.st_size < writer->written)
@@ -17,15 +17,15 @@ uint64_t writer_bytes_of_others(const struct writer *writer)
     return (uint64_t)st.st_size - writer->written;
 }
 
-void writer_init_take(struct writer *writer, int fd)
+void spool_writer_init_take(struct spool_writer *writer, int fd)
 {
-    *writer = (struct writer){ .fd = fd };
-    buf_init(&writer->frames, GATHER_MAX);
-    writer->written = writer_bytes_of_others(writer);
+    *writer = (struct spool_writer){ .fd = fd };
+    buf_init(&writer->frames, BUFFER_MAX);
+    writer->written = spool_writer_foreign_bytes(writer);
 }
 
-/* Frames that do not lie wholly within the first written bytes. */
-static uint64_t frames_behind(const struct buf *frames, size_t written)
+/* Number of frames that are not completely within the first `written` bytes. */
+static uint64_t incomplete_frames(const struct buf *frames, size_t written)
 {
     uint64_t count = 0;
     size_t at = 0;
@@ -39,7 +39,7 @@ static uint64_t frames_behind(const struct buf *frames, size_t written)
     return count;
 }
 
-void writer_flush(struct writer *writer)
+void spool_writer_flush(struct spool_writer *writer)
 {
     struct buf *frames = &writer->frames;
     if (!frames->size || writer->fd < 0)
@@ -51,11 +51,11 @@ void writer_flush(struct writer *writer)
     if (written > 0)
         writer->written += (uint64_t)written;
     if (written < (ssize_t)frames->size)
-        writer->lost += frames_behind(frames, written > 0 ? (size_t)written : 0);
-    writer_forget(writer);
+        writer->lost += incomplete_frames(frames, written > 0 ? (size_t)written : 0);
+    spool_writer_discard(writer);
 }
 
-void writer_forget(struct writer *writer)
+void spool_writer_discard(struct spool_writer *writer)
 {
     if (writer->frames.room > KEEP_BYTES)
         buf_clear(&writer->frames);
@@ -63,32 +63,32 @@ void writer_forget(struct writer *writer)
         buf_reset(&writer->frames);
 }
 
-void writer_move(struct writer *writer, struct writer *from)
+void spool_writer_move(struct spool_writer *writer, struct spool_writer *from)
 {
-    if (writer->fd != WRITER_NONE)
+    if (writer->fd != SPOOL_WRITER_NONE)
         buf_add(&writer->frames, from->frames.data, from->frames.size);
     if (writer->frames.failed)
-        writer->lost += frames_behind(&from->frames, 0);
+        writer->lost += incomplete_frames(&from->frames, 0);
     writer->frames.failed = false;
-    writer_forget(from);
+    spool_writer_discard(from);
 }
 
-void writer_close(struct writer *writer)
+void spool_writer_close(struct spool_writer *writer)
 {
-    writer_flush(writer);
+    spool_writer_flush(writer);
     buf_clear(&writer->frames);
     if (writer->fd >= 0)
         close(writer->fd);
-    writer->fd = WRITER_NONE;
+    writer->fd = SPOOL_WRITER_NONE;
 }
 
-/* Room for a body of at most this size, behind the head. */
-static bool begin(struct writer *writer, size_t body_max, struct packer *p)
+/* Reserves space for a frame with a body of at most this size. */
+static bool begin(struct spool_writer *writer, size_t body_max, struct packer *p)
 {
-    if (writer->fd == WRITER_NONE)
+    if (writer->fd == SPOOL_WRITER_NONE)
         return false;
-    if (writer->frames.size > GATHER_BYTES)
-        writer_flush(writer);
+    if (writer->frames.size > FLUSH_BYTES)
+        spool_writer_flush(writer);
     char *frame = buf_reserve(&writer->frames, FRAME_HEAD + body_max + 8);
     if (!frame) {
         writer->frames.failed = false;
@@ -100,7 +100,7 @@ static bool begin(struct writer *writer, size_t body_max, struct packer *p)
     return true;
 }
 
-static void finish(struct writer *writer, enum record_kind kind, const struct packer *p)
+static void finish(struct spool_writer *writer, enum record_kind kind, const struct packer *p)
 {
     uint8_t *frame = (uint8_t *)writer->frames.data + writer->frames.size;
     size_t body_size = (size_t)(p->at - (frame + FRAME_HEAD));
@@ -111,7 +111,7 @@ static void finish(struct writer *writer, enum record_kind kind, const struct pa
     writer->frames.size += frame_finish(frame, kind, body_size);
 }
 
-void writer_add_frame(struct writer *writer, struct bytes frame)
+void spool_writer_add_frame(struct spool_writer *writer, struct bytes frame)
 {
     struct packer p;
     if (!begin(writer, frame.size, &p))
@@ -124,9 +124,9 @@ void writer_add_frame(struct writer *writer, struct bytes frame)
 #define size_of_text(value) (PACK_NUMBER_MAX + (value).size)
 #define size_of_counters(value) ((void)(value).known, (size_t)PACK_NUMBER_MAX * (COUNTERS_SIZE + 1))
 #define FIELD(type, field) +size_of_##type(record->field)
-/* Pack wants room for the longest number before each: one more at the end. */
+/* The packer needs space for the longest number before each field: one more at the end. */
 #define X(number, name, fields) \
-    void writer_add_##name(struct writer *writer, const struct name##_record *record) \
+    void spool_writer_add_##name(struct spool_writer *writer, const struct name##_record *record) \
     { \
         struct packer p; \
         if (!begin(writer, PACK_NUMBER_MAX fields(FIELD), &p)) \

@@ -1,4 +1,4 @@
-/* Watching the rest: we are not its parent, so that only the kernel's events, pidfds and /proc tell of it. */
+/* Monitors processes whose parent we are not: their ends are known only from kernel events, pidfds and /proc. */
 #include "run/survivors.h"
 
 #include "base/clock.h"
@@ -14,15 +14,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SNAPSHOT_NS NS_PER_S /* how often we look what they have used so far, at first */
-#define SNAPSHOT_PARTS 100   /* and later: in a hundredth of the time that they have run by then */
+#define SNAPSHOT_NS NS_PER_S /* interval of reading their usage, initially */
+#define SNAPSHOT_PARTS 100   /* and later: a hundredth of the time elapsed */
 
-/* One of those that the command left. */
+/* A process that outlived the command. */
 struct survivor {
     uint32_t pid;
     bool ended;
-    int pidfd;          /* -1: the kernel is too old, or forbids them; then members tell of its end */
-    struct spool_writer last; /* what was seen of it last */
+    int pidfd;          /* -1: not supported by the kernel, or forbidden; then members shows its end */
+    struct spool_writer last; /* records of the last reading */
 };
 
 struct survivors {
@@ -31,7 +31,7 @@ struct survivors {
     int epoll_fd; /* of the pidfds */
 };
 
-/* Ours are close-on-exec, so that those which are not were given to us: a pipe whose reader waits for its end, say. */
+/* Our own descriptors are close-on-exec: others were inherited, for example a pipe whose reader waits for its end. */
 static void close_inherited(void)
 {
     DIR *dir = opendir("/proc/self/fd");
@@ -53,14 +53,14 @@ static void detach(struct monitor *monitor)
         dup2(null, fd);
     close_inherited();
     ticks_start_survivors(&monitor->ticks);
-    /* The witness is the other process's. */
+    /* The sentinel belongs to the original process. */
     close(monitor->signals.sentinel.fd);
     monitor->signals.sentinel = (struct pgrp_sentinel){ .fd = -1 };
     monitor->signals.waiting_count = 0;
     monitor->signals.command = 0;
     monitor->events.self = 0;
     monitor->events.other = 0;
-    /* A signalfd in an epoll wakes the process that put it there: not us. */
+    /* A signalfd in an epoll wakes the process that added it: not us. */
     close(monitor->epoll_fd);
     monitor_open(monitor);
 }
@@ -104,14 +104,14 @@ static bool is_member(const struct monitor *monitor, const struct survivor *surv
     return member && member->threads;
 }
 
-/* Also when nobody has waited for it yet. The kernel tells of an end before the pidfd does. */
+/* Includes zombies. Kernel events report an end before the pidfd does. */
 static bool has_ended(const struct monitor *monitor, const struct survivor *survivor)
 {
     struct pollfd polled = { .fd = survivor->pidfd, .events = POLLIN };
     return !is_member(monitor, survivor) || (survivor->pidfd >= 0 && poll(&polled, 1, 0) == 1);
 }
 
-/* What was seen of it last is the best that is known, where nobody else tells. */
+/* The last reading is the best we know, if no other source has more. */
 static void end_survivor(struct monitor *monitor, struct survivor *survivor)
 {
     struct run_member *member = members_find(&monitor->events.members, survivor->pid);
@@ -156,7 +156,7 @@ static bool is_survivor(const struct survivors *survivors, uint32_t pid)
     return false;
 }
 
-/* When the connector is missing, /proc is all we have to learn of new processes. */
+/* Without the proc connector, new processes are found only in /proc. */
 static void find_new(struct monitor *monitor, struct survivors *survivors)
 {
     size_t at = 0;
@@ -174,7 +174,7 @@ static void update(struct monitor *monitor, struct survivors *survivors)
     snapshot_survivors(monitor, survivors);
 }
 
-/* One that ended may have left a child, of which the kernel has told and we have not read yet. */
+/* A process that ended may have left a child whose fork event is still unread. */
 static bool has_survivors(struct monitor *monitor, struct survivors *survivors)
 {
     if (!monitor->events.members.alive) {
@@ -200,7 +200,7 @@ void survivors_monitor(struct monitor *monitor)
         monitor_once(monitor, next_ns > now_ns ? (int)((next_ns - now_ns) / NS_PER_MS % INT_MAX) + 1 : 0);
         end_survivors(monitor, &survivors);
     }
-    end_survivors(monitor, &survivors); /* of whose end was read last */
+    end_survivors(monitor, &survivors); /* those whose end was read last */
     if (monitor->events.members.alive)
         proc_events_record_survivors(&monitor->events);
     ticks_sample_last(&monitor->ticks);

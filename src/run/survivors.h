@@ -1,12 +1,12 @@
-/* After the command: a process of its own goes on watching what the command left behind (daemons), so that their last
- * numbers come when they end. */
+/* After the command: a separate process monitors what the command has left running (daemons), so that their final
+ * usage is recorded. */
 #ifndef SONDE_RUN_SURVIVORS_H
 #define SONDE_RUN_SURVIVORS_H
 
 #include "run/monitor.h"
 
-/* In a process forked for it. Lets go of terminal, standard streams and inherited descriptors; returns when the last
- * process of the job has ended, or when this one is told to end (SIGTERM). The end of the run is then recorded anew. */
-void rest_watch(struct watch *watch);
+/* In a forked process. Detaches from the terminal, the standard streams and inherited descriptors; returns when the
+ * last process of the job has ended, or on SIGTERM. Then records the end of the run again. */
+void survivors_monitor(struct monitor *monitor);
 
 #endif

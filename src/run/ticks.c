@@ -1,4 +1,4 @@
-/* The timer, and what is read when it rings. */
+/* The timer of the run, and what is sampled when it expires. */
 #include "run/ticks.h"
 
 #include "base/clock.h"
@@ -14,9 +14,9 @@ static struct timespec timespec_of(uint64_t ns)
     return (struct timespec){ (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
 }
 
-#define REST_PARTS 100 /* a report has not many more columns, and the spool must not grow for ever */
+#define SURVIVOR_TICKS 100 /* a report has not many more columns, and the spool must not grow forever */
 
-/* The clock that runs on when the time of day is set; only the first tick is found by the time of day. */
+/* CLOCK_MONOTONIC, which is unaffected by clock adjustments; only the first tick is aligned to the time of day. */
 static enum err start_timer(struct ticks *ticks, uint64_t period_ns)
 {
     uint64_t first_ns = period_ns - clock_realtime_ns() % period_ns;
@@ -27,7 +27,8 @@ static enum err start_timer(struct ticks *ticks, uint64_t period_ns)
     return OK;
 }
 
-enum err ticks_open(struct ticks *ticks, const struct sampler_context *context, uint64_t period_ns, struct writer *writer)
+enum err ticks_open(struct ticks *ticks, const struct sampler_context *context, uint64_t period_ns,
+                    struct spool_writer *writer)
 {
     *ticks = (struct ticks){ .fd = -1, .period_ns = period_ns };
     batch_init(&ticks->batch);
@@ -51,8 +52,8 @@ void ticks_close(struct ticks *ticks)
 {
     samplers_close(&ticks->samplers);
     close_timer(ticks);
-    run_calls_close(&ticks->calls);
-    run_boards_close(&ticks->boards);
+    run_syscalls_close(&ticks->calls);
+    run_segments_close(&ticks->segments);
     batch_clear(&ticks->batch);
     sample_writer_clear(&ticks->out);
 }
@@ -77,9 +78,9 @@ void ticks_sample_first(struct ticks *ticks)
 static void sample_programs(struct ticks *ticks, bool is_last)
 {
     batch_reset(&ticks->batch);
-    run_calls_read(&ticks->calls, is_last, &ticks->batch);
-    ticks->boards.calls_are_counted |= run_calls_are_counted(&ticks->calls);
-    run_boards_read(&ticks->boards, &ticks->batch);
+    run_syscalls_read(&ticks->calls, is_last, &ticks->batch);
+    ticks->segments.calls_are_counted |= run_syscalls_are_counted(&ticks->calls);
+    run_segments_read(&ticks->segments, &ticks->batch);
     sample_writer_add(&ticks->out, &ticks->batch);
 }
 
@@ -91,25 +92,25 @@ void ticks_sample_last(struct ticks *ticks)
         sample_writer_add(&ticks->out, &ticks->batch);
     }
     sample_programs(ticks, true);
-    if (run_boards_folder(&ticks->boards))
-        held_pages_take(run_boards_folder(&ticks->boards), ticks->out.writer);
+    if (run_segments_dir(&ticks->segments))
+        record_batches_read(run_segments_dir(&ticks->segments), ticks->out.writer);
 }
 
-void ticks_begin_rest(struct ticks *ticks)
+void ticks_start_survivors(struct ticks *ticks)
 {
     if (ticks->fd < 0)
         return;
     close_timer(ticks);
-    ticks->rest_ns = clock_monotonic_ns();
+    ticks->survivors_ns = clock_monotonic_ns();
     if (start_timer(ticks, ticks->period_ns))
         close_timer(ticks);
 }
 
 static void slow_down(struct ticks *ticks)
 {
-    uint64_t pause_ns = (clock_monotonic_ns() - ticks->rest_ns) / REST_PARTS;
+    uint64_t pause_ns = (clock_monotonic_ns() - ticks->survivors_ns) / SURVIVOR_TICKS;
     struct itimerspec timer = { .it_interval = timespec_of(pause_ns), .it_value = timespec_of(pause_ns) };
-    if (ticks->rest_ns && pause_ns > ticks->period_ns)
+    if (ticks->survivors_ns && pause_ns > ticks->period_ns)
         timerfd_settime(ticks->fd, 0, &timer, NULL);
 }
 
@@ -124,7 +125,7 @@ void ticks_read(struct ticks *ticks)
     slow_down(ticks);
 }
 
-void ticks_tell_way(struct ticks *ticks, enum syscall_way way)
+void ticks_record_syscall_way(struct ticks *ticks, enum syscall_way way)
 {
     batch_reset(&ticks->batch);
     program_sets_add_way(&ticks->batch, clock_realtime_ns(), way);

@@ -1,4 +1,4 @@
-/* What wait4 told, and how it grew. */
+/* Converts struct rusage to counters, absolute or as a difference. */
 #include "run/usage.h"
 
 #include "model/rusage.h"

@@ -1,4 +1,4 @@
-/* From the kernel's struct rusage to counters. */
+/* Converts the kernel's struct rusage to counters. */
 #ifndef SONDE_RUN_USAGE_H
 #define SONDE_RUN_USAGE_H
 
@@ -8,7 +8,7 @@
 
 void usage_counters(const struct rusage *usage, struct counters *counters);
 
-/* The same less what stood in before; the largest memory is known only when it grew since. */
+/* The difference to `before`; peak memory is known only if it has grown since. */
 void usage_counters_since(const struct rusage *usage, const struct rusage *before, struct counters *counters);
 
 #endif

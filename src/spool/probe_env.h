@@ -9,12 +9,12 @@
 
 #define PROBE_ENV_CALLS "SONDE_CALLS"   /* for libsonde-calls.so: "time" */
 
-#define PROBE_FLAG_KERNEL 'k' /* the kernel's exit records are listened for: read nothing from /proc per thread */
+#define PROBE_FLAG_TASKSTATS 'k' /* the kernel's exit records are listened for: read nothing from /proc per thread */
 #define PROBE_FLAG_DELAYS 'd' /* delay accounting is on: delayacct_blkio_time means something */
 
-#define PROBE_FLAG_PAGES 'p' /* records of threads may be held in pages (spool/record_batch.h) in $SONDE_BOARDS */
+#define PROBE_FLAG_BATCHES 'p' /* records of threads may be held in pages (spool/record_batch.h) in $SONDE_BOARDS */
 
-#define PROBE_FLAG_BELL 'b'   /* sonde run sleeps while programs are executed that carry the probe: ring for others */
+#define PROBE_FLAG_NOTICES 'b'   /* sonde run sleeps while programs are executed that carry the probe: ring for others */
 
 #define PROBE_FLAG_SECCOMP 's' /* sonde run lives under a seccomp filter itself (a container): one need not mean that the
                                 * program chose its system calls and would be killed for ours */
@@ -23,13 +23,13 @@
                                   * processes. One in another namespace knows itself and others by other pids than the
                                   * kernel tells us; it leaves that to the kernel, or it would be there twice */
 
-#define PROBE_FLAG_HOLDER 'h' /* with the pid of sonde run behind it, which holds a lock on the spool: whoever sees the
+#define PROBE_FLAG_LOCK_HOLDER 'h' /* with the pid of sonde run behind it, which holds a lock on the spool: whoever sees the
                                * holder of the lock under this number is in the same pid namespace, without /proc */
 
-#define PROBE_FLAG_TOLD 't' /* last, with a pid behind it: whoever executed this image in that process has told all of it in its
+#define PROBE_FLAG_RECORDED 't' /* last, with a pid behind it: whoever executed this image in that process has told all of it in its
                              * exec record. The image takes the flag out, so that it holds for one exec */
 
-#define PROBE_FLAG_COUNTED 'c' /* before PROBE_FLAG_TOLD, with a pid behind it: the perf events of this image were opened
+#define PROBE_FLAG_COUNTED 'c' /* before PROBE_FLAG_RECORDED, with a pid behind it: the perf events of this image were opened
                                 * before the exec, in that process. The image takes the flag out too */
 #define PROBE_COUNTED_DIGITS 10 /* where the flag is made before the process that has the pid */
 
@@ -49,10 +49,10 @@
 #define SPOOL_PERF_FOLDER "/tmp/sonde-perf-XXXXXX"
 #define SPOOL_PERF_SOCKET SPOOL_PERF_FOLDER "/s"
 
-/* Beside the spool, where there is PROBE_FLAG_BELL: a FIFO. Who is about to execute a program that will not carry the probe
+/* Beside the spool, where there is PROBE_FLAG_NOTICES: a FIFO. Who is about to execute a program that will not carry the probe
  * writes a probe_ring into it, and sonde run wakes up to look at what that program executes in turn. */
-#define SPOOL_BELL_SUFFIX ".bell"
-struct probe_ring {
+#define SPOOL_NOTICES_SUFFIX ".bell"
+struct probe_notice {
     unsigned long long time_ns; /* before the exec: what the probe said of this pid earlier does not count */
     unsigned int pid, unused;
 };

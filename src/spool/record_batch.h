@@ -7,16 +7,16 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define HELD_PAGE_PREFIX "held." /* of its name; behind it the pid */
-#define HELD_PAGE_BYTES 4096u
+#define RECORD_BATCH_PREFIX "held." /* of its name; behind it the pid */
+#define RECORD_BATCH_BYTES 4096u
 
 /* Frames (spool/frame.h), one behind the other. */
-struct held_records {
+struct record_batch {
     _Atomic uint32_t size; /* of them in bytes; raised after a frame stands there whole */
     uint32_t count;
     uint8_t frames[];
 };
 
-#define HELD_PAGE_ROOM (HELD_PAGE_BYTES - sizeof(struct held_records))
+#define RECORD_BATCH_CAPACITY (RECORD_BATCH_BYTES - sizeof(struct record_batch))
 
 #endif

@@ -31,19 +31,19 @@ static void make_folder(void)
         return;
     snprintf(folder, sizeof folder, "%s/sonde-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     require(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/%s1", folder, HELD_PAGE_PREFIX);
+    snprintf(path, sizeof path, "%s/%s1", folder, RECORD_BATCH_PREFIX);
     atexit(remove_folder);
 }
 
 static void write_page(const uint8_t *data, size_t size, int is_mended)
 {
     union {
-        struct held_records records;
-        uint8_t bytes[HELD_PAGE_BYTES];
+        struct record_batch records;
+        uint8_t bytes[RECORD_BATCH_BYTES];
     } page = { .bytes = { 0 } };
     memcpy(page.bytes, data, size < sizeof page ? size : sizeof page);
     if (is_mended)
-        page.records.size %= HELD_PAGE_ROOM + 1;
+        page.records.size %= RECORD_BATCH_CAPACITY + 1;
     FILE *file = fopen(path, "w");
     require(file && fwrite(page.bytes, is_mended || size > sizeof page ? sizeof page : size, 1, file) <= 1);
     require(fclose(file) == 0);
@@ -51,14 +51,14 @@ static void write_page(const uint8_t *data, size_t size, int is_mended)
 
 int fuzz_held_pages(const uint8_t *data, size_t size)
 {
-    struct writer writer;
+    struct spool_writer writer;
     if (size < 1)
         return 0;
     make_folder();
     write_page(data + 1, size - 1, data[0] & 1);
-    writer_init_take(&writer, WRITER_GATHER);
-    held_pages_take(folder, &writer);
-    require(writer.frames.size <= HELD_PAGE_ROOM);
+    spool_writer_init_take(&writer, SPOOL_WRITER_BUFFER);
+    record_batches_read(folder, &writer);
+    require(writer.frames.size <= RECORD_BATCH_CAPACITY);
     for (struct bytes rest = { writer.frames.data, writer.frames.size }; rest.size;) {
         enum record_kind kind;
         struct bytes body;
@@ -67,6 +67,6 @@ int fuzz_held_pages(const uint8_t *data, size_t size)
         rest.data += taken;
         rest.size -= taken;
     }
-    writer_close(&writer);
+    spool_writer_close(&writer);
     return 0;
 }

@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-static struct agent_calls calls;
+static struct agent_syscalls calls;
 static struct agent_answer answer;
 static struct batch out;
 
 static int start(void **state)
 {
     (void)state;
-    agent_calls_begin(&calls);
+    agent_syscalls_begin(&calls);
     calls.last_ns = 1000;
     answer.since_ns = 0;
     batch_init(&answer.counts);
@@ -24,7 +24,7 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
-    agent_calls_close(&calls);
+    agent_syscalls_close(&calls);
     batch_clear(&answer.counts);
     batch_clear(&out);
     return 0;
@@ -42,7 +42,7 @@ static void take(uint64_t time_ns)
 {
     batch_reset(&out);
     answer.time_ns = time_ns;
-    assert_int_equal(agent_calls_take(&calls, &answer, &out), OK);
+    assert_int_equal(agent_syscalls_add(&calls, &answer, &out), OK);
     batch_reset(&answer.counts);
 }
 
@@ -84,8 +84,8 @@ static void the_next_one_adds_to_what_was_counted(void **state)
     says("read", 100);
     says("close", 2);
     take(2000);
-    calls.is_anew = true; /* it was told of the run anew: more calls than before are no proof of the same agent */
-    calls.begun_ns = 5000;
+    calls.is_restarted = true; /* it was told of the run anew: more calls than before are no proof of the same agent */
+    calls.restarted_ns = 5000;
     says("read", 150);
     says("write", 7);
     take(6000);
@@ -131,7 +131,7 @@ static void one_that_counts_since_another_time_is_another(void **state)
     assert_way(0, 2000, SYSCALL_WAY_NONE);
     assert_way(1, 2500, SYSCALL_WAY_KERNEL);
     assert_int_equal(counted("read"), 5100);
-    calls.is_anew = true; /* it was not heard for a while, and told again what it knew */
+    calls.is_restarted = true; /* it was not heard for a while, and told again what it knew */
     says("read", 5001);
     take(4000);
     assert_int_equal(counted("read"), 5101);

@@ -45,32 +45,32 @@ static void stop(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
-static const char *reason(const struct attach_target *target, struct buf *why)
+static const char *reason(const struct attach_target *target, struct buf *error)
 {
-    buf_reset(why);
-    attach_target_explain(target, DENIED, why);
-    return buf_text(why);
+    buf_reset(error);
+    attach_target_explain(target, DENIED, error);
+    return buf_text(error);
 }
 
 /* Two who attach at the same moment both see that nobody traces it. */
 static void who_was_faster_is_named(void **state)
 {
     struct attach_target target;
-    struct buf why;
+    struct buf error;
     char expected[64];
     pid_t sleeper = start_sleeper();
     (void)state;
-    buf_init(&why, 4096);
+    buf_init(&error, 4096);
     assert_int_equal(attach_target_read(sleeper, &target), OK);
     assert_int_equal(target.tracer, 0);
     pid_t tracer = start_tracer(sleeper);
-    snprintf(expected, sizeof expected, "is traced by process %d (", (int)tracer);
-    assert_non_null(strstr(reason(&target, &why), expected));
+    snprintf(expected, sizeof expected, "is already traced by process %d (", (int)tracer);
+    assert_non_null(strstr(reason(&target, &error), expected));
     stop(tracer);
-    assert_null(strstr(reason(&target, &why), "more rights"));
-    assert_null(strstr(reason(&target, &why), "Attach as root"));
+    assert_null(strstr(reason(&target, &error), "more privileges"));
+    assert_null(strstr(reason(&target, &error), "Attach as root"));
     stop(sleeper);
-    buf_clear(&why);
+    buf_clear(&error);
 }
 
 int main(void)

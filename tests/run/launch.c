@@ -23,9 +23,9 @@ static const char *value_in(char *const *environment, const char *name)
 
 static const struct launch_probe probe = { .library = "/lib/probe.so", .spool = "/spool", .flags = "k" };
 
-static char **with_probe(char *const *base, const struct launch_probe *given, char **texts)
+static char **with_probe(char *const *base, const struct launch_probe *given, char **strings)
 {
-    char **all = launch_environment(base, given, texts);
+    char **all = launch_environment(base, given, strings);
     assert_non_null(all);
     return all;
 }
@@ -34,7 +34,7 @@ static void the_probe_is_told_where_to_write(void **state)
 {
     (void)state;
     char *base[] = { "HOME=/root", "SONDE_SPOOL=/older", "SONDE_EVENTS=1:2", "SONDE_SOCKET=/s", "EMPTY=", NULL };
-    char *texts, **all = with_probe(base, &probe, &texts);
+    char *strings, **all = with_probe(base, &probe, &strings);
     assert_string_equal(value_in(all, "LD_PRELOAD"), "/lib/probe.so");
     assert_string_equal(value_in(all, "SONDE_SPOOL"), "/spool");
     assert_string_equal(value_in(all, "SONDE_PROBE"), "k");
@@ -43,7 +43,7 @@ static void the_probe_is_told_where_to_write(void **state)
     assert_string_equal(value_in(all, "HOME"), "/root");
     assert_string_equal(value_in(all, "EMPTY"), "");
     free(all);
-    free(texts);
+    free(strings);
 }
 
 static void events_come_with_their_socket(void **state)
@@ -53,11 +53,11 @@ static void events_come_with_their_socket(void **state)
     perf.events = "1:2:0:0:0";
     perf.socket = "/perf";
     char *base[] = { NULL };
-    char *texts, **all = with_probe(base, &perf, &texts);
+    char *strings, **all = with_probe(base, &perf, &strings);
     assert_string_equal(value_in(all, "SONDE_EVENTS"), "1:2:0:0:0");
     assert_string_equal(value_in(all, "SONDE_SOCKET"), "/perf");
     free(all);
-    free(texts);
+    free(strings);
 }
 
 static void more_libraries_come_behind_the_probe(void **state)
@@ -65,12 +65,12 @@ static void more_libraries_come_behind_the_probe(void **state)
     (void)state;
     struct launch_probe more = probe;
     char *base[] = { "LD_PRELOAD=/lib/mpi.so", NULL };
-    more.also[0] = "/lib/mpi.so"; /* is there already */
-    more.also[1] = "/lib/calls.so";
-    char *texts, **all = with_probe(base, &more, &texts);
+    more.extra[0] = "/lib/mpi.so"; /* is there already */
+    more.extra[1] = "/lib/calls.so";
+    char *strings, **all = with_probe(base, &more, &strings);
     assert_string_equal(value_in(all, "LD_PRELOAD"), "/lib/mpi.so:/lib/probe.so:/lib/calls.so");
     free(all);
-    free(texts);
+    free(strings);
 }
 
 static void expect_preload(const char *before, const char *after)
@@ -78,10 +78,10 @@ static void expect_preload(const char *before, const char *after)
     char entry[128];
     snprintf(entry, sizeof entry, "LD_PRELOAD=%s", before);
     char *base[] = { entry, NULL };
-    char *texts, **all = with_probe(base, &probe, &texts);
+    char *strings, **all = with_probe(base, &probe, &strings);
     assert_string_equal(value_in(all, "LD_PRELOAD"), after);
     free(all);
-    free(texts);
+    free(strings);
 }
 
 static void the_probe_comes_behind_other_libraries(void **state)

@@ -6,9 +6,9 @@
 static void a_process_ends_with_its_last_thread(void **state)
 {
     (void)state;
-    struct members members;
+    struct run_members members;
     members_init(&members);
-    struct member *member = members_add(&members, 100, 1);
+    struct run_member *member = members_add(&members, 100, 1);
     member->threads += 2;
     members_end_thread(&members, member, 10);
     members_end_thread(&members, member, 20);
@@ -25,7 +25,7 @@ static void a_process_ends_with_its_last_thread(void **state)
 static void ended_ones_are_remembered_for_a_while(void **state)
 {
     (void)state;
-    struct members members;
+    struct run_members members;
     members_init(&members);
     members_end(&members, members_add(&members, 7, 1), 1000);
     members_add(&members, 8, 7);
@@ -40,10 +40,10 @@ static void ended_ones_are_remembered_for_a_while(void **state)
 static void a_pid_may_come_again(void **state)
 {
     (void)state;
-    struct members members;
+    struct run_members members;
     members_init(&members);
     members_end(&members, members_add(&members, 7, 1), 1000);
-    struct member *again = members_add(&members, 7, 2);
+    struct run_member *again = members_add(&members, 7, 2);
     assert_int_equal(again->ppid, 2);
     assert_int_equal(again->threads, 1);
     assert_int_equal(members.used, 1);
@@ -56,7 +56,7 @@ static void a_pid_may_come_again(void **state)
 static void nobody_is_found_in_an_empty_table(void **state)
 {
     (void)state;
-    struct members members;
+    struct run_members members;
     members_init(&members);
     size_t at = 0;
     assert_null(members_find(&members, 1));
@@ -70,11 +70,11 @@ static void nobody_is_found_in_an_empty_table(void **state)
 #define PIDS 3000
 
 /* 0: not there, 1: alive, 2: ended */
-static void check(const struct members *members, const unsigned char *truth)
+static void check(const struct run_members *members, const unsigned char *truth)
 {
     size_t used = 0, alive = 0, at = 0, walked = 0;
     for (uint32_t pid = 1; pid < PIDS; pid++) {
-        const struct member *member = members_find(members, pid);
+        const struct run_member *member = members_find(members, pid);
         assert_int_equal(member != NULL, truth[pid] != 0);
         assert_true(!member || (member->threads > 0) == (truth[pid] == 1));
         used += truth[pid] != 0;
@@ -91,7 +91,7 @@ static void the_table_agrees_with_a_list_through_many_changes(void **state)
 {
     (void)state;
     static unsigned char truth[PIDS];
-    struct members members;
+    struct run_members members;
     members_init(&members);
     srand(7);
     for (int i = 0; i < 60000; i++) {
@@ -123,14 +123,14 @@ static void the_table_agrees_with_a_list_through_many_changes(void **state)
 static void a_table_that_emptied_gives_its_memory_back(void **state)
 {
     (void)state;
-    struct members members;
+    struct run_members members;
     members_init(&members);
     for (uint32_t pid = 1; pid <= 20000; pid++)
         members_end(&members, members_add(&members, pid, 1), 1);
-    size_t large = members.room;
+    size_t large = members.capacity;
     members_forget(&members, 2);
     assert_int_equal(members.used, 0);
-    assert_true(members.room < large / 16);
+    assert_true(members.capacity < large / 16);
     members_clear(&members);
 }
 

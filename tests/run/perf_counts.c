@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
-static struct writer writer;
+static struct spool_writer writer;
 static struct perf_counts counts;
 static struct perf_event_spec specs[2];
 
@@ -25,7 +25,7 @@ static int start(void **state)
     (void)state;
     temp_dir(dir);
     temp_join(path, dir, "x.spool");
-    writer_init_take(&writer, open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+    spool_writer_init_take(&writer, open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     return perf_counts_open(&counts, dir, 2, &writer) != OK;
 }
 
@@ -33,7 +33,7 @@ static int stop(void **state)
 {
     (void)state;
     perf_counts_close(&counts);
-    writer_close(&writer);
+    spool_writer_close(&writer);
     temp_remove(dir);
     return 0;
 }
@@ -42,9 +42,9 @@ static int stop(void **state)
 static int open_event_since(enum probe_perf_since since)
 {
     struct perf_event_attr attr;
-    perf_attr_of(&specs[0], &attr);
+    perf_event_attr_init(&specs[0], &attr);
     attr.disabled = attr.enable_on_exec = since == PROBE_PERF_EXEC;
-    return perf_open_call(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return perf_event_open_call(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 static int open_event(void)
@@ -95,7 +95,7 @@ static struct seen read_records(void)
     struct spool_reader reader;
     enum record_kind kind;
     struct bytes body;
-    writer_flush(&writer);
+    spool_writer_flush(&writer);
     assert_int_equal(spool_open(&reader, path), OK);
     while (spool_next(&reader, &kind, &body) == OK) {
         struct perf_record record;

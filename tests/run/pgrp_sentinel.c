@@ -21,58 +21,58 @@ static int alone(void **state)
     return sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-static bool hears(struct witness *witness, int timeout_ms, struct witness_report *report)
+static bool has_events(struct pgrp_sentinel *sentinel, int timeout_ms, struct pgrp_sentinel_report *report)
 {
-    struct pollfd polled = { .fd = witness->fd, .events = POLLIN };
-    return poll(&polled, 1, timeout_ms) == 1 && witness_read(witness, report) == OK;
+    struct pollfd polled = { .fd = sentinel->fd, .events = POLLIN };
+    return poll(&polled, 1, timeout_ms) == 1 && pgrp_sentinel_read(sentinel, report) == OK;
 }
 
 static void a_signal_for_the_group_is_reported(void **state)
 {
     (void)state;
-    struct witness witness;
-    struct witness_report report;
-    assert_int_equal(witness_start(&witness), OK);
+    struct pgrp_sentinel sentinel;
+    struct pgrp_sentinel_report report;
+    assert_int_equal(pgrp_sentinel_start(&sentinel), OK);
     kill(0, SIGUSR1);
-    assert_true(hears(&witness, 60000, &report));
+    assert_true(has_events(&sentinel, 60000, &report));
     assert_int_equal(report.signal, SIGUSR1);
     assert_int_equal(report.sender, getpid());
-    witness_end(&witness);
+    pgrp_sentinel_end(&sentinel);
 }
 
 static void a_signal_for_us_alone_is_not(void **state)
 {
     (void)state;
-    struct witness witness;
-    struct witness_report report;
-    assert_int_equal(witness_start(&witness), OK);
+    struct pgrp_sentinel sentinel;
+    struct pgrp_sentinel_report report;
+    assert_int_equal(pgrp_sentinel_start(&sentinel), OK);
     kill(getpid(), SIGUSR2);
-    assert_false(hears(&witness, 50, &report));
-    assert_int_equal(witness_read(&witness, &report), GONE);
-    witness_end(&witness);
+    assert_false(has_events(&sentinel, 50, &report));
+    assert_int_equal(pgrp_sentinel_read(&sentinel, &report), GONE);
+    pgrp_sentinel_end(&sentinel);
 }
 
 static void it_is_no_child_that_wait_meets(void **state)
 {
     (void)state;
-    struct witness witness;
-    assert_int_equal(witness_start(&witness), OK);
-    pid_t pid = witness.pid;
+    struct pgrp_sentinel sentinel;
+    assert_int_equal(pgrp_sentinel_start(&sentinel), OK);
+    pid_t pid = sentinel.pid;
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
-    witness_end(&witness);
+    pgrp_sentinel_end(&sentinel);
     assert_int_equal(kill(pid, 0), -1); /* ended and reaped */
-    witness_end(&witness); /* harmless */
+    pgrp_sentinel_end(&sentinel); /* harmless */
 }
 
 /* Not a zombie either: init may take its time. */
 static bool is_alive(uint32_t pid)
 {
-    struct unseen_reader reader;
-    struct unseen unseen;
-    assert_int_equal(unseen_open(&reader, ""), OK);
-    bool alive = unseen_read_stat(&reader, pid, &unseen) == OK && !unseen.zombie;
-    unseen_close(&reader);
+    struct proc_snapshot_reader reader;
+    struct proc_snapshot snapshot;
+    assert_int_equal(proc_snapshot_open(&reader, ""), OK);
+    bool alive = proc_snapshot_read_stat(&reader, pid, &snapshot) == OK && !snapshot.is_zombie;
+    proc_snapshot_close(&reader);
     return alive;
 }
 
@@ -84,9 +84,9 @@ static void it_ends_when_we_die(void **state)
     assert_int_equal(pipe(tell), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        struct witness witness;
-        witness_start(&witness);
-        ssize_t ignored = write(tell[1], &witness.pid, sizeof witness.pid);
+        struct pgrp_sentinel sentinel;
+        pgrp_sentinel_start(&sentinel);
+        ssize_t ignored = write(tell[1], &sentinel.pid, sizeof sentinel.pid);
         (void)ignored;
         kill(getpid(), SIGKILL);
     }

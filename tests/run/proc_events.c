@@ -12,24 +12,24 @@
 #include <unistd.h>
 
 static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
-static struct writer writer;
+static struct spool_writer writer;
 static struct perf_counts perf = { .fd = -1 };
-static struct kernel kernel;
+static struct proc_events events;
 
 static int start(void **state)
 {
     (void)state;
     temp_dir(dir);
     temp_join(path, dir, "x.spool");
-    writer_init_take(&writer, open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+    spool_writer_init_take(&writer, open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     return 0;
 }
 
 static int stop(void **state)
 {
     (void)state;
-    kernel_close(&kernel);
-    writer_close(&writer);
+    proc_events_close(&events);
+    spool_writer_close(&writer);
     temp_remove(dir);
     return 0;
 }
@@ -75,7 +75,7 @@ static struct tally tally_of(uint32_t pid)
     struct spool_reader reader;
     enum record_kind kind;
     struct bytes body;
-    writer_flush(&writer);
+    spool_writer_flush(&writer);
     assert_int_equal(spool_open(&reader, path), OK);
     while (spool_next(&reader, &kind, &body) == OK)
         count(&tally, kind, body, pid);
@@ -85,8 +85,8 @@ static struct tally tally_of(uint32_t pid)
 
 static void need_connector(void)
 {
-    kernel_open(&kernel, "", &writer, &perf);
-    if (kernel.forks.fd < 0)
+    proc_events_open(&events, "", &writer, &perf);
+    if (events.forks.fd < 0)
         skip();
 }
 
@@ -94,8 +94,8 @@ static void need_connector(void)
 static void read_to_the_end(void)
 {
     for (int i = 0; i < 10000; i++) {
-        kernel_read(&kernel);
-        if (!kernel.members.alive)
+        proc_events_read(&events);
+        if (!events.members.alive)
             return;
         poll(NULL, 0, 5);
     }
@@ -118,7 +118,7 @@ static void a_child_is_told_from_fork_to_exit(void **state)
     close(go[0]);
     for (int i = 0; i < 10000 && !tally_of((uint32_t)pid).execs; i++) {
         poll(NULL, 0, 5);
-        kernel_read(&kernel);
+        proc_events_read(&events);
     }
     close(go[1]);
     waitpid(pid, NULL, 0);
@@ -133,7 +133,7 @@ static void a_child_is_told_from_fork_to_exit(void **state)
     assert_memory_equal(tally.exec_args, "sh\0-c\0read x; exit 3", 21);
     assert_int_equal(tally.exits, 1);
     assert_int_equal(tally.status, 3 << 8);
-    assert_int_equal(tally.taskstats, kernel.exits.fd >= 0 ? 1 : 0);
+    assert_int_equal(tally.taskstats, events.exits.fd >= 0 ? 1 : 0);
 }
 
 static void *nothing(void *argument)
@@ -159,7 +159,7 @@ static void threads_are_told_one_by_one(void **state)
     struct tally tally = tally_of((uint32_t)pid);
     assert_int_equal(tally.threads, 10);
     assert_int_equal(tally.exits, 11);
-    assert_int_equal(tally.taskstats, kernel.exits.fd >= 0 ? 11 : 0);
+    assert_int_equal(tally.taskstats, events.exits.fd >= 0 ? 11 : 0);
 }
 
 static void grandchildren_are_ours_and_strangers_are_not(void **state)
@@ -188,9 +188,9 @@ static void grandchildren_are_ours_and_strangers_are_not(void **state)
     read_to_the_end();
     assert_int_equal(tally_of(pids[0]).forks, 1);
     assert_int_equal(tally_of(pids[1]).exits, 1);
-    assert_true(kernel_has(&kernel, pids[0])); /* for a while */
-    assert_false(kernel_has(&kernel, 1));
-    assert_false(kernel_has(&kernel, (uint32_t)getpid()));
+    assert_true(proc_events_has(&events, pids[0])); /* for a while */
+    assert_false(proc_events_has(&events, 1));
+    assert_false(proc_events_has(&events, (uint32_t)getpid()));
 }
 
 static void a_helper_is_not_of_the_job(void **state)
@@ -206,10 +206,10 @@ static void a_helper_is_not_of_the_job(void **state)
         (void)ignored;
         _exit(0);
     }
-    kernel.other = (uint32_t)pid;
-    kernel_read(&kernel);
-    kernel_resync(&kernel, true);
-    assert_false(kernel_has(&kernel, (uint32_t)pid));
+    events.other = (uint32_t)pid;
+    proc_events_read(&events);
+    proc_events_resync(&events, true);
+    assert_false(proc_events_has(&events, (uint32_t)pid));
     close(wait[0]);
     close(wait[1]);
     waitpid(pid, NULL, 0);
@@ -239,23 +239,23 @@ static void lost_events_are_made_good_from_proc(void **state)
     put_process(902, 5000, 'S');
     put_process(903, 902, 'Z');
     put_process(904, 1, 'S');
-    kernel_open(&kernel, dir, &writer, &perf);
-    kernel.self = 5000;
-    members_add(&kernel.members, 950, 5000); /* of whose end we did not hear */
-    members_add(&kernel.members, 902, 5000);
-    kernel_resync(&kernel, true);
-    assert_int_equal(kernel.members.alive, 3);
-    assert_int_equal(members_find(&kernel.members, 900)->threads, 2);
-    assert_int_equal(members_find(&kernel.members, 950)->threads, 0);
-    assert_null(members_find(&kernel.members, 903));
-    assert_null(members_find(&kernel.members, 904));
+    proc_events_open(&events, dir, &writer, &perf);
+    events.self = 5000;
+    members_add(&events.members, 950, 5000); /* of whose end we did not hear */
+    members_add(&events.members, 902, 5000);
+    proc_events_resync(&events, true);
+    assert_int_equal(events.members.alive, 3);
+    assert_int_equal(members_find(&events.members, 900)->threads, 2);
+    assert_int_equal(members_find(&events.members, 950)->threads, 0);
+    assert_null(members_find(&events.members, 903));
+    assert_null(members_find(&events.members, 904));
     struct tally tally = tally_of(900);
     assert_int_equal(tally.alive, 1);
     assert_int_equal(tally.ppid, 901);
     assert_int_equal(tally_of(902).alive, 0); /* known before */
-    kernel_resync(&kernel, true);
+    proc_events_resync(&events, true);
     assert_int_equal(tally_of(900).alive, 1);
-    assert_int_equal(kernel_record_survivors(&kernel), 3);
+    assert_int_equal(proc_events_record_survivors(&events), 3);
     assert_int_equal(tally_of(902).alive, 1);
 }
 
@@ -272,9 +272,9 @@ static void a_user_is_told_where_it_is_known(void **state)
         if (i < 2)
             temp_write(file, users[i], strlen(users[i]));
     }
-    kernel_open(&kernel, dir, &writer, &perf);
-    kernel.self = 5000;
-    kernel_resync(&kernel, true);
+    proc_events_open(&events, dir, &writer, &perf);
+    events.self = 5000;
+    proc_events_resync(&events, true);
     assert_int_equal(tally_of(920).alive_uid, 1234);
     assert_int_equal(tally_of(921).alive_uid, 0);
     assert_int_equal(tally_of(922).alive, 1);
@@ -289,15 +289,15 @@ static void an_orphan_is_known_by_its_session_or_group(void **state)
     put_process_of(911, 1, 905, 1, 'S');
     put_process_of(912, 1, 0, 0, 'S');
     put_process(913, 1, 'S');
-    kernel_open(&kernel, dir, &writer, &perf);
-    kernel.self = 0;
-    members_add(&kernel.members, 905, 5000);
-    kernel_resync(&kernel, true);
-    assert_int_equal(kernel.members.alive, 2);
+    proc_events_open(&events, dir, &writer, &perf);
+    events.self = 0;
+    members_add(&events.members, 905, 5000);
+    proc_events_resync(&events, true);
+    assert_int_equal(events.members.alive, 2);
     assert_int_equal(tally_of(910).alive, 1);
     assert_int_equal(tally_of(911).alive, 1);
-    assert_false(kernel_has(&kernel, 912));
-    assert_false(kernel_has(&kernel, 913));
+    assert_false(proc_events_has(&events, 912));
+    assert_false(proc_events_has(&events, 913));
 }
 
 int main(void)

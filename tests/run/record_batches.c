@@ -7,8 +7,8 @@
 
 static char dir[TEMP_PATH_MAX];
 static union {
-    struct held_records records;
-    char bytes[HELD_PAGE_BYTES];
+    struct record_batch records;
+    char bytes[RECORD_BATCH_BYTES];
 } page;
 
 static int make_dir(void **state)
@@ -45,10 +45,10 @@ static void leave(const char *name, size_t size)
 /* How many of the pids from 1 on came out; one that came out otherwise fails. */
 static uint64_t taken(void)
 {
-    struct writer writer;
+    struct spool_writer writer;
     uint64_t sum = 0;
-    writer_init_take(&writer, WRITER_GATHER);
-    held_pages_take(dir, &writer);
+    spool_writer_init_take(&writer, SPOOL_WRITER_BUFFER);
+    record_batches_read(dir, &writer);
     struct bytes rest = { writer.frames.data, writer.frames.size };
     while (rest.size) {
         enum record_kind kind;
@@ -62,7 +62,7 @@ static uint64_t taken(void)
         rest.data += size;
         rest.size -= size;
     }
-    writer_close(&writer);
+    spool_writer_close(&writer);
     return sum;
 }
 
@@ -103,7 +103,7 @@ static void damage(void **state)
     page.records.size -= 5; /* cut within the last one */
     leave("held.77", sizeof page);
     assert_int_equal(taken(), 1);
-    page.records.size = HELD_PAGE_BYTES; /* more than there is room for */
+    page.records.size = RECORD_BATCH_BYTES; /* more than there is room for */
     leave("held.77", sizeof page);
     assert_int_equal(taken(), 0);
     page.records.size = second;
@@ -114,11 +114,11 @@ static void damage(void **state)
 static void no_folder(void **state)
 {
     (void)state;
-    struct writer writer;
-    writer_init_take(&writer, WRITER_GATHER);
-    held_pages_take("/nowhere", &writer);
+    struct spool_writer writer;
+    spool_writer_init_take(&writer, SPOOL_WRITER_BUFFER);
+    record_batches_read("/nowhere", &writer);
     assert_int_equal(writer.frames.size, 0);
-    writer_close(&writer);
+    spool_writer_close(&writer);
 }
 
 int main(void)

@@ -51,7 +51,7 @@ static void it_is_the_users_alone(void **state)
     char user[TEMP_PATH_MAX];
     struct stat st;
     umask(0);
-    assert_int_equal(spool_dir_make(&spool, NULL, "host.1-2-3", fault), OK);
+    assert_int_equal(spool_dir_create(&spool, NULL, "host.1-2-3", fault), OK);
     umask(022);
     user_dir(user);
     assert_int_equal(mode_of(user), 0700);
@@ -71,7 +71,7 @@ static void no_umask_takes_it_away_from_the_user(void **state)
     (void)state;
     struct spool_dir spool;
     umask(0777);
-    assert_int_equal(spool_dir_make(&spool, NULL, "host.1-2-3", fault), OK);
+    assert_int_equal(spool_dir_create(&spool, NULL, "host.1-2-3", fault), OK);
     umask(022);
     assert_int_equal(mode_of(spool.dir), 0700);
     assert_int_equal(mode_of(spool.spool), 0600);
@@ -87,7 +87,7 @@ static void a_planted_link_is_refused(void **state)
     temp_join(elsewhere, dir, "elsewhere");
     assert_int_equal(mkdir(elsewhere, 0700), 0);
     assert_int_equal(symlink(elsewhere, user), 0);
-    assert_int_equal(spool_dir_make(&spool, NULL, "host.1-2-3", fault), DENIED);
+    assert_int_equal(spool_dir_create(&spool, NULL, "host.1-2-3", fault), DENIED);
     assert_string_equal(fault, user);
     assert_int_equal(rmdir(elsewhere), 0); /* nothing went in */
 }
@@ -102,7 +102,7 @@ static void a_folder_of_another_user_is_refused(void **state)
         skip();
     assert_int_equal(mkdir(user, 0777), 0);
     assert_int_equal(chown(user, 65534, 65534), 0);
-    assert_int_equal(spool_dir_make(&spool, NULL, "host.1-2-3", fault), DENIED);
+    assert_int_equal(spool_dir_create(&spool, NULL, "host.1-2-3", fault), DENIED);
 }
 
 static void a_folder_that_others_may_write_to_is_refused(void **state)
@@ -113,7 +113,7 @@ static void a_folder_that_others_may_write_to_is_refused(void **state)
     user_dir(user);
     assert_int_equal(mkdir(user, 0777), 0);
     assert_int_equal(chmod(user, 0777), 0);
-    assert_int_equal(spool_dir_make(&spool, NULL, "host.1-2-3", fault), DENIED);
+    assert_int_equal(spool_dir_create(&spool, NULL, "host.1-2-3", fault), DENIED);
 }
 
 static void a_file_in_the_way_is_refused(void **state)
@@ -123,7 +123,7 @@ static void a_file_in_the_way_is_refused(void **state)
     char user[TEMP_PATH_MAX];
     user_dir(user);
     temp_write(user, "x", 1);
-    assert_int_equal(spool_dir_make(&spool, NULL, "host.1-2-3", fault), DENIED);
+    assert_int_equal(spool_dir_create(&spool, NULL, "host.1-2-3", fault), DENIED);
 }
 
 static void a_wished_folder_is_made_and_shared(void **state)
@@ -132,11 +132,11 @@ static void a_wished_folder_is_made_and_shared(void **state)
     struct spool_dir first, second;
     char wish[TEMP_PATH_MAX];
     temp_join(wish, dir, "wish");
-    assert_int_equal(spool_dir_make(&first, wish, "a.1-2-3", fault), OK);
-    assert_int_equal(spool_dir_make(&second, wish, "b.1-2-3", fault), OK);
+    assert_int_equal(spool_dir_create(&first, wish, "a.1-2-3", fault), OK);
+    assert_int_equal(spool_dir_create(&second, wish, "b.1-2-3", fault), OK);
     assert_string_equal(first.dir, second.dir);
-    assert_true(first.made_dir);
-    assert_false(second.made_dir);
+    assert_true(first.created_dir);
+    assert_false(second.created_dir);
     spool_dir_remove(&second);
     assert_int_equal(access(first.spool, F_OK), 0);
     spool_dir_remove(&first);
@@ -148,7 +148,7 @@ static void a_relative_wish_becomes_absolute(void **state)
     (void)state;
     struct spool_dir spool;
     assert_int_equal(chdir(dir), 0);
-    assert_int_equal(spool_dir_make(&spool, "here", "a.1-2-3", fault), OK);
+    assert_int_equal(spool_dir_create(&spool, "here", "a.1-2-3", fault), OK);
     assert_int_equal(spool.spool[0], '/');
     spool_dir_remove(&spool);
     assert_int_equal(chdir("/"), 0);
@@ -158,7 +158,7 @@ static void a_wish_that_cannot_be_is_told(void **state)
 {
     (void)state;
     struct spool_dir spool;
-    assert_int_equal(spool_dir_make(&spool, "/proc/no/such/place", "a.1-2-3", fault), ABSENT);
+    assert_int_equal(spool_dir_create(&spool, "/proc/no/such/place", "a.1-2-3", fault), ABSENT);
     assert_string_equal(fault, "/proc/no/such/place");
 }
 
@@ -168,7 +168,7 @@ static void a_wish_is_made_with_all_above_it(void **state)
     struct spool_dir spool;
     char wish[TEMP_PATH_MAX];
     temp_join(wish, dir, "a/b/c");
-    assert_int_equal(spool_dir_make(&spool, wish, "a.1-2-3", fault), OK);
+    assert_int_equal(spool_dir_create(&spool, wish, "a.1-2-3", fault), OK);
     assert_int_equal(access(spool.spool, F_OK), 0);
     spool_dir_remove(&spool);
 }
@@ -181,9 +181,9 @@ static void a_wish_that_is_no_folder_is_told(void **state)
     temp_join(file, dir, "file");
     temp_join(below, dir, "file/a/b");
     temp_write(file, "x", 1);
-    assert_int_equal(spool_dir_make(&spool, file, "a.1-2-3", fault), USAGE);
-    assert_int_equal(spool_dir_make(&spool, below, "a.1-2-3", fault), USAGE);
-    assert_non_null(strstr(spool_dir_reason(USAGE), "not a folder"));
+    assert_int_equal(spool_dir_create(&spool, file, "a.1-2-3", fault), USAGE);
+    assert_int_equal(spool_dir_create(&spool, below, "a.1-2-3", fault), USAGE);
+    assert_non_null(strstr(spool_dir_reason(USAGE), "not a directory"));
 }
 
 static void run_ids_differ_and_are_file_names(void **state)

@@ -27,34 +27,35 @@ static int remove_dir(void **state)
     return 0;
 }
 
-static void open_writer(struct writer *writer)
+static void open_writer(struct spool_writer *writer)
 {
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
-    writer_init_take(writer, fd);
+    spool_writer_init_take(writer, fd);
 }
 
 static void what_others_append_is_told_from_ours(void **state)
 {
     (void)state;
-    struct writer writer;
+    struct spool_writer writer;
     temp_write(path, "12345678", 8);
     open_writer(&writer);
-    writer_add_kernel_exit(&writer, &(struct kernel_exit_record){ .pid = 1 });
-    assert_int_equal(writer_bytes_of_others(&writer), 0); /* what was there before is nobody's */
-    writer_flush(&writer);
-    assert_int_equal(writer_bytes_of_others(&writer), 0);
+    spool_writer_add_kernel_exit(&writer, &(struct kernel_exit_record){ .pid = 1 });
+    assert_int_equal(spool_writer_foreign_bytes(&writer), 0); /* what was there before is nobody's */
+    spool_writer_flush(&writer);
+    assert_int_equal(spool_writer_foreign_bytes(&writer), 0);
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     assert_int_equal(write(fd, "123", 3), 3);
     close(fd);
-    assert_int_equal(writer_bytes_of_others(&writer), 3);
-    writer_close(&writer);
+    assert_int_equal(spool_writer_foreign_bytes(&writer), 3);
+    spool_writer_close(&writer);
 }
 
-static void add_exits(struct writer *writer, uint64_t from, uint64_t to)
+static void add_exits(struct spool_writer *writer, uint64_t from, uint64_t to)
 {
     for (uint64_t pid = from; pid < to; pid++)
-        writer_add_kernel_exit(writer, &(struct kernel_exit_record){ .pid = pid, .tid = pid + 1, .time_ns = 1ull << 60 });
+        spool_writer_add_kernel_exit(writer, &(struct kernel_exit_record){ .pid = pid, .tid = pid + 1,
+                                     .time_ns = 1ull << 60 });
 }
 
 /* How many of the pids from 1 on stand in the spool, in order; damage is counted. */
@@ -81,26 +82,26 @@ static uint64_t count_exits(uint64_t *damaged)
 static void nothing_is_written_before_the_flush(void **state)
 {
     (void)state;
-    struct writer writer;
+    struct spool_writer writer;
     uint64_t damaged;
     open_writer(&writer);
     add_exits(&writer, 1, 11);
     assert_int_equal(count_exits(&damaged), 0);
-    writer_flush(&writer);
+    spool_writer_flush(&writer);
     assert_int_equal(count_exits(&damaged), 10);
-    writer_close(&writer);
+    spool_writer_close(&writer);
 }
 
 static void many_records_do_not_pile_up(void **state)
 {
     (void)state;
-    struct writer writer;
+    struct spool_writer writer;
     uint64_t damaged;
     open_writer(&writer);
     add_exits(&writer, 1, 20001);
     assert_true(writer.frames.room < 1 << 20);
     assert_true(count_exits(&damaged) > 15000);
-    writer_close(&writer);
+    spool_writer_close(&writer);
     assert_int_equal(count_exits(&damaged), 20000);
     assert_int_equal(damaged, 0);
     assert_int_equal(writer.lost, 0);
@@ -109,14 +110,14 @@ static void many_records_do_not_pile_up(void **state)
 static void a_command_line_of_megabytes_is_whole(void **state)
 {
     (void)state;
-    struct writer writer;
+    struct spool_writer writer;
     size_t size = 3 << 20;
     char *args = malloc(size);
     for (size_t i = 0; i < size; i++)
         args[i] = (char)(i * 7);
     open_writer(&writer);
-    writer_add_kernel_exec(&writer, &(struct kernel_exec_record){ .pid = 5, .args = { args, size } });
-    writer_flush(&writer);
+    spool_writer_add_kernel_exec(&writer, &(struct kernel_exec_record){ .pid = 5, .args = { args, size } });
+    spool_writer_flush(&writer);
     assert_true(writer.frames.room < 1 << 20); /* and its memory is given back */
     struct spool_reader reader;
     enum record_kind kind;
@@ -128,14 +129,14 @@ static void a_command_line_of_megabytes_is_whole(void **state)
     assert_int_equal(record.args.size, size);
     assert_memory_equal(record.args.data, args, size);
     spool_close(&reader);
-    writer_close(&writer);
+    spool_writer_close(&writer);
     free(args);
 }
 
 static void records_that_did_not_fit_are_counted(void **state)
 {
     (void)state;
-    struct writer writer;
+    struct spool_writer writer;
     uint64_t damaged;
     struct rlimit before, small;
     signal(SIGXFSZ, SIG_IGN);
@@ -144,44 +145,44 @@ static void records_that_did_not_fit_are_counted(void **state)
     small = (struct rlimit){ 1000, before.rlim_max };
     setrlimit(RLIMIT_FSIZE, &small);
     add_exits(&writer, 1, 101);
-    writer_flush(&writer);
+    spool_writer_flush(&writer);
     setrlimit(RLIMIT_FSIZE, &before);
     uint64_t there = count_exits(&damaged);
     assert_in_range(there, 20, 40); /* a frame of 32 bytes: 1000 hold 31 */
     assert_true(damaged > 0 && damaged < 40);
     assert_int_equal(there + writer.lost, 100);
     add_exits(&writer, there + 1, there + 2); /* room again: what comes next is there */
-    writer_close(&writer);
+    spool_writer_close(&writer);
     assert_int_equal(count_exits(&damaged), there + 1);
 }
 
 static void a_writer_to_nowhere_takes_all_and_keeps_nothing(void **state)
 {
     (void)state;
-    struct writer writer;
-    writer_init_take(&writer, WRITER_NONE);
+    struct spool_writer writer;
+    spool_writer_init_take(&writer, SPOOL_WRITER_NONE);
     add_exits(&writer, 1, 1000);
     assert_int_equal(writer.frames.size, 0);
     assert_int_equal(writer.lost, 0);
-    writer_close(&writer);
+    spool_writer_close(&writer);
 }
 
 static void what_was_gathered_can_be_moved(void **state)
 {
     (void)state;
-    struct writer writer, gathered;
+    struct spool_writer writer, gathered;
     uint64_t damaged;
     open_writer(&writer);
-    writer_init_take(&gathered, WRITER_GATHER);
+    spool_writer_init_take(&gathered, SPOOL_WRITER_BUFFER);
     add_exits(&gathered, 500, 510);
-    writer_forget(&gathered);
+    spool_writer_discard(&gathered);
     add_exits(&gathered, 3, 5);
-    writer_flush(&gathered);
+    spool_writer_flush(&gathered);
     add_exits(&writer, 1, 3);
-    writer_move(&writer, &gathered);
+    spool_writer_move(&writer, &gathered);
     assert_int_equal(gathered.frames.size, 0);
-    writer_close(&gathered);
-    writer_close(&writer);
+    spool_writer_close(&gathered);
+    spool_writer_close(&writer);
     assert_int_equal(count_exits(&damaged), 4);
 }
 

@@ -14,7 +14,7 @@
 #define PERIOD_NS (20 * NS_PER_MS)
 
 static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
-static struct writer writer;
+static struct spool_writer writer;
 static struct ticks ticks;
 static struct sampler_context context;
 
@@ -23,7 +23,7 @@ static int start(void **state)
     (void)state;
     temp_dir(dir);
     temp_join(path, dir, "x.spool");
-    writer_init_take(&writer, open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+    spool_writer_init_take(&writer, open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     context = (struct sampler_context){ .root = "", .pid = getpid() };
     return ticks_open(&ticks, &context, PERIOD_NS, &writer) != OK;
 }
@@ -32,7 +32,7 @@ static int stop(void **state)
 {
     (void)state;
     ticks_close(&ticks);
-    writer_close(&writer);
+    spool_writer_close(&writer);
     temp_remove(dir);
     return 0;
 }
@@ -122,7 +122,7 @@ static void sets_are_described_once_and_first(void **state)
     size_t sets, samples;
     for (int i = 0; i < 3; i++)
         ticks_sample(&ticks);
-    writer_flush(&writer);
+    spool_writer_flush(&writer);
     count("meminfo", &sets, &samples);
     assert_int_equal(sets, 1);
     assert_int_equal(samples, 3);
@@ -146,12 +146,12 @@ static void ticks_of_the_rest_become_fewer(void **state)
     assert_int_equal(interval_ns(), PERIOD_NS);
     usleep(3 * PERIOD_NS / 1000);
     uint64_t late = ticks.late;
-    ticks_begin_rest(&ticks);
+    ticks_start_survivors(&ticks);
     await_tick();
     ticks_read(&ticks);
     assert_int_equal(interval_ns(), PERIOD_NS);
     assert_true(ticks.late - late < 3); /* what was missed before the rest began is not late */
-    ticks.rest_ns = clock_monotonic_ns() - 1000 * NS_PER_S;
+    ticks.survivors_ns = clock_monotonic_ns() - 1000 * NS_PER_S;
     await_tick();
     ticks_read(&ticks);
     assert_in_range(interval_ns(), 10 * NS_PER_S, 11 * NS_PER_S);

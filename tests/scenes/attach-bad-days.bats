@@ -72,7 +72,7 @@ signals_of() {
     until_true is_traced "$program"
     run "${user[@]}" "$SONDE" attach "$program" 7>&- 8>&-
     [ "$status" -eq 1 ]
-    [[ "$output" == *"process $program (caller) is traced by process $debugger (gdb) already"*"End that first"* ]]
+    [[ "$output" == *"process $program (caller) is already traced by process $debugger (gdb)"*"End that one first"* ]]
     [ "$(tracer_of "$program")" = "$debugger" ]
     [ ! -d "$TMPDIR/sonde-65534" ] || [ -z "$(find "$TMPDIR"/sonde-65534 -name '*.spool')" ] # nothing is left of the attempt
     printf 'detach\nquit\n' >&8
@@ -95,11 +95,11 @@ signals_of() {
     until_true is_traced "$program"
     run "$SONDE" attach --ptrace "$program" 7>&-
     [ "$status" -eq 1 ]
-    [[ "$output" == *"is traced by process $tracer (strace) already"* ]]
+    [[ "$output" == *"is already traced by process $tracer (strace)"* ]]
     if ! grep -q 'cannot count\|through libc' said; then
         "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
         watcher=$!
-        until_true grep -q 'the kernel counts' "$T/said"
+        until_true grep -q 'counting in the kernel' "$T/said"
         go
         until_true said "done"
         let_go
@@ -151,7 +151,7 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     go
     until_true said '^65534$'
     let_go
-    grep -q "/id ran without the rights that it gives" "$T/said"
+    grep -q "/id ran without its privileges" "$T/said"
     go
     program_ends_well || true
 
@@ -171,7 +171,7 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
 @test "sonde itself, the first process and threads of the kernel are refused with a word of why" {
     run "${user[@]}" bash -c "exec '$SONDE' attach \$\$"
     [ "$status" -eq 1 ]
-    [[ "$output" == *"a process cannot watch itself"* ]]
+    [[ "$output" == *"sonde cannot attach to itself"* ]]
     run "${user[@]}" "$SONDE" attach 0
     [ "$status" -eq 2 ]
     run "${user[@]}" "$SONDE" attach -- -5
@@ -185,14 +185,14 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     [ -n "$kernel" ] && grep -qE '^State:.[SDI]' "/proc/$kernel/status" || return 0
     run "$SONDE" attach "$kernel"
     [ "$status" -eq 1 ]
-    [[ "$output" == *"is a thread of the kernel"* ]]
+    [[ "$output" == *"is a kernel thread"* ]]
 }
 
 # A script that is watched by a sonde of its own, and ends.
 watch_own_shell() {
     : >"$T/said"
     "$@" bash -c "'$SONDE' attach -v \$\$ >'$T/table' 2>'$T/said' 3>&- & echo \$! >'$T/out'
-        for i in {1..100}; do grep -Eq 'kernel counts|is slow' '$T/said' && break; sleep 0.1; done"
+        for i in {1..100}; do grep -Eq 'counting in the kernel|is slow' '$T/said' && break; sleep 0.1; done"
     watcher=$(cat "$T/out")
     until_true is_gone "$watcher"
 }

@@ -37,7 +37,7 @@ shows() {
     until_true shows ",job=\"4711\",user=\"$("${user[@]}" id -un)\"" 100
     shows '' 100
     let_go
-    grep -q 'as those of job 4711' "$T/said"
+    grep -q 'under job 4711' "$T/said"
     run ! grep -q 999 <(ask /metrics)
     [ "$(sql 'select job_id from job')" = 4711 ]
     program_ends_well
@@ -87,7 +87,7 @@ shows() {
     mkdir -m 1777 "$T/other"
     SONDE_BOARDS=$T/other attach --tell
     let_go
-    grep -q 'no agent runs on this node that could be told' "$T/said"
+    grep -q 'no agent is running on this node' "$T/said"
     : >"$T/said"
     attach --tell
     let_go

@@ -29,7 +29,7 @@ load attach
         start_caller vain 70
         "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
         watcher=$!
-        until_true grep -q 'the kernel counts\|ptrace is slow' "$T/said"
+        until_true grep -q 'counting in the kernel\|ptrace is slow' "$T/said"
         go
         until_true said "done"
         let_go
@@ -50,7 +50,7 @@ first_is_dead() {
         until_true first_is_dead
         "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
         watcher=$!
-        until_true grep -q 'the kernel counts\|ptrace is slow' "$T/said"
+        until_true grep -q 'counting in the kernel\|ptrace is slow' "$T/said"
         go
         until_true said "done"
         program_ends_well
@@ -228,7 +228,7 @@ undisturbed() {
 @test "what cannot be watched is explained" {
     run "${user[@]}" "$SONDE" attach 999999999
     [ "$status" -eq 1 ]
-    [[ "$output" == *"there is no process 999999999"* ]]
+    [[ "$output" == *"no such process: 999999999"* ]]
     run "${user[@]}" "$SONDE" attach x
     [ "$status" -eq 2 ]
     run "${user[@]}" "$SONDE" attach
@@ -238,7 +238,7 @@ undisturbed() {
     attach
     run "${user[@]}" "$SONDE" attach "$program"
     [ "$status" -eq 1 ]
-    [[ "$output" == *"is traced by process"*"already"* ]]
+    [[ "$output" == *"is already traced by process"* ]]
     let_go
 
     if [ "$(id -u)" -eq 0 ]; then
@@ -259,7 +259,7 @@ undisturbed() {
     until_true grep -q '^State:.Z' "/proc/$zombie/status"
     run "$SONDE" attach "$zombie"
     [ "$status" -eq 1 ]
-    [[ "$output" == *"has ended already"* ]]
+    [[ "$output" == *"has already exited"* ]]
 }
 
 @test "as root the kernel counts, also for a process that a debugger holds" {
@@ -270,7 +270,7 @@ undisturbed() {
     start_caller children 400
     "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
     watcher=$!
-    until_true grep -q 'the kernel counts' "$T/said"
+    until_true grep -q 'counting in the kernel' "$T/said"
     [ "$(tracer_of "$program")" = 0 ]
     go
     until_true said "done"
@@ -289,7 +289,7 @@ undisturbed() {
     kill "$tracer"
     wait "$tracer" || true
     [ "$status" -eq 1 ]
-    [[ "$output" == *"is traced by process $tracer (strace) already"* ]]
+    [[ "$output" == *"is already traced by process $tracer (strace)"* ]]
     program_ends_well
 }
 
@@ -341,7 +341,7 @@ undisturbed() {
     until_true grep -q '^Uid:.65534.0' "/proc/$program/status"
     run "${user[@]}" "$SONDE" attach "$program"
     [ "$status" -eq 1 ]
-    [[ "$output" == *"may not be traced"*"more rights than you have"* ]] || grep -q '[123]' /proc/sys/kernel/yama/ptrace_scope
+    [[ "$output" == *"cannot be traced"*"more privileges than you have"* ]] || grep -q '[123]' /proc/sys/kernel/yama/ptrace_scope
     kill -0 "$program"
 }
 
@@ -397,7 +397,7 @@ undisturbed() {
     start_caller killed 50
     "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
     watcher=$!
-    until_true grep -q 'the kernel counts' "$T/said"
+    until_true grep -q 'counting in the kernel' "$T/said"
     go
     status=0
     wait "$program" || status=$?
@@ -422,7 +422,7 @@ undisturbed() {
     until_true said ready
     "$SONDE" attach -v -p 100ms "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
     watcher=$!
-    until_true grep -q 'the kernel counts' "$T/said"
+    until_true grep -q 'counting in the kernel' "$T/said"
     first=$program
     go
     wait "$program" || [ $? -eq 5 ]
@@ -457,7 +457,7 @@ S
     exec 7>"$T/in"
     "$SONDE" attach -v -j short "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
     watcher=$!
-    until_true grep -q 'the kernel counts' "$T/said"
+    until_true grep -q 'counting in the kernel' "$T/said"
     go
     wait "$watcher"
     watcher=

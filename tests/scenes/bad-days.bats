@@ -48,7 +48,7 @@ images() {
     touch file
     run "$SONDE" run -o file -- echo ran
     echo "$output"
-    [[ $output == *"file: "*"not a folder"*"-o DIR"*ran* ]]
+    [[ $output == *"file: "*"not a directory"*"-o DIR"*ran* ]]
     for limit in 6 10; do
         run bash -c 'ulimit -n "$1"; "$0" run -- echo ran' "$SONDE" "$limit"
         echo "$output"
@@ -104,7 +104,7 @@ images() {
 @test "a store that cannot be made: named, and the spool is kept" {
     run env SONDE_DB=/dev/null/sonde.db "$SONDE" run -o "$T/o" -- sh -c 'exit 3'
     [ "$status" -eq 3 ]
-    [[ $output == *"cannot make the store /dev/null/sonde.db"* ]]
+    [[ $output == *"cannot create the job database /dev/null/sonde.db"* ]]
     [[ $output == *"sonde submit"* ]]
     ls "$T"/o/*.spool
 }
@@ -114,7 +114,7 @@ images() {
     mkdir -m 700 "$T/closed"
     run as_nobody env SONDE_DB="$T/closed/sonde.db" "$SONDE" run -- sh -c 'exit 3'
     [ "$status" -eq 3 ]
-    [[ $output == *"cannot open the store $T/closed/sonde.db: Permission denied. Name a file that you may make with SONDE_DB"* ]]
+    [[ $output == *"cannot open the job database $T/closed/sonde.db: Permission denied. Choose a writable path with SONDE_DB"* ]]
 }
 
 @test "a spool that is kept: how to file it can be pasted into a shell, whatever its folder is called" {
@@ -262,7 +262,7 @@ images() {
         run -4 --separate-stderr refuses "$call" "$SONDE" run -- sh -c 'echo ran; exit 4'
         echo "$call: $output, $stderr"
         [ "$output" = ran ]
-        [[ $stderr == *"cannot watch: "*"The command runs unwatched"* ]]
+        [[ $stderr == *"cannot monitor: "*"The command is not monitored"* ]]
     done
     [ -z "$(ls "$TMPDIR"/sonde-*/spool)" ] # nothing was seen, so nothing is left
     run -4 refuses "$([ "$(uname -m)" = x86_64 ] && echo 127 || echo 136)" "$SONDE" run -- sh -c 'exit 4' # rt_sigpending

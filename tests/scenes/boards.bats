@@ -242,7 +242,7 @@ PY
     mkdir tiny
     run -0 unshare --mount --propagation private sh -c '
         mount -t tmpfs -o size=128k none tiny && SONDE_BOARDS=$PWD/tiny "$0/speaks" full 5000 && "$1" tiny' "$TOOLS" "$BUILD/tests/board_show"
-    [ "${lines[0]}" = "no room: it counts nowhere" ]
+    [ "${lines[0]}" = "out of space: the metric is not recorded" ]
     [[ ${lines[1]} =~ lost=[1-9] ]]
     [[ $output == *'full_0_total 1'* ]]
     run -0 unshare --mount --propagation private sh -c '
@@ -250,7 +250,7 @@ PY
     [ "$output" = made$'\n'file ]
     run -0 unshare --mount --propagation private sh -c '
         mount -t tmpfs -o size=128k none /dev/shm && unset SONDE_BOARDS && "$1" run -- "$0/speaks" full 5000' "$TOOLS" "$SONDE"
-    [[ $output =~ [1-9][0-9]*" metrics of its programs, or threads' parts of them, found no room and are not in the report" ]]
+    [[ $output =~ [1-9][0-9]*" metrics of its programs, or parts of them, are not in the report for lack of space" ]]
 }
 
 @test "no /dev/shm, and one that nobody may write to" {

@@ -145,7 +145,7 @@ ftruncate_number() {
     for option in -s --libc --syscall-time; do
         rm -rf "$T/db/"*
         run_calls -v "$option" --libc -- "$TOOLS/caller" now 300
-        grep -q 'through libc: --libc asks for it' "$T/said"
+        grep -q 'through libc: requested with --libc' "$T/said"
         [ "$(way)" = 2 ]
         [ "$(count writev)" -eq 300 ]
     done

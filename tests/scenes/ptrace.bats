@@ -68,7 +68,7 @@ tracer_of() {
 @test "calls, errors, bytes and time of a static program are exact, and the way is said" {
     traced --syscall-time -- "$caller" now 300
     said 'done wrong=0'
-    grep -q 'ptrace is slow: each system call that is counted takes about' "$T/said"
+    grep -q 'ptrace is slow: each counted system call takes about' "$T/said"
     [ "$(count writev)" -eq 300 ]
     [ "$(count writev bytes)" -eq 1800 ]
     [ "$(count pread64 bytes)" -eq 1500 ]
@@ -312,7 +312,7 @@ END
     "${user[@]}" "$T/id" | grep -q 'euid=0' || skip "no set-uid programs on this file system"
     traced -- "$T/id"
     not said 'euid=0'
-    grep -q "$T/id ran without the rights that it gives" "$T/said"
+    grep -q "$T/id ran without its privileges" "$T/said"
     # Root gives them: nobody is told of anything.
     "$SONDE" run -s --ptrace -- "${user[@]}" "$T/id" </dev/null >"$T/out" 2>"$T/said"
     said 'euid=0'
@@ -330,14 +330,14 @@ esac
     export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
     "${user[@]}" "$TOOLS/refuses" $ptrace "$SONDE" run -s --ptrace -- "$caller" now 10 </dev/null >"$T/out" 2>"$T/said"
     said 'done wrong=0'
-    grep -q 'cannot count by ptrace' "$T/said"
+    grep -q 'cannot count with ptrace' "$T/said"
     not is_by_ptrace
 }
 
 @test "where seccomp is refused programs stop at every call, and count" {
     "${user[@]}" "$TOOLS/refuses" $seccomp "$SONDE" run -v -s --ptrace -- "$caller" now 30 </dev/null >"$T/out" 2>"$T/said"
     said 'done wrong=0'
-    grep -q 'takes no seccomp filter' "$T/said"
+    grep -q 'accepts no seccomp filter' "$T/said"
     [ "$(count writev)" -eq 30 ]
     is_by_ptrace
 }

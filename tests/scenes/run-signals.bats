@@ -143,7 +143,7 @@ END
     until_true test -e early
     has_early() { records && grep -q 'args="/bin/true\\x00early\\x00"' "$T/records"; }
     until_true has_early
-    witness=$(pgrep -P "$watcher" -x sonde-witness)
+    witness=$(pgrep -P "$watcher" -x sonde-sentinel)
     kill -9 "$watcher"
     wait "$watcher" || true
     touch go

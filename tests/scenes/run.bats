@@ -66,7 +66,7 @@ load run
     run as_nobody "$SONDE" run -- echo ran
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ $output == *ran* && $output == *"$TMPDIR/sonde-65534"*"permission denied"*"unwatched"*"-o DIR"* ]]
+    [[ $output == *ran* && $output == *"$TMPDIR/sonde-65534"*"permission denied"*"is not monitored"*"-o DIR"* ]]
     [ -z "$(ls -A "$TMPDIR/sonde-65534")" ]
 }
 
@@ -226,7 +226,7 @@ does_the_same_behind_a_script() {
     run $one=1 "$SONDE" run -- bash -c 'echo ran; exit 3'
     echo "$output"
     [ "$status" -eq 3 ]
-    [ "$(grep -c unwatched <<<"$output")" -eq 1 ]
+    [ "$(grep -c "is not monitored" <<<"$output")" -eq 1 ]
     grep -qx ran <<<"$output"
     # shellcheck disable=SC2086
     run $one=2 env SONDE_DB="$T/db/of-$uid" "$SONDE" run -- bash -c 'echo ran; exit 3'

@@ -274,7 +274,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [[ $output == *"what is theirs"* ]]
     wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
     as_nobody "$SONDE" run -v --libc -- dd if=/dev/zero of=/dev/null bs=1 count=444 2>"$T/said.user"
-    grep -q 'through libc: --libc asks for it$' "$T/said.user"
+    grep -q 'through libc: requested with --libc$' "$T/said.user"
     [ "$(counted_of read 3)" = 444 ]
 }
 
@@ -321,7 +321,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [ "$(counted_of write/device 3)" = 21000 ]
     "$SONDE" report | tr -s ' \n' ' ' >"$T/report"
     grep -qE 'system calls of [0-9.]+ m?s, from [0-9.]+ s after the start on: no agent counted them' "$T/report"
-    grep -q "was gone for a while" "$T/said.user"
+    grep -q "agent that counts system calls was restarted" "$T/said.user"
 }
 
 @test "a user's run keeps what an agent counted that does not come back" {
@@ -351,7 +351,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     done
     kill -CONT "$AGENT"
     [ "$least" -lt 1000 ]
-    grep -q 'through libc: .*the agent of this node .*does not answer' "$T/said.user"
+    grep -q 'through libc: .*the agent of this node.*does not respond' "$T/said.user"
 }
 
 @test "where it cannot be, that is said with a remedy, and the command runs" {

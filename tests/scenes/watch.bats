@@ -222,7 +222,7 @@ nested() {
     SLURM_JOB_ID=4711 watch root \
         sh -c '"$0" run -j 4712 -- true; "$0" run --db other.db -- true; SONDE_DB=third.db "$0" run -- true' "$SONDE"
     "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -t a=b -- true 2>said
-    [ "$(grep -c 'watches job 4711 already' said)" -eq 1 ]
+    [ "$(grep -c 'job 4711 is already monitored' said)" -eq 1 ]
     "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -- true 2>said
     [ ! -s said ]
     mkfifo fifo

@@ -17,24 +17,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct board board;
+static struct segment board;
 static const double bounds[] = { 0.1, 1, 10 };
 
-static uint32_t make(enum board_kind kind, enum board_type type, char **words)
+static uint32_t make(enum segment_metric_kind kind, enum segment_value_type type, char **words)
 {
-    struct board_description description = {
+    struct segment_description description = {
         .name = words[1], .labels = strcmp(words[2], "-") == 0 ? NULL : words[2], .help = "told by a test", .kind = kind,
-        .type = type, .bounds = kind == BOARD_HISTOGRAM ? bounds : NULL, .bound_count = kind == BOARD_HISTOGRAM ? 3 : 0,
+        .type = type, .bounds = kind == SEGMENT_HISTOGRAM ? bounds : NULL, .bound_count = kind == SEGMENT_HISTOGRAM ? 3 : 0,
     };
-    uint32_t metric = board_metric(&board, &description);
-    if (metric == BOARD_NONE)
+    uint32_t metric = segment_metric(&board, &description);
+    if (metric == SEGMENT_METRIC_NONE)
         fprintf(stderr, "no room, or another kind: %.100s\n", words[1]);
     return metric;
 }
 
 static void count(char **words)
 {
-    board_add_f64(board_slots(&board, make(BOARD_COUNTER, BOARD_F64, words)), strtod(words[3], NULL));
+    segment_add_f64(segment_slots(&board, make(SEGMENT_COUNTER, SEGMENT_F64, words)), strtod(words[3], NULL));
 }
 
 /* The kernel tells how often it gave the processor away of its own will: whoever waits does, whoever is pushed aside does not. */
@@ -47,10 +47,10 @@ static long waits(void)
 
 static void hurry(char **words)
 {
-    uint64_t *slots = board_slots(&board, make(BOARD_COUNTER, BOARD_F64, words));
+    uint64_t *slots = segment_slots(&board, make(SEGMENT_COUNTER, SEGMENT_F64, words));
     long before = waits();
     for (long i = strtol(words[3], NULL, 10); i; i--)
-        board_add_f64(slots, 1);
+        segment_add_f64(slots, 1);
     printf("waited %ld\n", waits() - before);
     fflush(stdout);
 }
@@ -71,27 +71,27 @@ static void run_programs(char **words)
 
 static void count_ticks(char **words)
 {
-    uint64_t begin_ns = clock_monotonic_ns(), begin = board_ticks();
+    uint64_t begin_ns = clock_monotonic_ns(), begin = segment_ticks();
     usleep(20000);
-    double rate = (double)(board_ticks() - begin) / (double)(clock_monotonic_ns() - begin_ns) * 1e9;
-    board_add_u64(board_slots(&board, make(BOARD_COUNTER, BOARD_TICKS, words)), (uint64_t)(strtod(words[3], NULL) * rate));
+    double rate = (double)(segment_ticks() - begin) / (double)(clock_monotonic_ns() - begin_ns) * 1e9;
+    segment_add_u64(segment_slots(&board, make(SEGMENT_COUNTER, SEGMENT_TICKS, words)), (uint64_t)(strtod(words[3], NULL) * rate));
 }
 
 static void observe(char **words)
 {
     double value = strtod(words[3], NULL);
-    uint64_t *slots = board_slots(&board, make(BOARD_HISTOGRAM, BOARD_F64, words));
+    uint64_t *slots = segment_slots(&board, make(SEGMENT_HISTOGRAM, SEGMENT_F64, words));
     size_t bucket = 0;
     while (bucket < 3 && value > bounds[bucket])
         bucket++;
-    board_add_u64(&slots[bucket], 1);
-    board_add_f64(&slots[4], value);
+    segment_add_u64(&slots[bucket], 1);
+    segment_add_f64(&slots[4], value);
 }
 
 /* Behind the header: descriptors and chunks become nonsense. */
 static void write_garbage(void)
 {
-    for (size_t i = BOARD_PAGE; board.base && i < board.usable; i++)
+    for (size_t i = SEGMENT_PAGE; board.base && i < board.accessible; i++)
         board.base[i] = (char)(i * 2654435761u >> 13);
     for (size_t i = 24; board.base && i < 48; i++)
         board.base[i] = (char)0xff;
@@ -99,7 +99,7 @@ static void write_garbage(void)
 
 static void lie_about_pid(int32_t pid)
 {
-    struct board_header *header = (void *)board.base;
+    struct segment_header *header = (void *)board.base;
     if (!header)
         return;
     header->pid = pid;
@@ -125,7 +125,7 @@ static int act(char **words, int count_left)
     else if (strcmp(word, "pid") == 0 && count_left > 1)
         return lie_about_pid((int32_t)strtol(words[1], NULL, 10)), 2;
     else if (strcmp(word, "rank") == 0 && count_left > 2)
-        return board_set_rank(&board, (int)strtol(words[1], NULL, 10), (int)strtol(words[2], NULL, 10)), 3;
+        return segment_set_rank(&board, (int)strtol(words[1], NULL, 10), (int)strtol(words[2], NULL, 10)), 3;
     else if (count_left > 2 && strcmp(word, "programs") == 0)
         return run_programs(words), 3;
     else if (count_left > 3 && strcmp(word, "hurry") == 0)
@@ -137,7 +137,7 @@ static int act(char **words, int count_left)
     else if (count_left > 3 && strcmp(word, "observe") == 0)
         return observe(words), 4;
     else if (count_left > 3 && strcmp(word, "gauge") == 0)
-        return board_gauge_set(board_slots(&board, make(BOARD_GAUGE, BOARD_F64, words)), strtod(words[3], NULL)), 4;
+        return segment_gauge_set(segment_slots(&board, make(SEGMENT_GAUGE, SEGMENT_F64, words)), strtod(words[3], NULL)), 4;
     else
         exit(2);
     return 1;
@@ -149,12 +149,12 @@ int main(int argc, char **argv)
         return 2;
     bool has_subject = argc > 5 && strcmp(argv[2], "subject") == 0;
     if (has_subject)
-        board_speak_for(&board, &(struct board_subject){ (int32_t)strtol(argv[3], NULL, 10),
+        segment_set_subject(&board, &(struct segment_subject){ (int32_t)strtol(argv[3], NULL, 10),
                                                          (uint32_t)strtoul(argv[4], NULL, 10), argv[5] });
-    board_open(&board, argv[1]);
+    segment_open(&board, argv[1]);
     for (int i = has_subject ? 6 : 2; i < argc;)
         i += act(argv + i, argc - i);
-    board_end(&board);
+    segment_end(&board);
     while (wait(NULL) > 0)
         continue;
     return 0;

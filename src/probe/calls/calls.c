@@ -1,5 +1,5 @@
-/* The board of libsonde-calls.so, and the functions behind the wrapped ones. All of it comes into being when it is first
- * needed: before the constructors of other libraries have run, in a signal handler, in a child. */
+/* The segment of libsonde-calls.so, and lookup of the real functions. Everything is initialised on first use, which
+ * may be before the constructors of other libraries, in a signal handler or in a child. */
 #include "probe/calls/calls.h"
 
 #include "base/sys.h"
@@ -13,14 +13,14 @@
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
 #pragma weak __register_atfork
 
-#define LABELS_ROOM 64
+#define LABELS_CAPACITY 64
 
-struct board calls_board;
-struct calls_places calls_places[CALLS_SIZE];
-enum calls_way calls_way;
+struct segment calls_segment;
+struct calls_metrics calls_metrics[CALLS_SIZE];
+enum calls_mode calls_mode;
 _Atomic uintptr_t calls_next[CALLS_FUNCTIONS_SIZE];
 
-/* Texts in a row, because pointers would have to be relocated at each start. */
+/* Strings in a row: an array of pointers would need relocations at every start. */
 static const char function_names[] =
 #define X(name) #name "\0"
     CALLS_FUNCTIONS(X);
@@ -44,9 +44,9 @@ static const char *name_at(const char *names, int place)
 
 uintptr_t calls_find(enum calls_function function)
 {
-    int kept = errno;
+    int saved_errno = errno;
     uintptr_t real = (uintptr_t)dlsym(RTLD_NEXT, name_at(function_names, (int)function));
-    errno = kept;
+    errno = saved_errno;
     atomic_store_explicit(&calls_next[function], real, memory_order_relaxed);
     return real;
 }
@@ -60,7 +60,7 @@ static const char *variable(const char *name)
     return NULL;
 }
 
-/* An image that comes up under a filter that is not sonde run's own; as the probe of processes has it. */
+/* Started under a seccomp filter that is not sonde run's own, as in the process probe. */
 static bool is_in_sandbox(void)
 {
     const char *flags = variable(PROBE_ENV_FLAGS);
@@ -69,86 +69,88 @@ static bool is_in_sandbox(void)
 
 static void begin(void)
 {
-    const char *wish = variable(CALLS_ENV);
+    const char *mode = variable(CALLS_ENV);
     if (is_in_sandbox())
-        calls_quiet = true;
-    calls_way = wish && strcmp(wish, "time") == 0 ? CALLS_TIME : CALLS_COUNT;
+        calls_is_sandboxed = true;
+    calls_mode = mode && strcmp(mode, "time") == 0 ? CALLS_TIME : CALLS_COUNT;
 }
 
-static uint32_t make_metric(const char *name, const char *labels, const char *unit, const char *help, enum board_type type)
+static uint32_t add_metric(const char *name, const char *labels, const char *unit, const char *help,
+                           enum segment_value_type type)
 {
-    uint32_t metric = board_metric(&calls_board, &(struct board_description){
-        .name = name, .labels = labels, .unit = unit, .help = help, .kind = BOARD_COUNTER, .type = type,
+    uint32_t metric = segment_metric(&calls_segment, &(struct segment_description){
+        .name = name, .labels = labels, .unit = unit, .help = help, .kind = SEGMENT_COUNTER, .type = type,
     });
-    return metric ? metric : BOARD_HEAD_SLOTS; /* a place in chunk 0, where nobody looks; not 0, so as not to try again */
+    return metric ? metric : SEGMENT_HEAD_SLOTS; /* a slot in chunk 0, which nobody reads; not 0, so as not to try again */
 }
 
-/* Whoever comes here at the same time finds the same numbers. */
-static uint32_t make(enum calls_call call)
+/* Threads that race here get the same metric numbers. */
+static uint32_t add_metrics(enum calls_call call)
 {
-    int kept = errno;
-    struct calls_places *places = &calls_places[call];
-    char labels[LABELS_ROOM];
-    board_open(&calls_board, "calls");
-    board_label(labels, 0, sizeof labels, "call", name_at(call_names, (int)call));
-    uint32_t first = make_metric("syscall_calls_total", labels, "", "System calls that returned", BOARD_U64);
-    places->errors = make_metric("syscall_errors_total", labels, "", "System calls that failed", BOARD_U64);
+    int saved_errno = errno;
+    struct calls_metrics *metrics = &calls_metrics[call];
+    char labels[LABELS_CAPACITY];
+    segment_open(&calls_segment, "calls");
+    segment_append_label(labels, 0, sizeof labels, "call", name_at(call_names, (int)call));
+    uint32_t first = add_metric("syscall_calls_total", labels, "", "System calls that returned", SEGMENT_U64);
+    metrics->errors = add_metric("syscall_errors_total", labels, "", "System calls that failed", SEGMENT_U64);
     if (returns_bytes[call])
-        places->bytes = make_metric("syscall_bytes_total", labels, "bytes", "Bytes that system calls read or wrote", BOARD_U64);
-    if (calls_way == CALLS_TIME)
-        places->ticks = make_metric("syscall_seconds_total", labels, "seconds", "Time in system calls", BOARD_TICKS);
-    atomic_store_explicit(&places->calls, first, memory_order_release);
-    errno = kept;
+        metrics->bytes = add_metric("syscall_bytes_total", labels, "bytes", "Bytes that system calls read or wrote",
+                                    SEGMENT_U64);
+    if (calls_mode == CALLS_TIME)
+        metrics->ticks = add_metric("syscall_seconds_total", labels, "seconds", "Time in system calls", SEGMENT_TICKS);
+    atomic_store_explicit(&metrics->calls, first, memory_order_release);
+    errno = saved_errno;
     return first;
 }
 
-/* Only what this thread has its slot for. */
-static void add_quietly(uint32_t metric, uint64_t value)
+/* Only if this thread already has the slot. */
+static void add_if_mapped(uint32_t metric, uint64_t value)
 {
-    const struct board_thread *mine = board_mine;
-    uint32_t chunk = metric >> BOARD_CHUNK_SHIFT;
+    const struct segment_thread *mine = segment_this_thread;
+    uint32_t chunk = metric >> SEGMENT_CHUNK_SHIFT;
     uint64_t *slots = metric && chunk < mine->count ? mine->chunks[chunk] : NULL;
     if (slots)
-        board_add_u64(slots + (metric & (BOARD_CHUNK_SLOTS - 1)), value);
+        segment_add_u64(slots + (metric & (SEGMENT_CHUNK_SLOTS - 1)), value);
 }
 
-static void end_quietly(const struct calls_places *places, bool failed, uint64_t bytes, uint64_t ticks)
+static void end_sandboxed(const struct calls_metrics *metrics, bool failed, uint64_t bytes, uint64_t ticks)
 {
-    add_quietly(atomic_load_explicit(&places->calls, memory_order_acquire), 1);
+    add_if_mapped(atomic_load_explicit(&metrics->calls, memory_order_acquire), 1);
     if (failed)
-        add_quietly(places->errors, 1);
+        add_if_mapped(metrics->errors, 1);
     else if (bytes)
-        add_quietly(places->bytes, bytes);
+        add_if_mapped(metrics->bytes, bytes);
     if (ticks)
-        add_quietly(places->ticks, ticks);
+        add_if_mapped(metrics->ticks, ticks);
 }
 
 void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin_ticks)
 {
-    const struct calls_places *places = &calls_places[call];
-    uint64_t ticks = begin_ticks ? board_ticks() - begin_ticks : 0;
-    if (calls_way == CALLS_UNKNOWN && !environ)
-        return; /* libc has not begun: a sanitizer comes before it. It cannot be known yet where the board is to be */
-    if (calls_way == CALLS_UNKNOWN)
+    const struct calls_metrics *metrics = &calls_metrics[call];
+    uint64_t ticks = begin_ticks ? segment_ticks() - begin_ticks : 0;
+    if (calls_mode == CALLS_UNKNOWN && !environ)
+        return; /* libc is not initialised yet (called by a sanitizer), so the segment's directory is unknown */
+    if (calls_mode == CALLS_UNKNOWN)
         begin();
-    uint32_t first = atomic_load_explicit(&places->calls, memory_order_acquire);
-    if (calls_quiet) {
-        end_quietly(places, failed, bytes, ticks);
+    uint32_t first = atomic_load_explicit(&metrics->calls, memory_order_acquire);
+    if (calls_is_sandboxed) {
+        end_sandboxed(metrics, failed, bytes, ticks);
         return;
     }
     if (!first)
-        first = make(call);
-    board_add_u64(board_slots(&calls_board, first), 1);
+        first = add_metrics(call);
+    segment_add_u64(segment_slots(&calls_segment, first), 1);
     if (failed)
-        board_add_u64(board_slots(&calls_board, places->errors), 1);
+        segment_add_u64(segment_slots(&calls_segment, metrics->errors), 1);
     else if (bytes)
-        board_add_u64(board_slots(&calls_board, places->bytes), bytes);
-    if (begin_ticks && places->ticks)
-        board_add_u64(board_slots(&calls_board, places->ticks), ticks);
+        segment_add_u64(segment_slots(&calls_segment, metrics->bytes), bytes);
+    if (begin_ticks && metrics->ticks)
+        segment_add_u64(segment_slots(&calls_segment, metrics->ticks), ticks);
 }
 
-/* In the place of glibc's, which would be linked in here, needs start files, and calls what musl lacks: that ends a program at
- * its start for it. The board's part of this library comes here too. */
+/* Replaces glibc's, which would be linked in statically, needs start files, and calls a function that musl does not
+ * have. The segment writer in this library uses it too. */
 __attribute__((visibility("hidden"))) int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
     if (__register_atfork)
@@ -157,7 +159,7 @@ __attribute__((visibility("hidden"))) int pthread_atfork(void (*prepare)(void), 
     return other ? other(prepare, parent, child) : ENOSYS;
 }
 
-/* The linker's lock may be held for ever in the child, by a thread that is no more there: what it may call is found before. */
+/* Before fork: in the child, the dynamic linker's lock may be held forever by a thread that no longer exists. */
 void calls_find_all(void)
 {
     for (int i = 0; i < CALLS_FUNCTIONS_SIZE; i++)
@@ -169,12 +171,12 @@ __attribute__((constructor)) static void calls_start(void)
 {
     pthread_atfork(calls_find_all, NULL, NULL);
     calls_find(FUNCTION_syscall);
-    if (calls_way == CALLS_UNKNOWN)
+    if (calls_mode == CALLS_UNKNOWN)
         begin();
 }
 
 __attribute__((destructor)) static void calls_stop(void)
 {
-    if (!calls_quiet)
-        board_end(&calls_board);
+    if (!calls_is_sandboxed)
+        segment_end(&calls_segment);
 }

@@ -1,8 +1,8 @@
-/* libsonde-calls.so: counts the system calls that a program makes through libc. A wrapped function calls the real one
- * first and then adds to slots of its thread on a board (probe/segment/segment.h): calls, errors, bytes and, with
- * SONDE_CALLS=time, time. What libc does by itself (stdio, the loader, malloc) and what does without libc does not
- * pass here.  Results, errno and cancellation are the real function's; a call that is cancelled, or left by longjmp,
- * has not returned. */
+/* libsonde-calls.so: counts the system calls that a program makes through libc. Each wrapper calls the real function
+ * and then adds to its thread's slots in a metrics segment (probe/segment/segment.h): calls, errors, bytes and, with
+ * SONDE_CALLS=time, time. Calls that libc makes internally (stdio, the loader, malloc), and those that bypass libc,
+ * are not seen. Results, errno and cancellation are those of the real function; a call that is cancelled, or left by
+ * longjmp, is not counted. */
 #ifndef SONDE_PROBE_CALLS_CALLS_H
 #define SONDE_PROBE_CALLS_CALLS_H
 
@@ -14,7 +14,7 @@
 #define CALLS_EXPORT __attribute__((visibility("default")))
 #define CALLS_ENV "SONDE_CALLS" /* "time": measure time too */
 
-/* X(name, bytes): the system calls that libc makes of the wrapped functions; bytes: what they return is so many bytes. */
+/* X(name, bytes): the system calls that the wrapped functions make; bytes: the result is a number of bytes. */
 #define CALLS_LIST(X) \
     X(read, 1) X(write, 1) X(pread64, 1) X(pwrite64, 1) X(readv, 1) X(writev, 1) X(preadv, 1) X(pwritev, 1) X(preadv2, 1) \
     X(pwritev2, 1) X(openat, 0) X(creat, 0) X(close, 0) X(dup, 0) X(dup2, 0) X(dup3, 0) X(pipe2, 0) X(newfstatat, 0) \
@@ -38,7 +38,7 @@ enum calls_call {
     CALLS_SIZE,
 };
 
-/* The functions that are wrapped, by their names in libc. */
+/* The wrapped functions, by their names in libc. */
 #define CALLS_FUNCTIONS(X) \
     X(read) X(__read_chk) X(write) X(pread) X(pread64) X(__pread_chk) X(__pread64_chk) X(pwrite) X(pwrite64) X(readv) X(writev) \
     X(preadv) X(preadv64) X(pwritev) X(pwritev64) X(preadv2) X(preadv64v2) X(pwritev2) X(pwritev64v2) X(open) X(open64) \
@@ -66,25 +66,25 @@ enum calls_function {
     CALLS_FUNCTIONS_SIZE,
 };
 
-/* The metrics of a call on the board; calls is 0 while there are none yet, the others where there will be none. */
-struct calls_places {
+/* Metric numbers of a system call; calls is 0 until they exist, the others if there is no such metric. */
+struct calls_metrics {
     _Atomic uint32_t calls;
     uint32_t errors, bytes, ticks;
 };
 
-enum calls_way { CALLS_UNKNOWN, CALLS_COUNT, CALLS_TIME };
+enum calls_mode { CALLS_UNKNOWN, CALLS_COUNT, CALLS_TIME };
 
-extern struct board calls_board;
-extern struct calls_places calls_places[CALLS_SIZE];
-extern enum calls_way calls_way;
-extern bool calls_quiet; /* no system call of ours any more: sandbox_calls.c */
+extern struct segment calls_segment;
+extern struct calls_metrics calls_metrics[CALLS_SIZE];
+extern enum calls_mode calls_mode;
+extern bool calls_is_sandboxed; /* make no more system calls: sandbox_calls.c */
 extern _Atomic uintptr_t calls_next[CALLS_FUNCTIONS_SIZE];
 
 uintptr_t calls_find(enum calls_function function);
-void calls_find_all(void); /* those that are not found yet */
+void calls_find_all(void); /* those not resolved yet */
 
-/* Counts a call of which something is out of the ordinary: the first of its kind or of its thread, one that failed, or one that
- * is timed (begin_ticks is not 0). */
+/* Counts a call in the uncommon cases: the first of its kind or of its thread, failed, or timed (begin_ticks is not
+ * 0). */
 void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin_ticks) __attribute__((cold));
 
 static inline uintptr_t calls_real(enum calls_function function)
@@ -95,27 +95,28 @@ static inline uintptr_t calls_real(enum calls_function function)
 
 static inline uint64_t calls_begin(void)
 {
-    return __builtin_expect(calls_way == CALLS_COUNT, 1) ? 0 : board_ticks();
+    return __builtin_expect(calls_mode == CALLS_COUNT, 1) ? 0 : segment_ticks();
 }
 
-/* It has returned; errno stays. bytes: 0 where it returns none. Written so that the ordinary way needs no register saved. */
+/* Counts a call that returned; preserves errno. bytes: 0 if it returns none. Written so that the common path saves
+ * no registers. */
 static inline void calls_end(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin)
 {
-    const struct calls_places *places = &calls_places[call];
-    const struct board_thread *mine = board_mine;
-    uint32_t first = atomic_load_explicit(&places->calls, memory_order_acquire), chunk = first >> BOARD_CHUNK_SHIFT;
+    const struct calls_metrics *metrics = &calls_metrics[call];
+    const struct segment_thread *mine = segment_this_thread;
+    uint32_t first = atomic_load_explicit(&metrics->calls, memory_order_acquire), chunk = first >> SEGMENT_CHUNK_SHIFT;
     uint64_t *slots = __builtin_expect(chunk < mine->count, 1) ? mine->chunks[chunk] : NULL;
-    bool is_near = !bytes || places->bytes >> BOARD_CHUNK_SHIFT == chunk;
-    if (__builtin_expect(!first || !slots || failed || begin || !is_near, 0)) {
+    bool is_same_chunk = !bytes || metrics->bytes >> SEGMENT_CHUNK_SHIFT == chunk;
+    if (__builtin_expect(!first || !slots || failed || begin || !is_same_chunk, 0)) {
         calls_end_slow(call, failed, bytes, begin);
         return;
     }
-    board_add_u64(slots + (first & (BOARD_CHUNK_SLOTS - 1)), 1);
+    segment_add_u64(slots + (first & (SEGMENT_CHUNK_SLOTS - 1)), 1);
     if (bytes)
-        board_add_u64(slots + (places->bytes & (BOARD_CHUNK_SLOTS - 1)), bytes);
+        segment_add_u64(slots + (metrics->bytes & (SEGMENT_CHUNK_SLOTS - 1)), bytes);
 }
 
-/* One wrapper: of a function that returns -1 on failure, of one that returns bytes or -1, and of one that returns an errno. */
+/* A wrapper: of a function that returns -1 on failure; that returns bytes or -1; that returns an errno. */
 #define CALLS_WRAP_AS(call, type, function, parameters, arguments, failed, bytes) \
     CALLS_EXPORT type function parameters \
     { \

@@ -1,4 +1,4 @@
-/* Files and folders: opening, closing, looking, changing. */
+/* Files and directories: open, close, stat, change. */
 #include "probe/calls/calls.h"
 
 #include <fcntl.h>
@@ -12,24 +12,24 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Names that headers show only to fortified programs, or to those of old. */
+/* Declared only for fortified programs, or no longer declared. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
-int __openat_2(int folder, const char *path, int flags);
-int __openat64_2(int folder, const char *path, int flags);
+int __openat_2(int dir, const char *path, int flags);
+int __openat64_2(int dir, const char *path, int flags);
 int __xstat(int version, const char *path, struct stat *facts);
 int __xstat64(int version, const char *path, struct stat64 *facts);
 int __lxstat(int version, const char *path, struct stat *facts);
 int __lxstat64(int version, const char *path, struct stat64 *facts);
 int __fxstat(int version, int fd, struct stat *facts);
 int __fxstat64(int version, int fd, struct stat64 *facts);
-int __fxstatat(int version, int folder, const char *path, struct stat *facts, int flags);
-int __fxstatat64(int version, int folder, const char *path, struct stat64 *facts, int flags);
-ssize_t __readlink_chk(const char *path, char *text, size_t size, size_t room);
-ssize_t __readlinkat_chk(int folder, const char *path, char *text, size_t size, size_t room);
-char *__getcwd_chk(char *text, size_t size, size_t room);
+int __fxstatat(int version, int dir, const char *path, struct stat *facts, int flags);
+int __fxstatat64(int version, int dir, const char *path, struct stat64 *facts, int flags);
+ssize_t __readlink_chk(const char *path, char *text, size_t size, size_t capacity);
+ssize_t __readlinkat_chk(int dir, const char *path, char *text, size_t size, size_t capacity);
+char *__getcwd_chk(char *text, size_t size, size_t capacity);
 
-/* The mode is there only when a file may be made. */
+/* The mode argument is present only if the call may create a file. */
 #define OPEN_WRAP(function, parameters, arguments, real_parameters) \
     CALLS_EXPORT int function parameters \
     { \
@@ -49,10 +49,10 @@ char *__getcwd_chk(char *text, size_t size, size_t room);
 
 OPEN_WRAP(open, (const char *path, int flags, ...), (path, flags, mode), (const char *, int, ...))
 OPEN_WRAP(open64, (const char *path, int flags, ...), (path, flags, mode), (const char *, int, ...))
-OPEN_WRAP(openat, (int folder, const char *path, int flags, ...), (folder, path, flags, mode), (int, const char *, int, ...))
-OPEN_WRAP(openat64, (int folder, const char *path, int flags, ...), (folder, path, flags, mode), (int, const char *, int, ...))
+OPEN_WRAP(openat, (int dir, const char *path, int flags, ...), (dir, path, flags, mode), (int, const char *, int, ...))
+OPEN_WRAP(openat64, (int dir, const char *path, int flags, ...), (dir, path, flags, mode), (int, const char *, int, ...))
 
-/* One argument, of any kind that fits a register, or none: passed on as it came. */
+/* One argument of any register-sized type, or none: forwarded as is. */
 #define CONTROL_WRAP(call, function, type) \
     CALLS_EXPORT int function(int fd, type what, ...) \
     { \
@@ -73,8 +73,8 @@ CONTROL_WRAP(ioctl, ioctl, unsigned long)
 
 CALLS_WRAP(openat, int, __open_2, (const char *path, int flags), (path, flags))
 CALLS_WRAP(openat, int, __open64_2, (const char *path, int flags), (path, flags))
-CALLS_WRAP(openat, int, __openat_2, (int folder, const char *path, int flags), (folder, path, flags))
-CALLS_WRAP(openat, int, __openat64_2, (int folder, const char *path, int flags), (folder, path, flags))
+CALLS_WRAP(openat, int, __openat_2, (int dir, const char *path, int flags), (dir, path, flags))
+CALLS_WRAP(openat, int, __openat64_2, (int dir, const char *path, int flags), (dir, path, flags))
 CALLS_WRAP(creat, int, creat, (const char *path, mode_t mode), (path, mode))
 CALLS_WRAP(creat, int, creat64, (const char *path, mode_t mode), (path, mode))
 CALLS_WRAP(close, int, close, (int fd), (fd))
@@ -90,23 +90,23 @@ CALLS_WRAP(newfstatat, int, lstat, (const char *path, struct stat *facts), (path
 CALLS_WRAP(newfstatat, int, lstat64, (const char *path, struct stat64 *facts), (path, facts))
 CALLS_WRAP(newfstatat, int, fstat, (int fd, struct stat *facts), (fd, facts))
 CALLS_WRAP(newfstatat, int, fstat64, (int fd, struct stat64 *facts), (fd, facts))
-CALLS_WRAP(newfstatat, int, fstatat, (int folder, const char *path, struct stat *facts, int flags), (folder, path, facts, flags))
-CALLS_WRAP(newfstatat, int, fstatat64, (int folder, const char *path, struct stat64 *facts, int flags),
-           (folder, path, facts, flags))
+CALLS_WRAP(newfstatat, int, fstatat, (int dir, const char *path, struct stat *facts, int flags), (dir, path, facts, flags))
+CALLS_WRAP(newfstatat, int, fstatat64, (int dir, const char *path, struct stat64 *facts, int flags),
+           (dir, path, facts, flags))
 CALLS_WRAP(newfstatat, int, __xstat, (int version, const char *path, struct stat *facts), (version, path, facts))
 CALLS_WRAP(newfstatat, int, __xstat64, (int version, const char *path, struct stat64 *facts), (version, path, facts))
 CALLS_WRAP(newfstatat, int, __lxstat, (int version, const char *path, struct stat *facts), (version, path, facts))
 CALLS_WRAP(newfstatat, int, __lxstat64, (int version, const char *path, struct stat64 *facts), (version, path, facts))
 CALLS_WRAP(newfstatat, int, __fxstat, (int version, int fd, struct stat *facts), (version, fd, facts))
 CALLS_WRAP(newfstatat, int, __fxstat64, (int version, int fd, struct stat64 *facts), (version, fd, facts))
-CALLS_WRAP(newfstatat, int, __fxstatat, (int version, int folder, const char *path, struct stat *facts, int flags),
-           (version, folder, path, facts, flags))
-CALLS_WRAP(newfstatat, int, __fxstatat64, (int version, int folder, const char *path, struct stat64 *facts, int flags),
-           (version, folder, path, facts, flags))
-CALLS_WRAP(statx, int, statx, (int folder, const char *path, int flags, unsigned mask, struct statx *facts),
-           (folder, path, flags, mask, facts))
+CALLS_WRAP(newfstatat, int, __fxstatat, (int version, int dir, const char *path, struct stat *facts, int flags),
+           (version, dir, path, facts, flags))
+CALLS_WRAP(newfstatat, int, __fxstatat64, (int version, int dir, const char *path, struct stat64 *facts, int flags),
+           (version, dir, path, facts, flags))
+CALLS_WRAP(statx, int, statx, (int dir, const char *path, int flags, unsigned mask, struct statx *facts),
+           (dir, path, flags, mask, facts))
 CALLS_WRAP(access, int, access, (const char *path, int mode), (path, mode))
-CALLS_WRAP(faccessat, int, faccessat, (int folder, const char *path, int mode, int flags), (folder, path, mode, flags))
+CALLS_WRAP(faccessat, int, faccessat, (int dir, const char *path, int mode, int flags), (dir, path, mode, flags))
 
 CALLS_WRAP(lseek, off_t, lseek, (int fd, off_t offset, int whence), (fd, offset, whence))
 CALLS_WRAP(lseek, off64_t, lseek64, (int fd, off64_t offset, int whence), (fd, offset, whence))
@@ -130,21 +130,22 @@ CALLS_WRAP_ERRNO(fadvise64, int, posix_fadvise64, (int fd, off64_t offset, off64
 CALLS_WRAP(readahead, ssize_t, readahead, (int fd, off64_t offset, size_t size), (fd, offset, size))
 
 CALLS_WRAP(unlink, int, unlink, (const char *path), (path))
-CALLS_WRAP(unlinkat, int, unlinkat, (int folder, const char *path, int flags), (folder, path, flags))
+CALLS_WRAP(unlinkat, int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
 CALLS_WRAP(rename, int, rename, (const char *from, const char *to), (from, to))
-CALLS_WRAP(renameat, int, renameat, (int folder, const char *from, int other, const char *to), (folder, from, other, to))
-CALLS_WRAP(renameat2, int, renameat2, (int folder, const char *from, int other, const char *to, unsigned flags),
-           (folder, from, other, to, flags))
+CALLS_WRAP(renameat, int, renameat, (int dir, const char *from, int other, const char *to), (dir, from, other, to))
+CALLS_WRAP(renameat2, int, renameat2, (int dir, const char *from, int other, const char *to, unsigned flags),
+           (dir, from, other, to, flags))
 CALLS_WRAP(mkdir, int, mkdir, (const char *path, mode_t mode), (path, mode))
-CALLS_WRAP(mkdirat, int, mkdirat, (int folder, const char *path, mode_t mode), (folder, path, mode))
+CALLS_WRAP(mkdirat, int, mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
 CALLS_WRAP(rmdir, int, rmdir, (const char *path), (path))
 CALLS_WRAP(link, int, link, (const char *from, const char *to), (from, to))
 CALLS_WRAP(symlink, int, symlink, (const char *target, const char *path), (target, path))
 CALLS_WRAP(readlink, ssize_t, readlink, (const char *path, char *text, size_t size), (path, text, size))
-CALLS_WRAP(readlink, ssize_t, __readlink_chk, (const char *path, char *text, size_t size, size_t room), (path, text, size, room))
-CALLS_WRAP(readlinkat, ssize_t, readlinkat, (int folder, const char *path, char *text, size_t size), (folder, path, text, size))
-CALLS_WRAP(readlinkat, ssize_t, __readlinkat_chk, (int folder, const char *path, char *text, size_t size, size_t room),
-           (folder, path, text, size, room))
+CALLS_WRAP(readlink, ssize_t, __readlink_chk, (const char *path, char *text, size_t size, size_t capacity),
+           (path, text, size, capacity))
+CALLS_WRAP(readlinkat, ssize_t, readlinkat, (int dir, const char *path, char *text, size_t size), (dir, path, text, size))
+CALLS_WRAP(readlinkat, ssize_t, __readlinkat_chk, (int dir, const char *path, char *text, size_t size, size_t capacity),
+           (dir, path, text, size, capacity))
 CALLS_WRAP(chmod, int, chmod, (const char *path, mode_t mode), (path, mode))
 CALLS_WRAP(fchmod, int, fchmod, (int fd, mode_t mode), (fd, mode))
 CALLS_WRAP(getdents64, ssize_t, getdents64, (int fd, void *entries, size_t size), (fd, entries, size))
@@ -156,18 +157,18 @@ CALLS_WRAP(statfs, int, statfs, (const char *path, struct statfs *facts), (path,
 CALLS_WRAP(statfs, int, statfs64, (const char *path, struct statfs64 *facts), (path, facts))
 CALLS_WRAP(fstatfs, int, fstatfs, (int fd, struct statfs *facts), (fd, facts))
 CALLS_WRAP(fstatfs, int, fstatfs64, (int fd, struct statfs64 *facts), (fd, facts))
-CALLS_WRAP(utimensat, int, utimensat, (int folder, const char *path, const struct timespec times[2], int flags),
-           (folder, path, times, flags))
+CALLS_WRAP(utimensat, int, utimensat, (int dir, const char *path, const struct timespec times[2], int flags),
+           (dir, path, times, flags))
 CALLS_WRAP(utimensat, int, futimens, (int fd, const struct timespec times[2]), (fd, times))
-CALLS_WRAP(linkat, int, linkat, (int folder, const char *from, int other, const char *to, int flags),
-           (folder, from, other, to, flags))
-CALLS_WRAP(symlinkat, int, symlinkat, (const char *target, int folder, const char *path), (target, folder, path))
-CALLS_WRAP(fchmodat, int, fchmodat, (int folder, const char *path, mode_t mode, int flags), (folder, path, mode, flags))
+CALLS_WRAP(linkat, int, linkat, (int dir, const char *from, int other, const char *to, int flags),
+           (dir, from, other, to, flags))
+CALLS_WRAP(symlinkat, int, symlinkat, (const char *target, int dir, const char *path), (target, dir, path))
+CALLS_WRAP(fchmodat, int, fchmodat, (int dir, const char *path, mode_t mode, int flags), (dir, path, mode, flags))
 CALLS_WRAP(chown, int, chown, (const char *path, uid_t owner, gid_t group), (path, owner, group))
 CALLS_WRAP(fchown, int, fchown, (int fd, uid_t owner, gid_t group), (fd, owner, group))
 CALLS_WRAP(lchown, int, lchown, (const char *path, uid_t owner, gid_t group), (path, owner, group))
-CALLS_WRAP(fchownat, int, fchownat, (int folder, const char *path, uid_t owner, gid_t group, int flags),
-           (folder, path, owner, group, flags))
+CALLS_WRAP(fchownat, int, fchownat, (int dir, const char *path, uid_t owner, gid_t group, int flags),
+           (dir, path, owner, group, flags))
 
 #define GETCWD_WRAP(function, parameters, arguments) \
     CALLS_EXPORT char *function parameters \
@@ -179,7 +180,7 @@ CALLS_WRAP(fchownat, int, fchownat, (int folder, const char *path, uid_t owner, 
         return result; \
     }
 GETCWD_WRAP(getcwd, (char *text, size_t size), (text, size))
-GETCWD_WRAP(__getcwd_chk, (char *text, size_t size, size_t room), (text, size, room))
+GETCWD_WRAP(__getcwd_chk, (char *text, size_t size, size_t capacity), (text, size, capacity))
 
 CALLS_EXPORT void sync(void)
 {

@@ -1,4 +1,4 @@
-/* What processes say to one another: signals, the ends of children, message queues; and what epoll begins with. */
+/* Communication between processes: signals, waiting for children, message queues; and creation of epoll instances. */
 #include "probe/calls/calls.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ CALLS_WRAP(wait4, pid_t, wait4, (pid_t pid, int *status, int options, struct rus
 CALLS_WRAP(epoll_create, int, epoll_create, (int size), (size))
 CALLS_WRAP(epoll_create1, int, epoll_create1, (int flags), (flags))
 
-/* Mode and attributes are there only when a queue may be made. */
+/* Mode and attributes are present only if the call may create a queue. */
 CALLS_EXPORT mqd_t mq_open(const char *name, int flags, ...)
 {
     mqd_t (*real)(const char *, int, ...) = (mqd_t(*)(const char *, int, ...))calls_real(FUNCTION_mq_open);

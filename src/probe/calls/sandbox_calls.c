@@ -1,28 +1,28 @@
-/* prctl, and syscall for seccomp: from the moment when a program restricts its system calls (probe/sandbox.h) this library makes
- * none in this process: what has its place in memory by then is counted on, the rest is not.
+/* prctl, and syscall for seccomp: once a program restricts its system calls (probe/sandbox.h), this library makes
+ * none in this process. Metrics that already have their slots in memory continue to count, others do not.
  *
- * In strict mode, and where the program says so, reading the processor's clock is an offence as well: no time is measured. */
+ * In strict mode, and with PR_SET_TSC, even reading the time stamp counter may be fatal: time is no longer measured. */
 #include "probe/calls/calls.h"
 
 #include "probe/sandbox.h"
 
-bool calls_quiet;
+bool calls_is_sandboxed;
 
-static void see(enum sandbox sandbox)
+static void on_sandbox(enum sandbox sandbox)
 {
     if (!sandbox)
         return;
     calls_find_all();
-    calls_quiet = true;
+    calls_is_sandboxed = true;
     if (sandbox == SANDBOX_STRICT)
-        calls_way = CALLS_COUNT;
+        calls_mode = CALLS_COUNT;
 }
 
-static void see_prctl(long option, long argument)
+static void on_prctl(long option, long argument)
 {
-    see(sandbox_of_prctl(option, argument));
+    on_sandbox(sandbox_of_prctl(option, argument));
     if (option == PR_SET_TSC)
-        calls_way = CALLS_COUNT;
+        calls_mode = CALLS_COUNT;
 }
 
 CALLS_EXPORT int prctl(int option, ...)
@@ -34,21 +34,22 @@ CALLS_EXPORT int prctl(int option, ...)
         errno = ENOSYS;
         return -1;
     }
-    see_prctl(option, argument[0]);
+    on_prctl(option, argument[0]);
     return real(option, argument[0], argument[1], argument[2], argument[3]);
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
-/* Allocators call it where nothing else may be called yet, not even dlsym: who is behind us is not looked for here. */
+/* Allocators call this before anything else may be called, even dlsym: do not resolve the real function here. */
 CALLS_EXPORT long syscall(long number, ...)
 {
-    long (*real)(long, ...) = (long (*)(long, ...))atomic_load_explicit(&calls_next[FUNCTION_syscall], memory_order_relaxed);
+    long (*real)(long, ...) = (long (*)(long, ...))atomic_load_explicit(&calls_next[FUNCTION_syscall],
+                                                                        memory_order_relaxed);
     long argument[SANDBOX_ARGUMENTS];
     SANDBOX_TAKE(argument, SANDBOX_ARGUMENTS, number);
     if (number == SYS_prctl)
-        see_prctl((int)argument[0], argument[1]);
+        on_prctl((int)argument[0], argument[1]);
     else
-        see(sandbox_of_call(number, argument));
+        on_sandbox(sandbox_of_call(number, argument));
     return sandbox_pass(real, number, argument);
 }
 #endif

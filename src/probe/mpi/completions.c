@@ -1,64 +1,65 @@
-/* Requests are looked up before the call where it may end them all, or where other threads might use their handles again as soon
- * as they have ended; else afterwards, those alone that have ended. */
+/* Requests are looked up before the call if it may complete all of them, or if other threads might reuse their
+ * handles as soon as they are complete; otherwise afterwards, only those that are complete. */
 #include "probe/mpi/completions.h"
 
 #include "probe/mpi/requests.h"
 
-static void completed(struct call *call, uint32_t note, const MPI_Status *status)
+static void completed(struct mpi_call *call, uint32_t token, const MPI_Status *status)
 {
     uint32_t function;
-    if (!note)
+    if (!token)
         return;
-    if (CALL_MOSTLY(requests_is_receive(note, &function))) {
+    if (CALL_MOSTLY(requests_is_receive(token, &function))) {
         if (!completions_is_cancelled(status))
             call_add_bytes(call, function, false, completions_bytes(status));
         return;
     }
-    struct request request = requests_read(note);
+    struct request request = requests_read(token);
     bool is_message = request.kind == REQUEST_PERSISTENT;
     if ((request.persistent && !request.persistent->receives) || (is_message && completions_is_cancelled(status)))
         return;
     call_add_bytes(call, request.function, request.kind == REQUEST_WRITE, completions_bytes(status));
 }
 
-void keep(struct call *call, const MPI_Request *request)
+void step_take(struct mpi_call *call, const MPI_Request *request)
 {
-    call->kept = request ? *request : MPI_REQUEST_NULL;
-    call->note = requests_take(call->kept);
+    call->request = request ? *request : MPI_REQUEST_NULL;
+    call->token = requests_take(call->request);
 }
 
-void done(struct call *call, int code, const MPI_Request *request, const int *flag, const MPI_Status *status)
+void step_done(struct mpi_call *call, int code, const MPI_Request *request, const int *flag, const MPI_Status *status)
 {
-    if (!call->note)
+    if (!call->token)
         return;
     if (code == MPI_SUCCESS && (!flag || *flag))
-        completed(call, call->note, status);
+        completed(call, call->token, status);
     else if (*request != MPI_REQUEST_NULL)
-        requests_put_back(call->kept, call->note);
+        requests_restore(call->request, call->token);
 }
 
-/* A persistent one is waited for before it is started again. */
-void seen(struct call *call, int code, MPI_Request request, const int *flag, const MPI_Status *status)
+/* A persistent request is waited for before it is started again: it is counted then. */
+void step_tested(struct mpi_call *call, int code, MPI_Request request, const int *flag, const MPI_Status *status)
 {
-    uint32_t note = code == MPI_SUCCESS && *flag ? requests_take(request) : 0;
-    if (!requests_read(note).persistent)
-        completed(call, note, status);
+    uint32_t token = code == MPI_SUCCESS && *flag ? requests_take(request) : 0;
+    if (!requests_read(token).persistent)
+        completed(call, token, status);
 }
 
-MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, const MPI_Request *requests, MPI_Status *statuses)
+MPI_Status *step_take_all(struct mpi_call *call, struct scratch_small *small, int count, const MPI_Request *requests,
+                          MPI_Status *statuses)
 {
     if (count <= 0 || !requests)
         return statuses;
     uint32_t followed = 0;
-    struct scratch *scratch = scratch_get(few, count);
+    struct scratch *scratch = scratch_get(small, count);
     if (!scratch)
         return statuses;
     for (int i = 0; i < count; i++) {
         scratch->requests[i] = requests[i];
-        scratch->notes[i] = requests_take(requests[i]);
-        if (!scratch->notes[i])
+        scratch->tokens[i] = requests_take(requests[i]);
+        if (!scratch->tokens[i])
             continue;
-        scratch->statuses[i] = (MPI_Status){ 0 }; /* what MPI does not fill in, an earlier call has left there */
+        scratch->statuses[i] = (MPI_Status){ 0 }; /* MPI may leave fields unset, with values of an earlier call */
         followed++;
     }
     if (!followed) {
@@ -69,24 +70,26 @@ MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, cons
     return statuses == MPI_STATUSES_IGNORE ? scratch->statuses : statuses;
 }
 
-/* The others go on. */
-static void put_back(struct call *call, int count)
+/* The others are still pending. */
+static void put_back(struct mpi_call *call, int count)
 {
     struct scratch *scratch = call->scratch;
     for (int i = 0; i < count; i++)
-        requests_put_back(scratch->requests[i], scratch->notes[i]);
+        requests_restore(scratch->requests[i], scratch->tokens[i]);
     scratch_put(scratch);
 }
 
-static void end_one(struct call *call, int i, const MPI_Status *status)
+static void end_one(struct mpi_call *call, int i, const MPI_Status *status)
 {
     if (status)
-        completed(call, call->scratch->notes[i], status);
-    call->scratch->notes[i] = 0;
+        completed(call, call->scratch->tokens[i], status);
+    call->scratch->tokens[i] = 0;
 }
 
-/* MPI_ERR_IN_STATUS: each status tells of its own request; those that are not NULL now have not ended. */
-void done_all(struct call *call, int code, int count, const MPI_Request *requests, const int *flag, const MPI_Status *statuses)
+/* With MPI_ERR_IN_STATUS each status describes its own request; requests that are not MPI_REQUEST_NULL are still
+ * pending. */
+void step_done_all(struct mpi_call *call, int code, int count, const MPI_Request *requests, const int *flag,
+                   const MPI_Status *statuses)
 {
     if (!call->scratch)
         return;
@@ -100,15 +103,16 @@ void done_all(struct call *call, int code, int count, const MPI_Request *request
     put_back(call, count);
 }
 
-/* Which request failed is not sure from what the call gave back; but those that have gone must not be followed any longer. */
-static void forget_gone(struct call *call, int count, const MPI_Request *requests)
+/* The results do not tell reliably which request failed; but those that are gone must no longer be tracked. */
+static void forget_gone(struct mpi_call *call, int count, const MPI_Request *requests)
 {
     for (int i = 0; i < count; i++)
         if (requests[i] != call->scratch->requests[i])
-            call->scratch->notes[i] = 0;
+            call->scratch->tokens[i] = 0;
 }
 
-void done_any(struct call *call, int code, int count, const MPI_Request *requests, const int *index, const int *flag,
+void step_done_any(struct mpi_call *call, int code, int count, const MPI_Request *requests, const int *index,
+                   const int *flag,
               const MPI_Status *status)
 {
     if (!call->scratch)
@@ -120,7 +124,8 @@ void done_any(struct call *call, int code, int count, const MPI_Request *request
     put_back(call, count);
 }
 
-void done_some(struct call *call, int code, int count, const MPI_Request *requests, const int *done, const int *indices,
+void step_done_some(struct mpi_call *call, int code, int count, const MPI_Request *requests, const int *done,
+                    const int *indices,
                const MPI_Status *statuses)
 {
     if (!call->scratch)

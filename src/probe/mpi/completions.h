@@ -1,12 +1,12 @@
-/* Waits and tests: which requests have ended, and how much came with them. The bytes belong to the functions that posted the
- * requests. Words of rules.txt. */
+/* Waits and tests: which requests completed, and how many bytes they received. The bytes count for the functions
+ * that posted the requests. Steps of rules.txt. */
 #ifndef SONDE_PROBE_MPI_COMPLETIONS_H
 #define SONDE_PROBE_MPI_COMPLETIONS_H
 
 #include "probe/mpi/call.h"
 #include "probe/mpi/scratch.h"
 
-/* Really received or written. */
+/* Actually received or written. */
 CALL_INLINE uint64_t completions_bytes(const MPI_Status *status)
 {
 #ifdef OPEN_MPI
@@ -16,7 +16,7 @@ CALL_INLINE uint64_t completions_bytes(const MPI_Status *status)
 #endif
 }
 
-/* Only of a request for a message: functions of files leave this part of a status as it was. */
+/* Only for message requests: functions on files leave this field as it was. */
 static inline bool completions_is_cancelled(const MPI_Status *status)
 {
 #ifdef OPEN_MPI
@@ -26,19 +26,24 @@ static inline bool completions_is_cancelled(const MPI_Status *status)
 #endif
 }
 
-/* flag, index, done: as MPI gave them back; flag is NULL where there is none. */
-void keep(struct call *call, const MPI_Request *request);
-void done(struct call *call, int code, const MPI_Request *request, const int *flag, const MPI_Status *status);
+/* flag, index, done: as returned by MPI; flag is NULL where there is none. */
+void step_take(struct mpi_call *call, const MPI_Request *request);
+void step_done(struct mpi_call *call, int code, const MPI_Request *request, const int *flag, const MPI_Status *status);
 
-/* A request that is left as it is, and may be freed without being waited for; what came is not counted once more if it is not. */
-void seen(struct call *call, int code, MPI_Request request, const int *flag, const MPI_Status *status);
+/* MPI_Request_get_status: the request remains and may be freed without a wait. Its bytes are not counted again by a
+ * later wait. */
+void step_tested(struct mpi_call *call, int code, MPI_Request request, const int *flag, const MPI_Status *status);
 
-/* statuses as the caller gave them, NULL when the function has none; returns what to give to MPI. */
-MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, const MPI_Request *requests, MPI_Status *statuses);
-void done_all(struct call *call, int code, int count, const MPI_Request *requests, const int *flag, const MPI_Status *statuses);
-void done_any(struct call *call, int code, int count, const MPI_Request *requests, const int *index, const int *flag,
+/* statuses: as passed by the caller, NULL if the function has none; returns what to pass to MPI. */
+MPI_Status *step_take_all(struct mpi_call *call, struct scratch_small *small, int count, const MPI_Request *requests,
+                          MPI_Status *statuses);
+void step_done_all(struct mpi_call *call, int code, int count, const MPI_Request *requests, const int *flag,
+                   const MPI_Status *statuses);
+void step_done_any(struct mpi_call *call, int code, int count, const MPI_Request *requests, const int *index,
+                   const int *flag,
               const MPI_Status *status);
-void done_some(struct call *call, int code, int count, const MPI_Request *requests, const int *done, const int *indices,
+void step_done_some(struct mpi_call *call, int code, int count, const MPI_Request *requests, const int *done,
+                    const int *indices,
                const MPI_Status *statuses);
 
 #endif

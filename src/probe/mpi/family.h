@@ -1,4 +1,4 @@
-/* What the family declares: MPI's own header, and that of OpenMPI's extensions, where it has them. */
+/* The declarations of an MPI family: its mpi.h, and OpenMPI's extensions where present. */
 #ifndef SONDE_PROBE_MPI_FAMILY_H
 #define SONDE_PROBE_MPI_FAMILY_H
 

@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""Makes the sources of the MPI probe.
+"""Generates the sources of the MPI probe.
 
-generate.py wrappers RULES HEADER OUTPUT   from a preprocessed mpi.h: a full and a counting wrapper of each function
-generate.py names OUTPUT HEADER...         the names that the dispatcher exports, one jump each: all of all headers"""
+generate.py wrappers RULES HEADER OUTPUT   from a preprocessed mpi.h: a full and a counting wrapper for each function
+generate.py real HEADER OUTPUT             the struct of pointers to MPI's own functions
+generate.py names OUTPUT HEADER...         the functions exported by the dispatcher, one jump each: the union of all headers"""
 import re
 import sys
 
-BEFORE = {"own", "keep", "keep_all", "forget_type", "forget_communicator", "forget_window", "forget_request", "forget_session"}
-ALWAYS = {"done", "done_all", "done_any", "done_some", "seen"}
-# Steps without which a handle would go on to be remembered after its end.
-FOLLOWS = BEFORE - {"own"} | ALWAYS
-# What each step counts, so that a function has no metric that stays at 0 for ever.
+BEFORE = {"need_status", "take", "take_all", "forget_type", "forget_communicator", "forget_window", "forget_request", "forget_session"}
+ALWAYS = {"done", "done_all", "done_any", "done_some", "tested"}
+# Steps without which a handle would still be tracked after it was freed.
+FOLLOWS = BEFORE - {"need_status"} | ALWAYS
+# What each step counts, so that a function has no metric that is always 0.
 COUNTS = {
     "OUT": {"sent", "put", "put_unless", "posted_write", "written", "bcast", "gather", "gatherv", "scatter", "scatterv",
             "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "exscan", "reduce",
             "reduce_scatter", "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
             "neighbor_alltoallv", "neighbor_alltoallw"},
-    "IN": {"received", "posted", "posted_read", "got", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
+    "IN": {"received", "posted", "posted_read", "fetched", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
            "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "exscan", "reduce", "reduce_scatter",
            "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
            "neighbor_alltoallv", "neighbor_alltoallw"},
@@ -24,17 +25,17 @@ COUNTS = {
     "WAIT": {"waits"},
     "SMALL": {"sent", "put", "put_unless"},
 }
-# Arguments that OpenMPI calls otherwise than the standard does.
+# Parameters whose names in OpenMPI differ from the standard's.
 STANDARD = {"type": "datatype", "index": "indx", "ibuf": "buf", "target_cout": "target_count"}
-# Steps that only look at arguments and at what is remembered: they run before the clock is read (steps.h).
-QUICK = {"sent", "received", "together"}
+# Steps that only use arguments and cached values: they run before the time stamp is read (steps.h).
+QUICK = {"sent", "received", "collective"}
 # Not counted, not even exported: OpenMPI's Fortran calls them for every handle, and they do nothing.
 CONVERSION = re.compile(r"_(c2f|f2c|c2f08|f082c|f082f|f2f08)$")
-# They call nothing of MPI by name, nor of the program but for error handlers (call.h).
+# These call no MPI function by name, and nothing of the program except error handlers (call.h).
 LEAVES = {"MPI_" + name for name in (
     "Send Ssend Rsend Bsend Isend Issend Irsend Ibsend Recv Irecv Mrecv Imrecv Sendrecv Sendrecv_replace Probe Iprobe "
     "Comm_rank Comm_size Type_size Get_count Wtime").split()}
-# Their steps run in both modes: they say which rank this is.
+# Their steps run in both modes: they find out the rank.
 ALWAYS_STEPS = {"MPI_Init", "MPI_Init_thread", "MPI_Session_init"}
 
 
@@ -58,8 +59,8 @@ def name_of(parameter):
 
 
 def functions(header):
-    """name -> (type of the result, parameters, their names) of all functions that have a PMPI_ twin, sorted: those of MPI, and
-    MPIX_Bcast_init and the like, under which OpenMPI 4 has what MPI-4 calls MPI_Bcast_init."""
+    """name -> (result type, parameters, their names) of all functions that have a PMPI_ counterpart, sorted: MPI_ functions, and
+    MPIX_Bcast_init and the like, OpenMPI 4's names for MPI_Bcast_init of MPI-4."""
     text = re.sub(r"\s+", " ", without_attributes(open(header, encoding="utf-8").read()))
     found = {}
     for result, name, parameters in re.findall(r"([\w ]+?[ *]+)(MPI_\w+|MPIX_\w+_init) ?\(([^;{}]*)\) ?;", text):
@@ -108,15 +109,15 @@ def word(step):
 def call_of(step, extra=""):
     name, arguments = step.split("(", 1)
     arguments = ", " + arguments[:-1] if arguments != ")" else ""
-    return f"{name}(&sonde_call{extra}{arguments})"
+    return f"step_{name}(&sonde_call{extra}{arguments})"
 
 
 def before(step):
-    if word(step) == "own":
-        return "    status = own(&sonde_status, status);"
-    if word(step) == "keep_all":
+    if word(step) == "need_status":
+        return "    status = step_need_status(&sonde_status, status);"
+    if word(step) == "take_all":
         target = "array_of_statuses = " if "array_of_statuses" in step else ""
-        return f"    {target}{call_of(step, ', &sonde_few')};"
+        return f"    {target}{call_of(step, ', &sonde_small')};"
     return f"    {call_of(step)};"
 
 
@@ -134,7 +135,7 @@ def after(steps):
     if good:
         lines += ["    if (CALL_MOSTLY(sonde_code == MPI_SUCCESS)) {", *(f"        {call_of(s)};" for s in good), "    }"]
     if "persists" in steps:
-        lines += ["    persists(&sonde_call, sonde_code, request);"]
+        lines += ["    step_persists(&sonde_call, sonde_code, request);"]
     return lines
 
 
@@ -142,22 +143,22 @@ def mask_of(steps):
     return " | ".join(["HAS_CALLS"] + ["HAS_" + kind for kind, words in COUNTS.items() if words & {word(s) for s in steps}])
 
 
-def room(steps):
-    """MPI may leave the status of a request as it was: of one that was kept nothing must stand there."""
+def local_variables(steps):
+    """Local variables. MPI may leave the status of a request unset: it is zeroed if a request is tracked."""
     words = {word(s) for s in steps}
-    empty = " = { 0 }" if words & {"keep", "keep_all", "seen"} else ""
-    return [*([f"    MPI_Status sonde_status{empty};"] if "own" in words else []),
-            *(["    struct scratch_few sonde_few;"] if "keep_all" in words else [])]
+    empty = " = { 0 }" if words & {"take", "take_all", "tested"} else ""
+    return [*([f"    MPI_Status sonde_status{empty};"] if "need_status" in words else []),
+            *(["    struct scratch_small sonde_small;"] if "take_all" in words else [])]
 
 
-def within(name, declared, steps):
-    """The wrapper of a call within another one: it is not counted, but handles that it frees and requests that it ends were the
-    program's, where a function of the program made it that MPI has called (an attribute's, an error handler)."""
+def nested_wrapper(name, declared, steps):
+    """The wrapper for nested calls. They are not counted, but a callback of the program (attribute copy, error handler) may free
+    handles and complete requests of the program, which must no longer be tracked."""
     result, parameters, names = declared
-    kept = [s for s in steps if word(s) in FOLLOWS | {"own"}]
-    return [f"static __attribute__((noinline, cold)) {result} within_{name}({', '.join(parameters)})", "{",
-            "    struct call sonde_call = { .peer = CALL_NO_RANK };",
-            *room(steps),
+    kept = [s for s in steps if word(s) in FOLLOWS | {"need_status"}]
+    return [f"static __attribute__((noinline, cold)) {result} nested_{name}({', '.join(parameters)})", "{",
+            "    struct mpi_call sonde_call = { .peer = CALL_NO_RANK };",
+            *local_variables(steps),
             *(before(s) for s in kept if word(s) in BEFORE),
             f"    {result} sonde_code = real.{name}({', '.join(n for n in names if n)});",
             *ends(kept),
@@ -173,24 +174,24 @@ def wrapper(number, name, declared, steps):
     follows = bool(FOLLOWS & {word(s) for s in steps})
     given = ", ".join(n for n in names if n)
     head = f"({', '.join(parameters)})"
-    lines = within(name, declared, steps) if follows else []
+    lines = nested_wrapper(name, declared, steps) if follows else []
     lines += [f"static {result} full_{name}{head}", "{",
-             "    struct call sonde_call;",
-             *room(steps),
+             "    struct mpi_call sonde_call;",
+             *local_variables(steps),
              f"    if (!call_enter(&sonde_call, {number}, {mask_of(steps)}))",
-             f"        return {'within_' if follows else 'real.'}{name}({given});",
+             f"        return {'nested_' if follows else 'real.'}{name}({given});",
              *(before(s) for s in steps if word(s) in BEFORE),
              f"    {result} sonde_code = real.{name}({given});",
              *([] if is_quick(steps) else ["    call_time(&sonde_call);"]),
              *after(steps),
-             f"    {'end_quickly' if is_quick(steps) else 'end'}(&sonde_call, {mask_of(steps)});",
+             f"    {'steps_finish_quick' if is_quick(steps) else 'steps_finish'}(&sonde_call, {mask_of(steps)});",
              "    return sonde_code;", "}", ""]
     lines += ["#ifdef CALL_LEAF", f"CALL_LEAF({name}, {number})", "#else", f"#define leaf_{name} count_{name}",
               "#endif"] if name in LEAVES else []
     keeps_steps = name in ALWAYS_STEPS
     enter = f"call_enter(&sonde_call, {number}, HAS_CALLS)" if keeps_steps else f"call_enter_counting(&sonde_call, {number})"
     lines += [f"static {result} count_{name}{head}", "{",
-             "    struct call sonde_call;",
+             "    struct mpi_call sonde_call;",
              f"    if (!{enter})",
              f"        return real.{name}({given});",
              f"    {result} sonde_code = real.{name}({given});",
@@ -206,7 +207,7 @@ def wrapper(number, name, declared, steps):
 
 def write_wrappers(rules_path, header, output):
     found, table = functions(header), rules(rules_path)
-    parts = ["/* Made by generate.py: a full and a counting wrapper of each function. */",
+    parts = ["/* Generated by generate.py: a full and a counting wrapper for each function. */",
              '#include "probe/mpi/steps.h"', '#include "probe/mpi/tool.h"', '#include "probe/mpi/wait.h"', ""]
     parts += ["#ifdef CALL_LEAF", "CALL_LEAF_LATE", "#endif", ""]
     parts += [wrapper(i, name, declared, table.get(name, [])) for i, (name, declared) in enumerate(found.items())]
@@ -215,18 +216,18 @@ def write_wrappers(rules_path, header, output):
     parts += ["};", f"struct function_waits function_waits[{len(found)}];", "struct real real;", "",
               "static const struct backend_function backend_functions[] = {"]
     counting = {name: "leaf" if name in LEAVES else "count" for name in found}
-    around = {name: ", ".join(f"(backend_any){way}_{name}" if has_known_arguments(declared) else "NULL"
+    tool_functions = {name: ", ".join(f"(any_function){way}_{name}" if has_known_arguments(declared) else "NULL"
                               for way in ["enter", "pick"]) for name, declared in found.items()}
-    parts += [f'    {{ "{name}", (backend_any)full_{name}, (backend_any){counting[name]}_{name}, (backend_any *)&real.{name}, '
-              f'(backend_any)count_{name}, {around[name]} }},' for name in found]
+    parts += [f'    {{ "{name}", (any_function)full_{name}, (any_function){counting[name]}_{name}, (any_function *)&real.{name}, '
+              f'(any_function)count_{name}, {tool_functions[name]} }},' for name in found]
     parts += ["};", "", "BACKEND_EXPORT const struct backend sonde_mpi_backend = {",
-              f"    BACKEND_VERSION, {len(found)}, backend_functions, call_choose, tool_put,", "};", ""]
+              f"    BACKEND_VERSION, {len(found)}, backend_functions, call_init, tool_wrap,", "};", ""]
     with open(output, "w", encoding="utf-8") as file:
         file.write("\n".join(parts))
 
 
 def write_real(header, output):
-    lines = ["/* Made by generate.py: MPI's own functions, as the dispatcher has found them. */",
+    lines = ["/* Generated by generate.py: pointers to MPI's own functions, set by the dispatcher. */",
              f"enum {{ FUNCTIONS = {len(functions(header))} }};",
              "struct real {", *(f"    __typeof__({n}) *{n};" for n in functions(header)), "};",
              "extern struct real real;", ""]

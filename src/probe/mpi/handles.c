@@ -1,13 +1,14 @@
-/* Asks MPI itself, never its wrappers, and only of handles with which a call has just succeeded. */
+/* Queries MPI's own functions, never the wrappers, and only for handles with which a call has just succeeded. */
 #include "probe/mpi/handles.h"
 
 enum { RANKS = 1024 };
 struct handles_entry handles_types[HANDLES_TYPES], handles_groups[HANDLES_GROUPS];
 static struct handles_entry ranks[RANKS];
 
-static MPI_Group world = MPI_GROUP_NULL; /* MPI_GROUP_NULL: MPI, or the session that it is of, has not begun or has ended */
+/* MPI_GROUP_NULL: MPI, or the session the group belongs to, is not initialised, or finalised */
+static MPI_Group world = MPI_GROUP_NULL;
 #if MPI_VERSION >= 4
-static MPI_Session world_session = MPI_SESSION_NULL; /* that the group is of; MPI_SESSION_NULL: none */
+static MPI_Session world_session = MPI_SESSION_NULL; /* the session of that group; MPI_SESSION_NULL: none */
 #endif
 int handles_own_rank = CALL_NO_RANK, handles_world_size = CALL_NO_RANK;
 
@@ -17,32 +18,32 @@ static void remember(struct handles_entry *entry, uint64_t key, uint64_t value)
     __atomic_store_n(&entry->mixed, key ^ value, __ATOMIC_RELAXED);
 }
 
-uint64_t handles_ask_size(MPI_Datatype type)
+uint64_t handles_query_size(MPI_Datatype type)
 {
     MPI_Count size = 0;
     uint64_t key = HANDLES_KEY(type);
     if (real.MPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
         return 0;
-    remember(handles_place(handles_types, HANDLES_TYPES, key), key, (uint64_t)size);
+    remember(handles_slot(handles_types, HANDLES_TYPES, key), key, (uint64_t)size);
     return (uint64_t)size;
 }
 
 void handles_forget_type(MPI_Datatype type)
 {
-    remember(handles_place(handles_types, HANDLES_TYPES, HANDLES_KEY(type)), 0, 0);
+    remember(handles_slot(handles_types, HANDLES_TYPES, HANDLES_KEY(type)), 0, 0);
 }
 
-uint64_t handles_ask_group(MPI_Comm comm)
+uint64_t handles_query_group(MPI_Comm comm)
 {
-    int rank = 0, size = 0, two_sides = 0;
-    real.MPI_Comm_test_inter(comm, &two_sides);
+    int rank = 0, size = 0, is_intercomm = 0;
+    real.MPI_Comm_test_inter(comm, &is_intercomm);
     real.MPI_Comm_rank(comm, &rank);
-    if (two_sides)
+    if (is_intercomm)
         real.MPI_Comm_remote_size(comm, &size);
     else
         real.MPI_Comm_size(comm, &size);
-    uint64_t value = (uint64_t)(uint32_t)rank << 32 | (uint32_t)size | (two_sides ? HANDLES_TWO_SIDES : 0);
-    remember(handles_place(handles_groups, HANDLES_GROUPS, HANDLES_KEY(comm)), HANDLES_KEY(comm), value);
+    uint64_t value = (uint64_t)(uint32_t)rank << 32 | (uint32_t)size | (is_intercomm ? HANDLES_INTERCOMM : 0);
+    remember(handles_slot(handles_groups, HANDLES_GROUPS, HANDLES_KEY(comm)), HANDLES_KEY(comm), value);
     return value;
 }
 
@@ -67,9 +68,9 @@ static int translate(MPI_Group group, int rank)
 static int ask_rank(MPI_Comm comm, int rank)
 {
     MPI_Group group = MPI_GROUP_NULL;
-    int two_sides = 0;
-    real.MPI_Comm_test_inter(comm, &two_sides);
-    int code = two_sides ? real.MPI_Comm_remote_group(comm, &group) : real.MPI_Comm_group(comm, &group);
+    int is_intercomm = 0;
+    real.MPI_Comm_test_inter(comm, &is_intercomm);
+    int code = is_intercomm ? real.MPI_Comm_remote_group(comm, &group) : real.MPI_Comm_group(comm, &group);
     return code == MPI_SUCCESS ? translate(group, rank) : CALL_UNKNOWN_RANK;
 }
 
@@ -79,12 +80,12 @@ static int ask_rank_of_window(MPI_Win win, int rank)
     return real.MPI_Win_get_group(win, &group) == MPI_SUCCESS ? translate(group, rank) : CALL_UNKNOWN_RANK;
 }
 
-/* The value has the rank asked for in its upper half, since the key of a handle alone takes all of a word. */
+/* The upper half holds the rank that was translated, since the key has no space for it besides the handle. */
 #define RANK_VALUE(rank, there) ((uint64_t)(uint32_t)(rank) << 32 | (uint32_t)(there))
 
 static struct handles_entry *rank_place(uint64_t key, int rank)
 {
-    return handles_place(ranks, RANKS, key + (uint64_t)(uint32_t)rank * 0x100000001b3u);
+    return handles_slot(ranks, RANKS, key + (uint64_t)(uint32_t)rank * 0x100000001b3u);
 }
 
 int handles_find_rank(MPI_Comm comm, int rank)
@@ -100,7 +101,8 @@ int handles_find_rank(MPI_Comm comm, int rank)
 
 int handles_world_rank_of_window(MPI_Win win, int rank)
 {
-    uint64_t value, key = ~HANDLES_KEY(win); /* MPICH's handles of a window and of a communicator are numbers, which might meet */
+    /* inverted: MPICH's handles are integers, and those of a window and a communicator might be equal */
+    uint64_t value, key = ~HANDLES_KEY(win);
     struct handles_entry *entry = rank_place(key, rank);
     if (handles_find(entry, key, &value) && value >> 32 == (uint32_t)rank)
         return (int)(uint32_t)value;
@@ -117,13 +119,13 @@ static struct neighbours grid_neighbours(MPI_Comm comm)
     for (int i = 0; i < dimensions && i < 32; i++) {
         if (real.MPI_Cart_shift(comm, i, 1, &below, &above) != MPI_SUCCESS)
             continue;
-        all.absent |= (uint64_t)(below == MPI_PROC_NULL) << 2 * i | (uint64_t)(above == MPI_PROC_NULL) << (2 * i + 1);
+        all.missing |= (uint64_t)(below == MPI_PROC_NULL) << 2 * i | (uint64_t)(above == MPI_PROC_NULL) << (2 * i + 1);
     }
     all.sources = all.destinations = 2 * dimensions;
     return all;
 }
 
-struct neighbours handles_neighbours(struct call *call, MPI_Comm comm)
+struct neighbours handles_neighbours(struct mpi_call *call, MPI_Comm comm)
 {
     struct neighbours all = { 0 };
     int kind = MPI_UNDEFINED, weighted = 0;

@@ -1,2 +1,2 @@
-/* The header of a family, to be preprocessed: generate.py reads the functions from it. */
+/* Preprocessed, so that generate.py can read the declarations of an MPI family. */
 #include "probe/mpi/family.h"

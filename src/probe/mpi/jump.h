@@ -1,9 +1,9 @@
-/* The words of the generated names.S: each MPI name is a jump through a table that begins as zeros (so that a program without
- * MPI has nothing to relocate) and is filled by dispatch.c, to which the first call goes. */
+/* Macros for the generated names.S: each MPI function is a jump through a table of zeros (so that a program without
+ * MPI has nothing to relocate). dispatch.c fills it at the first call. */
 #ifndef SONDE_PROBE_MPI_JUMP_H
 #define SONDE_PROBE_MPI_JUMP_H
 
-#define JUMP_BEGIN .text; .globl jump_table; .globl jump_names; .hidden jump_table; .hidden jump_names; .hidden dispatch_late
+#define JUMP_BEGIN .text; .globl jump_table; .globl jump_names; .hidden jump_table; .hidden jump_names; .hidden dispatch_resolve
 
 #if defined(__x86_64__)
 
@@ -18,13 +18,13 @@
     je 1f
     jmp *%r11
 1:  movl $\number, %r11d
-    jmp jump_late
+    jmp jump_resolve
     .cfi_endproc
     .size \name, . - \name
 .endm
 
-/* Keeps all arguments, asks for the address, and goes there. */
-jump_late:
+/* Saves all arguments, resolves the target, and jumps there. */
+jump_resolve:
     .cfi_startproc
     pushq %rbp
     .cfi_def_cfa_offset 16
@@ -48,7 +48,7 @@ jump_late:
     movups %xmm6, 160(%rsp)
     movups %xmm7, 176(%rsp)
     movl %r11d, %edi
-    call dispatch_late
+    call dispatch_resolve
     movq %rax, %r11
     movq (%rsp), %rdi
     movq 8(%rsp), %rsi
@@ -83,12 +83,12 @@ jump_late:
     cbz x16, 1f
     br x16
 1:  mov w16, #\number
-    b jump_late
+    b jump_resolve
     .cfi_endproc
     .size \name, . - \name
 .endm
 
-jump_late:
+jump_resolve:
     .cfi_startproc
     stp x29, x30, [sp, #-224]!
     .cfi_def_cfa_offset 224
@@ -105,7 +105,7 @@ jump_late:
     stp q4, q5, [sp, #160]
     stp q6, q7, [sp, #192]
     mov w0, w16
-    bl dispatch_late
+    bl dispatch_resolve
     mov x16, x0
     ldp x0, x1, [sp, #16]
     ldp x2, x3, [sp, #32]
@@ -129,7 +129,7 @@ jump_late:
 
 #define JUMP_TABLE(slots) .bss; .balign 64; jump_table: .zero 8 * slots
 #define JUMP_NAMES .section .rodata; jump_names:
-#define JUMP_END .byte 0; .section .note.GNU-stack, "", %progbits
+#define JUMP_END .byte 0; .section .token.GNU-stack, "", %progbits
 
 .macro JUMP_NAME name
     .asciz "\name"

@@ -1,4 +1,4 @@
-/* The numbers of the metrics, in memory that is touched only where there is something. */
+/* The metric numbers by rank, in memory that is only touched for ranks that were sent to. */
 #include "probe/mpi/peers.h"
 
 #include "model/rank_name.h"
@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-static uint32_t *peers; /* metrics of the messages, those of the bytes stand behind them; BOARD_NONE: not made yet, or no room */
-static int peer_count;  /* ranks of the world; behind them stand all of other worlds as one */
+/* metrics of the messages; that of the bytes is the next. SEGMENT_METRIC_NONE: not created yet, or no space */
+static uint32_t *peers;
+static int peer_count;  /* ranks of the world; the entry after them is for all other worlds together */
 
 static uint32_t describe(const char *name, const char *unit, const char *help, int rank)
 {
@@ -17,21 +18,21 @@ static uint32_t describe(const char *name, const char *unit, const char *help, i
         snprintf(labels, sizeof labels, "to=\"%s\"", RANK_NAME_ELSEWHERE);
     else
         snprintf(labels, sizeof labels, "to=\"%d\"", rank);
-    return board_metric(&call_board, &(struct board_description){
-        .name = name, .labels = labels, .unit = unit, .help = help, .kind = BOARD_COUNTER, .type = BOARD_U64,
+    return segment_metric(&call_segment, &(struct segment_description){
+        .name = name, .labels = labels, .unit = unit, .help = help, .kind = SEGMENT_COUNTER, .type = SEGMENT_U64,
     });
 }
 
-/* The metric of a rank that has none yet. */
+/* Adds the metrics of a rank. */
 static uint32_t make(int rank)
 {
-    call_describe_alone(true);
-    board_keep_together(&call_board, 2);
+    call_lock_metrics(true);
+    segment_keep_adjacent(&call_segment, 2);
     uint32_t messages = describe("mpi_peer_messages_total", NULL, "Messages sent to this rank, one to one", rank);
     uint32_t bytes = describe("mpi_peer_bytes_total", "bytes", "Bytes sent to this rank, one to one", rank);
-    call_describe_alone(false);
+    call_lock_metrics(false);
     if (bytes != messages + 1)
-        return BOARD_NONE;
+        return SEGMENT_METRIC_NONE;
     __atomic_store_n(&peers[rank], messages, __ATOMIC_RELAXED);
     return messages;
 }
@@ -42,10 +43,10 @@ bool peers_find(struct call_peer *place, int rank)
     if (!peers || (unsigned)peer > (unsigned)peer_count)
         return false;
     uint32_t metric = __atomic_load_n(&peers[peer], __ATOMIC_RELAXED);
-    if (metric == BOARD_NONE)
+    if (metric == SEGMENT_METRIC_NONE)
         metric = make(peer);
-    place->slots = board_slots(&call_board, metric);
-    place->key = metric == BOARD_NONE ? 0 : (uint64_t)(uint32_t)rank + 1;
+    place->slots = segment_slots(&call_segment, metric);
+    place->key = metric == SEGMENT_METRIC_NONE ? 0 : (uint64_t)(uint32_t)rank + 1;
     return true;
 }
 

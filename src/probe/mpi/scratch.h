@@ -1,5 +1,5 @@
-/* Room for what a call with many requests must remember while it runs. A few pieces that grow and are used again and again; no
- * malloc, and nothing of a thread's own that would have to be freed with it. */
+/* Memory for calls with many requests. A few buffers that grow and are reused; no malloc, and nothing thread-local
+ * that would have to be freed. */
 #ifndef SONDE_PROBE_MPI_SCRATCH_H
 #define SONDE_PROBE_MPI_SCRATCH_H
 
@@ -8,23 +8,23 @@
 #include <stdint.h>
 
 struct scratch {
-    size_t bytes, room; /* mapped, 0 on a stack; requests that fit */
+    size_t bytes, capacity; /* mapped bytes, 0 on a stack; number of requests that fit */
     MPI_Request *requests;
     MPI_Status *statuses;
-    uint32_t *notes;
+    uint32_t *tokens;
 };
 
-/* Most calls have few. On the caller's stack. */
-enum { SCRATCH_FEW = 16 };
-struct scratch_few {
+/* Most calls have few requests: on the caller's stack. */
+enum { SCRATCH_SMALL = 16 };
+struct scratch_small {
     struct scratch head;
-    MPI_Request requests[SCRATCH_FEW];
-    MPI_Status statuses[SCRATCH_FEW];
-    uint32_t notes[SCRATCH_FEW];
+    MPI_Request requests[SCRATCH_SMALL];
+    MPI_Status statuses[SCRATCH_SMALL];
+    uint32_t tokens[SCRATCH_SMALL];
 };
 
-/* NULL: no memory. */
-struct scratch *scratch_get(struct scratch_few *few, int count);
+/* NULL: out of memory. */
+struct scratch *scratch_get(struct scratch_small *small, int count);
 void scratch_put(struct scratch *scratch);
 
 #endif

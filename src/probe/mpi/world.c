@@ -1,4 +1,4 @@
-/* Asks nobody over the network: a rank that has no probe would not answer. */
+/* Identifies the MPI program without communication: a rank without the probe would not answer. */
 #include "probe/mpi/world.h"
 
 #include "base/hash.h"
@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARENTS = 16, STAT_ROOM = 512, LAUNCH_BITS = 16 };
+enum { PARENTS = 16, STAT_MAX = 512, LAUNCH_BITS = 16 };
 
-#define MPICH_PROXY "hydra_pmi_proxy" /* starts the ranks of a node, and stays their parent, or that of a shell between them */
+/* starts the ranks of a node and remains their parent, or the parent of a shell in between */
+#define MPICH_PROXY "hydra_pmi_proxy"
 
-/* Never 0, which begins anew. */
+/* Never 0, which means "start". */
 static uint64_t mix(uint64_t hash, const char *text, size_t size)
 {
     hash = hash_add(hash ? hash : HASH_START, text, size);
@@ -34,7 +35,7 @@ uint32_t world_of_namespace(const char *space)
     return number > 1 && number <= UINT32_MAX ? (uint32_t)number - 1 : 0;
 }
 
-/* The part of it that all worlds of a launcher have. */
+/* The part that all worlds of one launcher share. */
 static uint64_t program_of_namespace(const char *space)
 {
     const char *behind = strrchr(space, '@');
@@ -45,7 +46,7 @@ static uint64_t program_of_namespace(const char *space)
     return mix(0, launcher, (size_t)size);
 }
 
-/* Field 4 of /proc/PID/stat, and the start time, field 22; the name, field 2, may hold blanks and brackets. */
+/* Fields 4 (parent) and 22 (start time) of /proc/PID/stat; the name, field 2, may contain blanks and parentheses. */
 struct ancestor {
     long parent;
     char start[24];
@@ -54,7 +55,7 @@ struct ancestor {
 
 static bool read_ancestor(long pid, struct ancestor *ancestor)
 {
-    char path[40], text[STAT_ROOM];
+    char path[40], text[STAT_MAX];
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     int fd = sys_open(AT_FDCWD, path, O_RDONLY);
     long got = fd < 0 ? 0 : sys_read(fd, text, sizeof text - 1);
@@ -82,7 +83,7 @@ static uint64_t program_of_process(long pid, const struct ancestor *process)
     return mix(0, text, (size_t)size);
 }
 
-/* MPICH's: that of the proxy above; without one, the process itself, which nobody has started with others. */
+/* MPICH: the proxy among our ancestors; without one, the process itself, which was then started alone. */
 static uint64_t program_of_ancestors(void)
 {
     struct ancestor own = { 0 }, above;

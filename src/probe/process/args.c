@@ -1,4 +1,4 @@
-/* Arguments and paths: of the program that runs, and of one that is about to be started. */
+/* Argument vectors and paths: of the running program, and of one about to be executed. */
 #include "probe/process/probe.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct bytes args_copy(char *const *argv, char *to)
     return all;
 }
 
-/* The kernel lays them out one behind the other; ld.so --argv0 does not. */
+/* The kernel lays the arguments out contiguously; ld.so --argv0 does not. */
 struct bytes args_block(int argc, char **argv)
 {
     if (argc < 1)
@@ -41,16 +41,16 @@ bool args_executable(const char *path)
     return sys3(SYS_faccessat, AT_FDCWD, path, X_OK) == 0;
 }
 
-/* folder/file into to; false when it does not fit. folder may stand in to already. */
-static bool join(char to[ARGS_PATH_MAX], struct bytes folder, const char *file)
+/* Writes dir/file to `to`; false if it does not fit. dir may already be stored in `to`. */
+static bool join(char to[ARGS_PATH_MAX], struct bytes dir, const char *file)
 {
     size_t size = strlen(file) + 1;
-    folder.size -= folder.size && folder.data[folder.size - 1] == '/';
-    if (folder.size + 1 + size > ARGS_PATH_MAX)
+    dir.size -= dir.size && dir.data[dir.size - 1] == '/';
+    if (dir.size + 1 + size > ARGS_PATH_MAX)
         return false;
-    memmove(to, folder.data, folder.size);
-    to[folder.size] = '/';
-    memcpy(to + folder.size + 1, file, size);
+    memmove(to, dir.data, dir.size);
+    to[dir.size] = '/';
+    memcpy(to + dir.size + 1, file, size);
     return true;
 }
 
@@ -58,7 +58,7 @@ const char *args_absolute(char to[ARGS_PATH_MAX], const char *path)
 {
     if (path[0] == '/')
         return path;
-    long size = sys2(SYS_getcwd, to, ARGS_PATH_MAX); /* with its NUL */
+    long size = sys2(SYS_getcwd, to, ARGS_PATH_MAX); /* includes the NUL */
     if (size < 2 || to[0] != '/')
         return path;
     while (path[0] == '.' && path[1] == '/')
@@ -73,13 +73,13 @@ const char *args_search(char to[ARGS_PATH_MAX], const char *file)
         return args_executable(file) ? file : NULL;
     const char *path = getenv("PATH");
     if (!path)
-        path = "/bin:/usr/bin"; /* what the C library takes then */
+        path = "/bin:/usr/bin"; /* glibc's default */
     for (;; path++) {
         const char *end = strchrnul(path, ':');
-        struct bytes folder = { path, (size_t)(end - path) };
-        if (folder.size == 0)
-            folder = (struct bytes){ ".", 1 };
-        if (join(to, folder, file) && args_executable(to))
+        struct bytes dir = { path, (size_t)(end - path) };
+        if (dir.size == 0)
+            dir = (struct bytes){ ".", 1 };
+        if (join(to, dir, file) && args_executable(to))
             return to;
         path = end;
         if (!*path)
@@ -101,9 +101,9 @@ size_t args_digits(char to[ARGS_DIGITS_MAX], unsigned number)
 /* "/proc/self/fd/7" */
 static void fd_link(char link[32], int fd)
 {
-    static const char folder[] = "/proc/self/fd/";
-    memcpy(link, folder, sizeof folder);
-    args_digits(link + sizeof folder - 1, (unsigned)fd);
+    static const char dir[] = "/proc/self/fd/";
+    memcpy(link, dir, sizeof dir);
+    args_digits(link + sizeof dir - 1, (unsigned)fd);
 }
 
 bool args_at(char to[ARGS_PATH_MAX], int fd, const char *path)

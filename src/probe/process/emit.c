@@ -1,35 +1,35 @@
-/* Records on their way: memory for them, their frame, the append, and the count of those that could not be written. */
+/* Writes records to the spool: buffers, framing, appending, and counting those that could not be written. */
 #include "probe/process/probe.h"
 
 #include "spool/spool.h"
 
 #include <sys/mman.h>
 
-bool room_take(struct room *room, size_t size)
+bool emit_buffer_alloc(struct emit_buffer *buffer, size_t size)
 {
-    room->data = room->small;
-    room->size = sizeof room->small;
-    if (size <= sizeof room->small)
+    buffer->data = buffer->inline_data;
+    buffer->size = sizeof buffer->inline_data;
+    if (size <= sizeof buffer->inline_data)
         return true;
     long map = sys6(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map < 0 && map > -4096) {
         spool_count_lost(probe.spool);
         return false;
     }
-    room->data = (uint8_t *)map;
-    room->size = size;
+    buffer->data = (uint8_t *)map;
+    buffer->size = size;
     return true;
 }
 
-void room_give(struct room *room)
+void emit_buffer_free(struct emit_buffer *buffer)
 {
-    if (room->data != room->small)
-        sys2(SYS_munmap, room->data, room->size);
+    if (buffer->data != buffer->inline_data)
+        sys2(SYS_munmap, buffer->data, buffer->size);
 }
 
-void emit_own(struct probe_own part)
+void emit_add_overhead(struct probe_overhead part)
 {
-    struct probe_own *own = probe_in_main_thread() ? &probe.own_main : &probe.own_others;
+    struct probe_overhead *own = probe_in_main_thread() ? &probe.overhead_main : &probe.overhead_others;
     atomic_fetch_add_explicit(&own->rchar, part.rchar, memory_order_relaxed);
     atomic_fetch_add_explicit(&own->syscr, part.syscr, memory_order_relaxed);
     atomic_fetch_add_explicit(&own->wchar, part.wchar, memory_order_relaxed);
@@ -38,11 +38,11 @@ void emit_own(struct probe_own part)
 
 struct packer emit_begin(uint8_t *frame, size_t size)
 {
-    /* frame_finish wants 7 bytes behind the body */
+    /* frame_finish needs 7 bytes after the body */
     return (struct packer){ frame + FRAME_HEAD, frame + size - 7, false };
 }
 
-/* 0: it did not fit. */
+/* Returns 0 if the record did not fit. */
 static size_t finish(uint8_t *frame, const struct packer *packer, enum record_kind kind)
 {
     return packer->full ? 0 : frame_finish(frame, kind, (size_t)(packer->at - frame) - FRAME_HEAD);
@@ -55,8 +55,8 @@ enum err emit_frames(const uint8_t *frames, size_t size, unsigned count, int fd)
         err = spool_append_close(fd, frames, size);
     else
         sys_close(fd);
-    if (err == OK && probe_mine())
-        emit_own((struct probe_own){ .wchar = size, .syscw = 1 });
+    if (err == OK && probe_is_own_process())
+        emit_add_overhead((struct probe_overhead){ .wchar = size, .syscw = 1 });
     while (err != OK && count--)
         spool_count_lost(probe.spool);
     return err;
@@ -75,7 +75,7 @@ enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind 
 enum err emit_later(uint8_t *frame, const struct packer *packer, enum record_kind kind)
 {
     size_t size = finish(frame, packer, kind);
-    if (size && held_add(frame, size, kind))
+    if (size && record_batch_add(frame, size, kind))
         return OK;
     return emit_frames(frame, size, 1, spool_append_open(probe.spool));
 }

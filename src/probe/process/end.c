@@ -1,4 +1,5 @@
-/* The end of a process, seen from inside: exit and a return from main come through on_exit, the others are wrapped. */
+/* The end record of a process. exit() and a return from main get here through on_exit; _exit and quick_exit are
+ * wrapped. */
 #include "probe/process/probe.h"
 
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static void copy_io(struct counters *to, const struct counters *from)
             counters_set(to, (enum counter)i, from->value[i]);
 }
 
-/* A process without threads and without children that it waited for has one io file, not two that cost twice. */
+/* In a process without other threads and without reaped children, the io file of the process and that of its main
+ * thread are the same: read only one. */
 static void read_main(struct end_record *record, char name[17])
 {
     struct read_stat stat = { .name_size = 0 };
@@ -41,7 +43,7 @@ static void read_main(struct end_record *record, char name[17])
         counters_set(&record->main, COUNTER_starttime, read_ticks_us(probe.start_ticks));
 }
 
-/* What papiex calls the numbers of the children. */
+/* The names papiex uses for the totals of the children. */
 static void add_children(struct counters *main, const struct counters *children)
 {
     counters_set(main, COUNTER_cutime, counters_get(children, COUNTER_usertime));
@@ -65,7 +67,7 @@ static void end_write(int status)
     read_main(&record, name);
     add_children(&record.main, &record.children);
     counters_set(&record.main, COUNTER_num_threads, threads_emit_live() + 1);
-    held_close();
+    record_batch_close();
     read_usage(&record.self, RUSAGE_SELF);
 
     uint8_t frame[EMIT_BOUND(4)];
@@ -76,6 +78,6 @@ static void end_write(int status)
 
 void end_emit(int status)
 {
-    if (probe_on() && probe_mine() && !atomic_exchange(&probe.ended, true))
+    if (probe_is_active() && probe_is_own_process() && !atomic_exchange(&probe.end_is_recorded, true))
         end_write(status);
 }

@@ -1,6 +1,6 @@
-/* The file that a process executes, under the name that /proc/PID/exe has for it. Of a short process every look below
- * /proc costs: the kernel makes the folder of the process for it, and takes it away at its end. So the name that was executed
- * is freed of its symbolic links here; whatever that does not hold for goes to /proc. */
+/* The executable of this process, under the name that /proc/PID/exe shows. For a short process, touching /proc is
+ * expensive: the kernel creates /proc/PID for it and tears it down at exit. So we resolve the symbolic links of
+ * AT_EXECFN ourselves, and fall back to /proc where that is not possible. */
 #include "probe/process/probe.h"
 
 #include <linux/openat2.h>
@@ -8,7 +8,7 @@
 #define LINKS_MAX 8
 #define LINK_TEXT_MAX 256
 
-/* Scripts, and what binfmt_misc starts, have the name of the file among the arguments of the interpreter. */
+/* For scripts and binfmt_misc, AT_EXECFN is the script, which is also an argument of the interpreter. */
 static bool is_interpreted(const char *name, char *const *argv)
 {
     for (int i = 1; argv[0] && argv[i]; i++)
@@ -17,12 +17,12 @@ static bool is_interpreted(const char *name, char *const *argv)
     return false;
 }
 
-static bool begins(const char *path, const char *folder)
+static bool begins(const char *path, const char *dir)
 {
-    return strncmp(path, folder, strlen(folder)) == 0;
+    return strncmp(path, dir, strlen(dir)) == 0;
 }
 
-/* Absolute, with nothing in it that the kernel would have taken out; and no open file by its number. */
+/* Absolute, without "//", "." and "..", and not a path through an open descriptor (/dev/fd, /proc/self/fd). */
 static bool is_plain(const char *path)
 {
     if (path[0] != '/' || begins(path, "/dev/") || begins(path, "/proc/"))
@@ -42,7 +42,8 @@ static long open_without_links(const char *path, int flags)
     return sys4(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
-/* Puts what a link says in the place of the part from start to end; of an absolute one, in the place of all up to end. */
+/* Replaces the path component from start to end by the link's target; an absolute target replaces everything up to
+ * end. */
 static bool put_link(char path[ARGS_PATH_MAX], size_t start, size_t end, const char *link, size_t size)
 {
     size_t rest = strlen(path + end) + 1, at = link[0] == '/' ? 0 : start;
@@ -53,7 +54,7 @@ static bool put_link(char path[ARGS_PATH_MAX], size_t start, size_t end, const c
     return true;
 }
 
-/* The first of its folders, or the file itself, that is a link. False: there is none any more, or it cannot be followed. */
+/* Resolves the first component that is a symbolic link. False: there is none left, or it cannot be resolved. */
 static bool follow_first(char path[ARGS_PATH_MAX])
 {
     char link[LINK_TEXT_MAX];
@@ -83,7 +84,7 @@ long exe_open(char path[ARGS_PATH_MAX], int flags)
     return -ELOOP;
 }
 
-/* False: ask /proc. The loader as the program itself has no other that loaded it. */
+/* False: use /proc/self/exe. When the loader itself was executed, there is no AT_BASE. */
 static bool find(char to[ARGS_PATH_MAX], char *const *argv, const struct probe_auxv *auxv)
 {
     const char *name = auxv->name;

@@ -1,5 +1,5 @@
-/* The functions behind the wrapped ones. dlsym(RTLD_NEXT) and not libc by name, so that other preloaded libraries that
- * wrap the same function still get their turn. */
+/* Finds the real functions after the wrapped ones with dlsym(RTLD_NEXT), not in libc by name, so that other
+ * preloaded libraries that wrap the same function are still called. */
 #include "probe/process/probe.h"
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #pragma weak on_exit /* see process.c */
 #pragma weak dlsym
 
-/* Of a glibc before 2.34, which has dlsym in a library of its own: small programs do without. */
+/* Before glibc 2.34, dlsym is in libdl, which small programs do not load. */
 void *__libc_dlopen_mode(const char *name, int mode);
 void *__libc_dlsym(void *library, const char *name);
 #pragma weak __libc_dlopen_mode
@@ -20,7 +20,7 @@ static _Atomic(find_function *) late_dlsym;
 
 static _Atomic uintptr_t found[NEXT_SIZE];
 
-/* One text with NUL between the names instead of pointers to them: pointers would have to be relocated at each start. */
+/* One string with NULs between the names: an array of pointers would need relocations at every start. */
 static const char names[] =
 #define X(name) #name "\0"
     NEXT_FIRST(X) NEXT_LATER(X);
@@ -45,14 +45,14 @@ static find_function *find_dlsym(void)
     return find;
 }
 
-/* Behind us. */
+/* The next definition after ours. */
 static void *find_symbol(const char *name)
 {
     find_function *find = dlsym ? dlsym : find_dlsym();
     return find ? find(RTLD_NEXT, name) : NULL;
 }
 
-bool next_is_far(void)
+bool next_needs_libdl(void)
 {
     return !dlsym;
 }
@@ -62,9 +62,9 @@ uintptr_t next_find(enum next which)
     uintptr_t function = atomic_load_explicit(&found[which], memory_order_relaxed);
     if (function)
         return function;
-    int kept = errno;
+    int saved_errno = errno;
     function = (uintptr_t)find_symbol(name_of(which));
-    errno = kept;
+    errno = saved_errno;
     atomic_store_explicit(&found[which], function, memory_order_relaxed);
     return function;
 }
@@ -82,7 +82,7 @@ void next_find_all(void)
         next_find((enum next)i);
 }
 
-/* With what a cancelled system needs, too: before glibc 2.34 that is in the library of threads, if the program has it. */
+/* Also checks for what a cancelled system() needs: before glibc 2.34 that is in libpthread, if the program has it. */
 static bool find_libc(enum next which)
 {
     Dl_info libc, other;
@@ -93,7 +93,7 @@ static bool find_libc(enum next which)
 
 bool next_is_libc(enum next which)
 {
-    static _Atomic uint8_t answers[NEXT_SIZE]; /* 0: not asked yet; 1 and the answer */
+    static _Atomic uint8_t answers[NEXT_SIZE]; /* 0: unknown; otherwise 1 + the answer */
     uint8_t answer = atomic_load_explicit(&answers[which], memory_order_relaxed);
     if (!answer) {
         answer = (uint8_t)(1 + find_libc(which));

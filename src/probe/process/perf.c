@@ -1,6 +1,7 @@
-/* perf events of each thread: opened by the thread itself, which needs no rights beyond its own, sent to sonde run
- * through its socket and closed at once. sonde run reads them when the thread has ended. Those of an image are opened before
- * the exec, so that the exec and the loader count to it: of a short program that is nearly all. */
+/* perf events of each thread. The thread opens its own events, which needs no extra privileges, sends the
+ * descriptors to sonde run through a socket and closes them. sonde run reads them after the thread has ended. The
+ * events of a process image are opened before its exec, so that exec and the dynamic loader are included: for a
+ * short program that is most of it. */
 #include "probe/process/probe.h"
 
 #include "spool/spool.h"
@@ -19,7 +20,7 @@ struct perf_setting {
     uint64_t config, config1, config2;
 };
 
-/* In a mapping of its own: most runs have no events, and their processes must not pay for the room. */
+/* In a mapping of its own: most runs have no events, and their processes should not pay for the memory. */
 struct perf_settings {
     struct perf_setting events[PROBE_EVENTS_MAX];
     unsigned count;
@@ -93,8 +94,8 @@ static bool is_busy(long result)
     return result == -EAGAIN || result == -ENOBUFS || result == -ETOOMANYREFS || result == -EINTR;
 }
 
-/* A connection of its own for each thread: as many as the receiver's backlog holds may wait to be read, where a datagram
- * socket takes ten. 0: sent, or there is nobody; else what hindered. */
+/* Each thread uses its own connection: the backlog of a listening socket holds thousands, the queue of a datagram
+ * socket ten. Returns 0 if sent or nobody listens, otherwise the error to retry on. */
 static long try_to_send(long fd, const struct msghdr *message, bool *connected)
 {
     long result = *connected ? 0 : sys3(SYS_connect, fd, &settings->receiver, sizeof settings->receiver);
@@ -104,7 +105,7 @@ static long try_to_send(long fd, const struct msghdr *message, bool *connected)
     return is_busy(result) ? result : 0;
 }
 
-/* Waits a little when sonde run does not keep up, then does without. */
+/* Waits a little if sonde run does not keep up, then gives up and counts the message as lost. */
 static void send_all(const struct msghdr *message)
 {
     long fd = sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -124,7 +125,7 @@ static void send_descriptors(const struct probe_perf_message *text, const int *f
 {
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(PROBE_EVENTS_MAX * sizeof(int))];
+        char bytes[CMSG_SPACE(PROBE_EVENTS_MAX * sizeof(int))];
     } control = { .head = { .cmsg_len = CMSG_LEN(count * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
     if (count)
         memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));

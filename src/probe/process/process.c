@@ -87,7 +87,8 @@ static enum err image_pack(const struct image_record *record, struct emit_buffer
 }
 
 /* fd: the spool's, or -errno; closed here. */
-static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv, const struct probe_settings *settings, int fd)
+static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv,
+                           const struct probe_settings *settings, int fd)
 {
     char texts[2 * PATH_MAX]; /* contiguous, so that they usually share a page of the stack */
     struct bytes path = exe_read(texts, argv, auxv);
@@ -109,7 +110,8 @@ static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv,
     size_t tags_size = args_tags_size(settings->tags, settings->tags_papiex);
     size_t copied_size = record.args.data ? 0 : args_size(argv);
     struct emit_buffer buffer;
-    if (!emit_buffer_alloc(&buffer, EMIT_BOUND(2) + record.path.size + record.cwd.size + record.args.size + 2 * copied_size +
+    if (!emit_buffer_alloc(&buffer,
+                           EMIT_BOUND(2) + record.path.size + record.cwd.size + record.args.size + 2 * copied_size +
                               2 * tags_size)) {
         sys_close(fd);
         return NOMEM;
@@ -140,7 +142,8 @@ static char *find_flag(const struct probe_settings *settings, char flag)
  * first check the pid under which we see the holder of the spool's lock. */
 static bool is_in_other_namespace(const struct probe_settings *settings, int fd)
 {
-    const char *run_namespace = find_flag(settings, PROBE_FLAG_NAMESPACE), *holder = find_flag(settings, PROBE_FLAG_LOCK_HOLDER);
+    const char *run_namespace = find_flag(settings, PROBE_FLAG_NAMESPACE), *holder = find_flag(settings,
+                                                                                               PROBE_FLAG_LOCK_HOLDER);
     struct stat st;
     pid_t pid;
     if (!run_namespace)

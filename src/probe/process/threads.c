@@ -1,35 +1,35 @@
-/* The threads of this process that are alive: a table without locks, so that a thread's start and end never wait and a
- * signal handler or a fork at any moment finds it usable. Each entry leaves as a record when its thread ends. */
+/* Table of the live threads of this process. It is lock-free, so that starting and ending a thread never blocks and
+ * a signal handler or fork finds it usable at any moment. Each entry becomes a record when its thread ends. */
 #include "probe/process/probe.h"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-/* Before glibc 2.34 only programs with threads have these, and no other comes to where they are called; but all have to be
- * found at the start under LD_BIND_NOW. */
+/* Before glibc 2.34 only multi-threaded programs have these. No other calls them, but under LD_BIND_NOW all symbols
+ * must resolve at program start. */
 #pragma weak pthread_once
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
 
-#define THREAD_WORTH_READING_NS NS_PER_MS /* a shorter one has no I/O worth 10 us of reading it */
+#define THREAD_WORTH_READING_NS NS_PER_MS /* a shorter thread has no I/O worth 10 us of reading /proc */
 #define SLABS 14
-#define SLAB_FIRST 256 /* entries of the first slab; each further one has twice as many */
+#define SLAB_FIRST 256 /* entries of the first slab; each further slab has twice as many */
 
-/* The thread sanitizer, in tests, takes its own state down in the last round of destructors. */
+/* ThreadSanitizer (in tests) destroys its own state in the last round of destructors. */
 #ifdef __SANITIZE_THREAD__
 #define LAST_ROUND (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 #else
 #define LAST_ROUND PTHREAD_DESTRUCTOR_ITERATIONS
 #endif
 
-/* Any other state is that of a thread that lives, or lived in a process from which this one was forked: only those marked by
- * this process are its own, so that a fork need not clear the table. */
+/* Any other value marks a live thread of this process or of one it was forked from. Only entries with the current
+ * mark are live here, so fork does not need to clear the table. */
 enum { SLOT_FREE, SLOT_DONE, SLOT_LIVE_FIRST };
 
-static unsigned live_mark = SLOT_LIVE_FIRST; /* changes with each fork, in the child */
+static unsigned live_mark = SLOT_LIVE_FIRST; /* incremented in the child at each fork */
 static _Atomic(struct thread_slot *) slabs[SLABS];
-static _Atomic uint32_t used;      /* entries ever taken from the slabs */
-static _Atomic uint64_t free_list; /* lower half: number of an entry + 1; upper half: changes with each take */
+static _Atomic uint32_t used;      /* entries ever allocated */
+static _Atomic uint64_t free_list; /* low half: index of an entry + 1; high half: changes with each removal (ABA) */
 static _Atomic unsigned made;
 static pthread_key_t key;
 static bool key_made;
@@ -111,7 +111,7 @@ static void emit_this(const struct thread_slot *slot, bool alive)
         .end_ns = probe_now_ns(),
         .alive = alive,
     };
-    bool read = !probe.kernel_listens && record.end_ns - record.start_ns >= THREAD_WORTH_READING_NS;
+    bool read = !probe.has_taskstats && record.end_ns - record.start_ns >= THREAD_WORTH_READING_NS;
     read_this_thread(&record.counters, read ? "/proc/thread-self" : NULL, READ_OTHER);
     if (sys2(SYS_prctl, PR_GET_NAME, name) == 0)
         record.name = (struct bytes){ name, strlen(name) };
@@ -128,7 +128,7 @@ static void emit_other(pid_t tid, uint64_t start_ns)
         .end_ns = probe_now_ns(),
         .alive = 1,
     };
-    if (probe.kernel_listens)
+    if (probe.has_taskstats)
         read_other_clock(&record.counters, tid);
     else
         read_other_thread(&record.counters, tid, &stat);
@@ -136,15 +136,15 @@ static void emit_other(pid_t tid, uint64_t start_ns)
     emit_thread(&record);
 }
 
-/* Runs for each thread that ends, however it ends. Other keys' destructors, of which there are up to four rounds, are
- * still the thread's work: ask for the last round. */
+/* Runs when a thread ends, however it ends. Destructors of other keys (up to four rounds) are still part of the
+ * thread: reschedule until the last round. */
 static void thread_end(void *value)
 {
     struct thread_slot *slot = value;
     if (++slot->rounds < LAST_ROUND && pthread_setspecific(key, slot) == 0)
         return;
     unsigned live = live_mark;
-    if (probe_on() && atomic_compare_exchange_strong(&slot->state, &live, SLOT_DONE))
+    if (probe_is_active() && atomic_compare_exchange_strong(&slot->state, &live, SLOT_DONE))
         emit_this(slot, false);
     threads_release(slot);
 }
@@ -168,12 +168,12 @@ static void make_key(void)
     key_made = pthread_key_create(&key, thread_end) == 0;
 }
 
-/* Not at the start of the program: most have no threads, and libc's table of keys costs a page. */
+/* Not at program start: most programs have no threads, and libc's table of keys costs a page. */
 bool threads_ready(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     next_find_first();
-    if (!probe_on())
+    if (!probe_is_active())
         return false;
     pthread_once(&once, make_key);
     return key_made;

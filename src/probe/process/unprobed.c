@@ -1,21 +1,22 @@
-/* Will the program that is about to be executed carry the probe? Static ones, those with rights of another user and those
- * without our environment will not: what they execute in turn only sonde run can tell, from /proc, and only while it is
- * there. It sleeps otherwise, so it is told, through a FIFO beside the spool. Wrong guesses cost time, no numbers. */
+/* Will the program about to be executed load the probe? Static executables, set-uid programs and programs without
+ * our environment will not. Only sonde run can record what those execute in turn: from /proc, while it exists. sonde
+ * run sleeps otherwise, so we write a notice to a FIFO next to the spool (src/run/unprobed.h has the other half). A
+ * wrong guess costs time, but loses no data. */
 #include "probe/process/probe.h"
 
 #include <elf.h>
 #include <sys/stat.h>
 
-#define HEAD_MAX 1024 /* holds the program headers and the loader's name of nearly all programs */
-#define SCRIPTS_MAX 4 /* as many interpreters of interpreters as the kernel follows */
+#define HEAD_MAX 1024 /* enough for the program headers and PT_INTERP of nearly all executables */
+#define SCRIPTS_MAX 4 /* the kernel's limit of nested interpreters */
 
-struct head {
+struct exec_head {
     char bytes[HEAD_MAX];
     size_t size;
     struct stat st;
 };
 
-static long read_counted(int fd, struct head *head, struct dark_cost *cost)
+static long read_counted(int fd, struct exec_head *head, struct probe_cost *cost)
 {
     long got = sys4(SYS_pread64, fd, head->bytes, HEAD_MAX, 0);
     cost->rchar += got > 0 ? (size_t)got : 0;
@@ -23,10 +24,10 @@ static long read_counted(int fd, struct head *head, struct dark_cost *cost)
     return got;
 }
 
-#define LOOK_FLAGS (O_RDONLY | O_NOCTTY | O_NONBLOCK)
+#define CHECK_FLAGS (O_RDONLY | O_NOCTTY | O_NONBLOCK)
 
-/* The beginning of a file, and what it is. fd is closed. */
-static bool head_read(struct head *head, int fd, struct dark_cost *cost)
+/* Reads the start of a file and its status. Closes fd. */
+static bool head_read(struct exec_head *head, int fd, struct probe_cost *cost)
 {
     if (fd < 0)
         return false;
@@ -44,8 +45,8 @@ static bool changes_user(const struct stat *st)
            || (st->st_mode & S_ISGID && (long)st->st_gid != sys0(SYS_getegid));
 }
 
-/* Programs of our kind name a loader of the C library that we are linked with: musl's, or that of 32 bits, cannot load us. */
-static bool has_our_loader(const struct head *head)
+/* The program must name a loader of the C library we are linked with: musl and 32-bit loaders cannot load the probe. */
+static bool has_our_loader(const struct exec_head *head)
 {
     Elf64_Ehdr elf;
     memcpy(&elf, head->bytes, sizeof elf);
@@ -63,14 +64,14 @@ static bool has_our_loader(const struct head *head)
     return false;
 }
 
-static bool is_elf(const struct head *head)
+static bool is_elf(const struct exec_head *head)
 {
     return head->size >= sizeof(Elf64_Ehdr) && memcmp(head->bytes, ELFMAG, SELFMAG) == 0
            && head->bytes[EI_CLASS] == ELFCLASS64;
 }
 
-/* The interpreter of a script, in its place at the beginning of the file. NULL: it is none. */
-static const char *interpreter(struct head *head)
+/* The interpreter of a script, NUL-terminated in place. NULL: not a script. */
+static const char *interpreter(struct exec_head *head)
 {
     char *at = head->bytes + 2, *end = head->bytes + head->size;
     if (head->size < 4 || head->bytes[0] != '#' || head->bytes[1] != '!')
@@ -86,20 +87,20 @@ static const char *interpreter(struct head *head)
     return name;
 }
 
-/* Most of an environment begins with another letter. */
-struct dark_environment dark_environment(char *const *envp)
+/* Compares the first letter first, since most variables differ there. */
+struct exec_environment unprobed_scan_environment(char *const *envp)
 {
-    struct dark_environment all = { .tags = "", .tags_papiex = "" };
+    struct exec_environment all = { .tags = "", .tags_papiex = "" };
     char *const *flags = NULL;
     bool has_library = false, has_spool = false;
     for (const char *text, *value; envp && (text = envp[all.count]); all.count++) {
-        if (text[0] == 'L' && (value = PROBE_VALUE(text, "LD_PRELOAD"))) {
+        if (text[0] == 'L' && (value = PROBE_ENV_VALUE(text, "LD_PRELOAD"))) {
             has_library = strstr(value, "/libsonde-process.so");
-        } else if (text[0] == 'P' && (value = PROBE_VALUE(text, PROBE_TAGS_PAPIEX))) {
+        } else if (text[0] == 'P' && (value = PROBE_ENV_VALUE(text, PROBE_TAGS_PAPIEX))) {
             all.tags_papiex = value;
-        } else if (text[0] == 'S' && (value = PROBE_VALUE(text, PROBE_ENV_SPOOL))) {
-            has_spool = strcmp(value, probe.spool) == 0; /* else: of another sonde run */
-        } else if (text[0] == 'S' && (value = PROBE_VALUE(text, PROBE_TAGS))) {
+        } else if (text[0] == 'S' && (value = PROBE_ENV_VALUE(text, PROBE_ENV_SPOOL))) {
+            has_spool = strcmp(value, probe.spool) == 0; /* else it belongs to another sonde run */
+        } else if (text[0] == 'S' && (value = PROBE_ENV_VALUE(text, PROBE_TAGS))) {
             all.tags = value;
         } else if (strncmp(text, PROBE_ENV_FLAGS "=", sizeof PROBE_ENV_FLAGS) == 0) {
             flags = &envp[all.count];
@@ -110,12 +111,12 @@ struct dark_environment dark_environment(char *const *envp)
     return all;
 }
 
-/* A script is what its interpreter is. */
-static bool is_script_ours(struct head *head, struct dark_cost *cost)
+/* A script loads the probe if its interpreter does. */
+static bool is_script_ours(struct exec_head *head, struct probe_cost *cost)
 {
     for (int i = 0; i < SCRIPTS_MAX; i++) {
         const char *path = interpreter(head);
-        if (!path || !head_read(head, sys_open(AT_FDCWD, path, LOOK_FLAGS), cost) || changes_user(&head->st))
+        if (!path || !head_read(head, sys_open(AT_FDCWD, path, CHECK_FLAGS), cost) || changes_user(&head->st))
             return false;
         if (is_elf(head))
             return has_our_loader(head);
@@ -123,8 +124,8 @@ static bool is_script_ours(struct head *head, struct dark_cost *cost)
     return false;
 }
 
-/* Every user may execute it; or else ask. */
-static bool is_for_all(const struct stat *st)
+/* Executable for everybody; if not, ask with access(). */
+static bool is_executable_by_all(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && (st->st_mode & 0111) == 0111;
 }
@@ -134,63 +135,63 @@ static bool is_missing(long fd)
     return fd == -ENOENT || fd == -ENOTDIR;
 }
 
-/* Free of links where the path allows it: the same look then tells the name of the file itself. */
-static int open_to_look(const char *path, char real[ARGS_PATH_MAX], bool *is_real)
+/* Without symbolic links where possible: then the same open also gives the path of the executable. */
+static int open_for_check(const char *path, char real[ARGS_PATH_MAX], bool *is_real)
 {
     size_t size = strlen(path) + 1;
     long fd = -ELOOP;
     if (size <= ARGS_PATH_MAX) {
         memcpy(real, path, size);
-        fd = exe_open(real, LOOK_FLAGS);
+        fd = exe_open(real, CHECK_FLAGS);
     }
     *is_real = fd >= 0;
-    return fd >= 0 || is_missing(fd) ? (int)fd : sys_open(AT_FDCWD, path, LOOK_FLAGS);
+    return fd >= 0 || is_missing(fd) ? (int)fd : sys_open(AT_FDCWD, path, CHECK_FLAGS);
 }
 
-/* On its own, so that nobody has the head on the stack who does not need it. */
-__attribute__((noinline)) struct dark_file dark_see(const char *path, char real[ARGS_PATH_MAX])
+/* A function of its own, so that only its callers pay for the buffer on the stack. */
+__attribute__((noinline)) struct exec_file unprobed_check_file(const char *path, char real[ARGS_PATH_MAX])
 {
-    struct dark_file file = { 0 };
-    struct head head;
-    int fd = open_to_look(path, real, &file.is_real);
+    struct exec_file file = { 0 };
+    struct exec_head head;
+    int fd = open_for_check(path, real, &file.is_real);
     if (is_missing(fd))
         return file;
     bool is_known = head_read(&head, fd, &file.cost);
-    file.can_run = (is_known && is_for_all(&head.st)) || args_executable(path);
+    file.can_run = (is_known && is_executable_by_all(&head.st)) || args_executable(path);
     file.is_real = file.is_real && is_known && is_elf(&head);
     if (is_known && !changes_user(&head.st))
         file.is_ours = is_elf(&head) ? has_our_loader(&head) : is_script_ours(&head, &file.cost);
     return file;
 }
 
-__attribute__((noinline)) static void ring(pid_t pid, uint64_t time_ns, struct dark_cost *cost)
+__attribute__((noinline)) static void send_notice(pid_t pid, uint64_t time_ns, struct probe_cost *cost)
 {
-    char path[PROBE_SPOOL_MAX + sizeof SPOOL_BELL_SUFFIX];
+    char path[PROBE_SPOOL_MAX + sizeof SPOOL_NOTICES_SUFFIX];
     size_t size = strlen(probe.spool);
     memcpy(path, probe.spool, size);
-    memcpy(path + size, SPOOL_BELL_SUFFIX, sizeof SPOOL_BELL_SUFFIX);
-    /* For reading too: then there is a reader, and no SIGPIPE when sonde run has just died. */
+    memcpy(path + size, SPOOL_NOTICES_SUFFIX, sizeof SPOOL_NOTICES_SUFFIX);
+    /* O_RDWR, so that there is always a reader and no SIGPIPE if sonde run has just died. */
     int fd = sys_open(AT_FDCWD, path, O_RDWR | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return;
-    struct probe_ring ring = { .time_ns = time_ns, .pid = (unsigned)pid };
-    long written = sys3(SYS_write, fd, &ring, sizeof ring);
+    struct probe_notice notice = { .time_ns = time_ns, .pid = (unsigned)pid };
+    long written = sys3(SYS_write, fd, &notice, sizeof notice);
     cost->wchar += written > 0 ? (size_t)written : 0;
     cost->syscw++;
     sys_close(fd);
 }
 
-static void count_own(const struct dark_cost *cost)
+static void add_overhead(const struct probe_cost *cost)
 {
-    if (probe_mine())
-        emit_own((struct probe_own){ cost->rchar, cost->syscr, cost->wchar, cost->syscw });
+    if (probe_is_own_process())
+        emit_add_overhead((struct probe_overhead){ cost->rchar, cost->syscr, cost->wchar, cost->syscw });
 }
 
-void dark_tell(pid_t pid, uint64_t time_ns, const struct dark_environment *environment, struct dark_file *file)
+void unprobed_notify(pid_t pid, uint64_t time_ns, const struct exec_environment *environment, struct exec_file *file)
 {
-    if (probe.bell && !(environment->is_ours && file->is_ours))
-        ring(pid, time_ns, &file->cost);
-    count_own(&file->cost);
+    if (probe.has_notices && !(environment->is_ours && file->is_ours))
+        send_notice(pid, time_ns, &file->cost);
+    add_overhead(&file->cost);
 }
 
 static size_t padded(size_t size)
@@ -198,7 +199,7 @@ static size_t padded(size_t size)
     return (size + 3) & ~(size_t)3;
 }
 
-/* Go marks its programs with a note. */
+/* Go puts an ELF note into its executables. */
 static bool is_note_of_go(const char *note, size_t size)
 {
     Elf64_Nhdr head;
@@ -215,7 +216,7 @@ static bool is_note_of_go(const char *note, size_t size)
     return false;
 }
 
-/* Notes that are not loaded stand in the file only. */
+/* Notes outside of PT_LOAD segments exist only in the file. */
 static bool is_loaded(const Elf64_Phdr *parts, size_t count, const Elf64_Phdr *note)
 {
     for (size_t i = 0; i < count; i++)
@@ -229,7 +230,7 @@ static bool is_go(const struct probe_auxv *auxv)
 {
     const Elf64_Phdr *parts = auxv->parts;
     size_t count = parts ? auxv->part_count : 0;
-    const Elf64_Phdr *own = NULL; /* the headers tell where they stand themselves, before all others */
+    const Elf64_Phdr *own = NULL; /* PT_PHDR comes before all others */
     for (size_t i = 0; i < count; i++) {
         if (parts[i].p_type == PT_PHDR)
             own = &parts[i];
@@ -240,25 +241,25 @@ static bool is_go(const struct probe_auxv *auxv)
     return false;
 }
 
-void dark_tell_leaving(void)
+void unprobed_notify_leaving(void)
 {
-    struct dark_cost cost = { 0 };
-    if (!probe_on())
+    struct probe_cost cost = { 0 };
+    if (!probe_is_active())
         return;
-    held_write();
-    if (!probe.bell)
+    record_batch_flush();
+    if (!probe.has_notices)
         return;
-    ring(sys_getpid(), probe_now_ns(), &cost);
-    count_own(&cost);
+    send_notice(sys_getpid(), probe_now_ns(), &cost);
+    add_overhead(&cost);
 }
 
-/* Programs in Go that libc is in, too, execute others by system calls of their own, which no wrapped exec sees. The bell
- * rings after the image was told of, so that this is no answer to it. */
-void dark_tell_self(const struct probe_auxv *auxv)
+/* Go programs linked with libc execute others by raw system calls, which bypass our exec wrappers. The notice is
+ * sent after the image record, so that the record does not cancel it. */
+void unprobed_notify_self(const struct probe_auxv *auxv)
 {
-    struct dark_cost cost = { 0 };
-    if (!probe.bell || !is_go(auxv))
+    struct probe_cost cost = { 0 };
+    if (!probe.has_notices || !is_go(auxv))
         return;
-    ring(probe.pid, probe_now_ns(), &cost);
-    count_own(&cost);
+    send_notice(probe.pid, probe_now_ns(), &cost);
+    add_overhead(&cost);
 }

@@ -1,6 +1,6 @@
-/* Programs that were built with the address sanitizer refuse to start when any library stands before its own. We come
- * first and pass everything on to it, so that its check is not needed; it asks for options by this function, which a
- * program may define itself and then is asked first. */
+/* AddressSanitizer refuses to start a program if another library is loaded before its own. The probe comes first and
+ * forwards everything, so disable that check. The sanitizer calls this function for default options; a program's own
+ * definition takes precedence. */
 #include "probe/process/probe.h"
 
 PROBE_EXPORT const char *__asan_default_options(void);

@@ -1,62 +1,63 @@
-/* exec: what the process has used so far and what it is about to become go into a record before; a second record follows
- * if the call returns. Everything here works in a child by vfork, which shares its parent's memory: only the stack and
- * mappings that are gone before the real call are written to. */
+/* The exec family. A record with the resources used so far and the new program is written before the call; a second
+ * one if the call returns. All of it must work in a vfork child, which shares its parent's memory: it writes only to
+ * the stack and to mappings that are gone before the real call. */
 #include "probe/process/probe.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-#define OWN_BOUND (5 * PACK_NUMBER_MAX) /* four numbers, and which */
-#define SNAPSHOT_CPU_US 10000 /* below, and without children, a fork and its exec make one process image */
-#define ENVIRONMENT_MAX 512 /* a copy of pointers to so many texts fits on any stack */
+#define OVERHEAD_BOUND (5 * PACK_NUMBER_MAX) /* four values and their bit mask */
+#define SNAPSHOT_CPU_US 10000 /* below this, and without children, fork and exec form one process image */
+#define ENVIRONMENT_MAX 512 /* a copy of that many pointers fits on any stack */
 #define FLAGS_MAX 128
 
-/* The environment of the image to come, in which one text is another: the flags, with PROBE_FLAG_COUNTED, PROBE_FLAG_TOLD. */
-struct handover {
-    size_t count, flags_at; /* as in struct dark_environment; count 0: nothing is handed over */
+/* Overrides one variable in the environment of the new image: the flags, with PROBE_FLAG_COUNTED and
+ * PROBE_FLAG_RECORDED added. */
+struct flags_override {
+    size_t count, flags_at; /* as in struct exec_environment; count 0: no override */
     char flags[FLAGS_MAX];
 };
 
-/* An exec before it is called. */
-struct plan {
-    const char *path; /* absolute, if that could be found out */
+/* An exec about to be called. */
+struct exec_plan {
+    const char *path; /* absolute if possible */
     char *const *argv, *const *envp;
-    struct handover *handover; /* NULL: the image tells itself */
-    bool is_open;              /* the caller has the file, which may not be where the path says, or nowhere */
+    struct flags_override *override; /* NULL: the new image writes its own record */
+    bool is_open;              /* the caller has opened the file, which may no longer be at this path */
 };
 
-/* For a child: no process ends without a page fault. */
-static bool has_waited(const struct exec_record *record)
+/* A child was reaped: no process ends without a page fault. */
+static bool has_reaped(const struct exec_record *record)
 {
     return counters_get(&record->children, COUNTER_minflt) > 0;
 }
 
-/* A copy made by fork that does nothing else before it execs: one image with what it becomes. */
+/* A forked copy that does nothing before its exec forms one process image with what it becomes. */
 static bool is_small(const struct exec_record *record)
 {
-    return probe.forked && !probe.children && !has_waited(record)
+    return probe.is_forked && !probe.children && !has_reaped(record)
            && counters_cpu_us(&record->self) < SNAPSHOT_CPU_US;
 }
 
-/* Of other threads than the main one there is a sum. */
-static struct dark_cost own_so_far(void)
+/* For threads other than the main one, only the sum is known. */
+static struct probe_cost cost_so_far(void)
 {
-    const struct probe_own *own = probe_in_main_thread() ? &probe.own_main : &probe.own_others;
-    return (struct dark_cost){ own->rchar, own->syscr, own->wchar, own->syscw };
+    const struct probe_overhead *own = probe_in_main_thread() ? &probe.overhead_main : &probe.overhead_others;
+    return (struct probe_cost){ own->rchar, own->syscr, own->wchar, own->syscw };
 }
 
-static struct dark_cost own_since(const struct dark_cost *before)
+static struct probe_cost cost_since(const struct probe_cost *before)
 {
-    struct dark_cost own = own_so_far();
-    return (struct dark_cost){ own.rchar - before->rchar, own.syscr - before->syscr, own.wchar - before->wchar,
+    struct probe_cost own = cost_so_far();
+    return (struct probe_cost){ own.rchar - before->rchar, own.syscr - before->syscr, own.wchar - before->wchar,
                                own.syscw - before->syscw };
 }
 
-/* io of a thread that is not the main one: less what this exec has cost so far. */
-static void read_caller(struct counters *self, const struct dark_cost *before)
+/* I/O of a thread other than the main one: without the overhead of this exec. */
+static void read_caller(struct counters *self, const struct probe_cost *before)
 {
-    struct dark_cost own = own_since(before);
+    struct probe_cost own = cost_since(before);
     bool is_main = probe_in_main_thread();
     read_this_thread(self, "/proc/thread-self", is_main ? READ_MAIN : READ_OTHER);
     if (is_main)
@@ -67,9 +68,9 @@ static void read_caller(struct counters *self, const struct dark_cost *before)
     counters_take_off(self, COUNTER_syscw, own.syscw);
 }
 
-/* The numbers that do not begin anew with the next image. io and the time on a CPU are the calling thread's, which
- * becomes the main thread of the image to come; all others get a record of their own. */
-static void snapshot(struct exec_record *record, const struct dark_cost *before)
+/* The counters that continue in the next image. I/O and CPU time are those of the calling thread, which becomes the
+ * main thread of the next image; all other threads get a record of their own. */
+static void snapshot(struct exec_record *record, const struct probe_cost *before)
 {
     read_usage(&record->self, RUSAGE_SELF);
     read_usage(&record->children, RUSAGE_CHILDREN);
@@ -78,33 +79,32 @@ static void snapshot(struct exec_record *record, const struct dark_cost *before)
     read_caller(&record->self, before);
     read_usage(&record->self, RUSAGE_SELF);
     threads_emit_others();
-    held_write();
+    record_batch_flush();
 }
 
-/* A child by vfork is a task of its own, in which the file was looked at, no more; and of a thread that is not the main one
- * we know what came since before. */
-static void take_own(struct exec_record *record, const struct dark_cost *looked, const struct dark_cost *before)
+/* A vfork child is a task of its own, in which only the check of the file happened. For a thread other than the main
+ * one we know only the overhead since `before`. */
+static void set_overhead(struct exec_record *record, const struct probe_cost *check_cost, const struct probe_cost *before)
 {
-    struct dark_cost own = !record->copied ? *looked : probe_in_main_thread() ? own_so_far() : own_since(before);
+    struct probe_cost own = !record->copied ? *check_cost : probe_in_main_thread() ? cost_so_far() : cost_since(before);
     counters_set(&record->own, COUNTER_rchar, own.rchar);
     counters_set(&record->own, COUNTER_syscr, own.syscr);
     counters_set(&record->own, COUNTER_wchar, own.wchar);
     counters_set(&record->own, COUNTER_syscw, own.syscw);
 }
 
-/* To the end of this reading: an image to come with a single thread finds what all of these did in its own file, and one with
- * several can tell what it did itself. */
+/* The I/O of all threads, including this read: the next image needs it to tell its own I/O from ours. */
 static void read_whole(struct counters *whole)
 {
-    uint64_t own = probe.own_main.rchar + probe.own_others.rchar;
+    uint64_t own = probe.overhead_main.rchar + probe.overhead_others.rchar;
     if (!read_io(whole, AT_FDCWD, "/proc/self/io", READ_OTHER))
         return;
-    whole->value[COUNTER_rchar] += probe.own_main.rchar + probe.own_others.rchar - own;
+    whole->value[COUNTER_rchar] += probe.overhead_main.rchar + probe.overhead_others.rchar - own;
     whole->value[COUNTER_syscr]++;
 }
 
-/* Which of several threads it is that goes on as the next image, and what it used itself. */
-static void take_thread(struct exec_record *record, char name[17])
+/* Which thread continues as the next image, and what it used itself. */
+static void set_thread(struct exec_record *record, char name[17])
 {
     if (!record->copied || !threads_made())
         return;
@@ -114,22 +114,25 @@ static void take_thread(struct exec_record *record, char name[17])
     read_usage(&record->thread, RUSAGE_THREAD);
 }
 
-/* Has the place for a flag that only the image to come shall see. */
-static bool can_hand_over(const struct plan *plan, const struct dark_environment *environment)
+/* Is there a flags variable to override? */
+static bool can_pass_flags(const struct exec_plan *plan, const struct exec_environment *environment)
 {
-    return plan->handover && environment->count <= ENVIRONMENT_MAX && environment->flags_at < environment->count;
+    return plan->override && environment->count <= ENVIRONMENT_MAX && environment->flags_at < environment->count;
 }
 
-/* Can all be told here that the image would tell when it comes up? Only where the kernel tells when the process was made, and
- * where no other library stands between us and libc, which may execute another file than the one that it is told. */
-static bool can_tell_whole(const struct plan *plan, const struct dark_environment *environment, const struct dark_file *file)
+/* Can the exec record describe the new image completely, so that it need not write its own? Only where the kernel
+ * reports process start times, and where no other library sits between us and libc: that one might execute another
+ * file. */
+static bool can_describe_image(const struct exec_plan *plan, const struct exec_environment *environment,
+                               const struct exec_file *file)
 {
-    return can_hand_over(plan, environment) && probe.bound && environment->is_ours && file->is_ours && file->is_real
+    return can_pass_flags(plan,
+                          environment) && probe.is_in_run_namespace && environment->is_ours && file->is_ours && file->is_real
            && next_is_libc(NEXT_execve) && next_is_libc(NEXT_execvpe) && plan->argv && plan->argv[0];
 }
 
-/* What is the same before and after the exec. */
-static void take_whole(struct exec_record *record, char cwd[ARGS_PATH_MAX])
+/* What is the same before and after exec. */
+static void set_image_fields(struct exec_record *record, char cwd[ARGS_PATH_MAX])
 {
     long size = sys2(SYS_getcwd, cwd, ARGS_PATH_MAX);
     if (size == -ERANGE)
@@ -141,57 +144,60 @@ static void take_whole(struct exec_record *record, char cwd[ARGS_PATH_MAX])
     record->uid = (uint64_t)sys0(SYS_getuid);
 }
 
-/* Without what was for this image alone. */
-static size_t lasting_size(const char *flags)
+/* Without the flags that were for this image only. */
+static size_t inherited_size(const char *flags)
 {
-    const char *counted = strchrnul(flags, PROBE_FLAG_COUNTED), *told = strchrnul(flags, PROBE_FLAG_TOLD);
-    return (size_t)((counted < told ? counted : told) - flags);
+    const char *counted = strchrnul(flags, PROBE_FLAG_COUNTED), *is_recorded = strchrnul(flags, PROBE_FLAG_RECORDED);
+    return (size_t)((counted < is_recorded ? counted : is_recorded) - flags);
 }
 
-static void hand_over(struct handover *handover, const struct dark_environment *environment, const char *flags, char flag)
+static void pass_flag(struct flags_override *override, const struct exec_environment *environment, const char *flags,
+                      char flag)
 {
-    size_t size = handover->count ? strlen(handover->flags) : lasting_size(flags);
+    size_t size = override->count ? strlen(override->flags) : inherited_size(flags);
     if (size + 1 + ARGS_DIGITS_MAX > FLAGS_MAX)
         return;
-    if (!handover->count)
-        memcpy(handover->flags, flags, size);
-    handover->flags[size] = flag;
-    args_digits(handover->flags + size + 1, (unsigned)sys_getpid());
-    handover->count = environment->count;
-    handover->flags_at = environment->flags_at;
+    if (!override->count)
+        memcpy(override->flags, flags, size);
+    override->flags[size] = flag;
+    args_digits(override->flags + size + 1, (unsigned)sys_getpid());
+    override->count = environment->count;
+    override->flags_at = environment->flags_at;
 }
 
-static enum err exec_emit(struct exec_record *record, const struct plan *plan, const struct dark_environment *environment)
+static enum err exec_emit(struct exec_record *record, const struct exec_plan *plan,
+                          const struct exec_environment *environment)
 {
-    bool is_whole = record->copied & RECORD_EXEC_WHOLE;
+    bool has_image = record->copied & RECORD_EXEC_WHOLE;
     size_t size = args_size(plan->argv);
-    size_t tags_size = is_whole ? args_tags_size(environment->tags, environment->tags_papiex) : 0;
-    size_t bound = (record->tid ? EMIT_BOUND(3) : EMIT_BOUND(2)) + OWN_BOUND; /* as a rule all fits on the stack */
-    struct room room;
-    if (!room_take(&room, bound + record->path.size + 2 * size + record->cwd.size + 2 * tags_size))
+    size_t tags_size = has_image ? args_tags_size(environment->tags, environment->tags_papiex) : 0;
+    size_t bound = (record->tid ? EMIT_BOUND(3) : EMIT_BOUND(2)) + OVERHEAD_BOUND; /* usually all of it fits on the stack */
+    struct emit_buffer buffer;
+    if (!emit_buffer_alloc(&buffer, bound + record->path.size + 2 * size + record->cwd.size + 2 * tags_size))
         return NOMEM;
-    char *behind = (char *)room.data + room.size - size;
-    record->args = args_copy(plan->argv, behind);
-    if (is_whole)
-        record->tags = args_tags(environment->tags, environment->tags_papiex, behind - tags_size);
-    struct packer packer = emit_begin(room.data, room.size);
+    char *tail = (char *)buffer.data + buffer.size - size;
+    record->args = args_copy(plan->argv, tail);
+    if (has_image)
+        record->tags = args_tags(environment->tags, environment->tags_papiex, tail - tags_size);
+    struct packer packer = emit_begin(buffer.data, buffer.size);
     record_pack_exec(&packer, record);
-    enum err err = emit_end(room.data, &packer, RECORD_KIND_exec);
-    room_give(&room);
+    enum err err = emit_end(buffer.data, &packer, RECORD_KIND_exec);
+    emit_buffer_free(&buffer);
     return err;
 }
 
-/* False: it cannot succeed, and nothing was written: shells try each folder of PATH. */
-static bool exec_write(const struct plan *plan)
+/* False: the exec cannot succeed, and nothing was written (shells try each directory of PATH). */
+static bool exec_write(const struct exec_plan *plan)
 {
     char real[ARGS_PATH_MAX], cwd[ARGS_PATH_MAX], name[17] = "";
-    struct dark_cost before = own_so_far();
-    struct dark_environment environment = dark_environment(plan->envp);
-    struct dark_file file = { 0 };
-    bool looks = probe.bell && !probe.filtered && environment.is_ours; /* under a filter a look may kill */
-    if (looks)
-        file = dark_see(plan->path, real);
-    if (!plan->is_open && !(looks ? file.can_run : args_executable(plan->path)))
+    struct probe_cost before = cost_so_far();
+    struct exec_environment environment = unprobed_scan_environment(plan->envp);
+    struct exec_file file = { 0 };
+    /* under a seccomp filter, opening the file might kill us */
+    bool can_check = probe.has_notices && !probe.has_seccomp && environment.is_ours;
+    if (can_check)
+        file = unprobed_check_file(plan->path, real);
+    if (!plan->is_open && !(can_check ? file.can_run : args_executable(plan->path)))
         return false;
     struct exec_record record = {
         .pid = (uint64_t)sys_getpid(),
@@ -200,22 +206,22 @@ static bool exec_write(const struct plan *plan)
         .path = { plan->path, strlen(plan->path) },
     };
     record.copied = (pid_t)record.pid == probe.pid ? RECORD_EXEC_COPIED : 0;
-    dark_tell((pid_t)record.pid, record.time_ns, &environment, &file);
-    held_write();
+    unprobed_notify((pid_t)record.pid, record.time_ns, &environment, &file);
+    record_batch_flush();
     snapshot(&record, &before);
-    if (record.copied && (threads_made() || has_waited(&record)))
+    if (record.copied && (threads_made() || has_reaped(&record)))
         read_whole(&record.whole_io);
-    take_own(&record, &file.cost, &before);
-    take_thread(&record, name);
-    if (can_tell_whole(plan, &environment, &file)) {
+    set_overhead(&record, &file.cost, &before);
+    set_thread(&record, name);
+    if (can_describe_image(plan, &environment, &file)) {
         record.path = (struct bytes){ real, strlen(real) };
-        take_whole(&record, cwd);
+        set_image_fields(&record, cwd);
     }
     enum err err = exec_emit(&record, plan, &environment);
-    if (perf_open_exec(record.time_ns, record.copied && is_small(&record)) && can_hand_over(plan, &environment))
-        hand_over(plan->handover, &environment, plan->envp[environment.flags_at], PROBE_FLAG_COUNTED);
+    if (perf_open_exec(record.time_ns, record.copied && is_small(&record)) && can_pass_flags(plan, &environment))
+        pass_flag(plan->override, &environment, plan->envp[environment.flags_at], PROBE_FLAG_COUNTED);
     if (err == OK && record.copied & RECORD_EXEC_WHOLE)
-        hand_over(plan->handover, &environment, plan->envp[environment.flags_at], PROBE_FLAG_TOLD);
+        pass_flag(plan->override, &environment, plan->envp[environment.flags_at], PROBE_FLAG_RECORDED);
     return true;
 }
 
@@ -229,75 +235,75 @@ static void exec_failed(void)
     perf_exec_failed();
 }
 
-__attribute__((noinline)) static bool exec_write_relative(struct plan plan)
+__attribute__((noinline)) static bool exec_write_relative(struct exec_plan plan)
 {
-    char made[ARGS_PATH_MAX];
-    plan.path = args_absolute(made, plan.path);
+    char absolute[ARGS_PATH_MAX];
+    plan.path = args_absolute(absolute, plan.path);
     return exec_write(&plan);
 }
 
-/* True when a record was written. */
-static bool exec_try(struct plan plan)
+/* True if a record was written. */
+static bool exec_try(struct exec_plan plan)
 {
-    if (!probe_on() || !plan.path)
+    if (!probe_is_active() || !plan.path)
         return false;
     return plan.path[0] == '/' ? exec_write(&plan) : exec_write_relative(plan);
 }
 
-__attribute__((noinline)) static bool exec_try_search(struct plan plan, const char *file)
+__attribute__((noinline)) static bool exec_try_search(struct exec_plan plan, const char *file)
 {
-    char made[ARGS_PATH_MAX];
-    plan.path = probe_on() ? args_search(made, file) : NULL;
+    char absolute[ARGS_PATH_MAX];
+    plan.path = probe_is_active() ? args_search(absolute, file) : NULL;
     return plan.path && exec_try(plan);
 }
 
-/* path as seen from an open folder; an empty one is the open file itself. */
-__attribute__((noinline)) static bool exec_try_at(int fd, struct plan plan)
+/* path relative to an open directory; an empty path means the open file itself. */
+__attribute__((noinline)) static bool exec_try_at(int fd, struct exec_plan plan)
 {
-    char made[ARGS_PATH_MAX];
+    char absolute[ARGS_PATH_MAX];
     if (plan.path[0] == '/' || fd == AT_FDCWD)
         return exec_try(plan);
-    if (!probe_on() || !args_at(made, fd, plan.path))
+    if (!probe_is_active() || !args_at(absolute, fd, plan.path))
         return false;
-    plan.path = made;
+    plan.path = absolute;
     plan.is_open = true;
     return exec_try(plan);
 }
 
 typedef int exec_function(const char *file, char *const *argv, char *const *envp);
 
-/* With the flags of the handover in the environment. To who takes up all the room there is for arguments and environment, the
- * digits of a pid may be too much: then without, and the image tells of itself once more. */
-__attribute__((noinline)) static int exec_handing(exec_function *exec, const char *file, const struct plan *plan)
+/* Executes with the flags overridden. If arguments and environment use all the space there is, the extra digits may
+ * be too much: then without, and the image writes its own record as well. */
+__attribute__((noinline)) static int exec_with_flags(exec_function *exec, const char *file, const struct exec_plan *plan)
 {
-    const struct handover *handover = plan->handover;
+    const struct flags_override *override = plan->override;
     char *envp[ENVIRONMENT_MAX + 1];
-    memcpy(envp, plan->envp, (handover->count + 1) * sizeof *envp);
-    envp[handover->flags_at] = (char *)handover->flags;
+    memcpy(envp, plan->envp, (override->count + 1) * sizeof *envp);
+    envp[override->flags_at] = (char *)override->flags;
     int result = exec(file, plan->argv, envp);
     return errno == E2BIG ? exec(file, plan->argv, plan->envp) : result;
 }
 
-static int exec_call(exec_function *exec, const char *file, const struct plan *plan, bool told)
+static int exec_call(exec_function *exec, const char *file, const struct exec_plan *plan, bool is_recorded)
 {
-    int result = plan->handover->count ? exec_handing(exec, file, plan) : exec(file, plan->argv, plan->envp);
-    if (told)
+    int result = plan->override->count ? exec_with_flags(exec, file, plan) : exec(file, plan->argv, plan->envp);
+    if (is_recorded)
         exec_failed();
     return result;
 }
 
 static int exec_image(const char *path, char *const *argv, char *const *envp)
 {
-    struct handover handover = { .count = 0 };
-    struct plan plan = { path, argv, envp, &handover, false };
-    next_find_first(); /* after vfork, which nobody tells us of, nobody else has */
+    struct flags_override override = { .count = 0 };
+    struct exec_plan plan = { path, argv, envp, &override, false };
+    next_find_first(); /* not done yet in a vfork child, since vfork is not wrapped */
     return exec_call(NEXT(execve), path, &plan, exec_try(plan));
 }
 
 static int exec_search(const char *file, char *const *argv, char *const *envp)
 {
-    struct handover handover = { .count = 0 };
-    struct plan plan = { file, argv, envp, &handover, false };
+    struct flags_override override = { .count = 0 };
+    struct exec_plan plan = { file, argv, envp, &override, false };
     next_find_first();
     return exec_call(NEXT(execvpe), file, &plan, exec_try_search(plan, file));
 }
@@ -324,23 +330,23 @@ PROBE_EXPORT int execvp(const char *file, char *const *argv)
 
 PROBE_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
-    bool told = exec_try_at(fd, (struct plan){ "", argv, envp, NULL, false });
+    bool is_recorded = exec_try_at(fd, (struct exec_plan){ "", argv, envp, NULL, false });
     int result = NEXT(fexecve)(fd, argv, envp);
-    if (told)
+    if (is_recorded)
         exec_failed();
     return result;
 }
 
 PROBE_EXPORT int execveat(int fd, const char *path, char *const *argv, char *const *envp, int flags)
 {
-    bool told = exec_try_at(fd, (struct plan){ path, argv, envp, NULL, false });
+    bool is_recorded = exec_try_at(fd, (struct exec_plan){ path, argv, envp, NULL, false });
     int result = NEXT(execveat)(fd, path, argv, envp, flags);
-    if (told)
+    if (is_recorded)
         exec_failed();
     return result;
 }
 
-/* The variadic ones, with their arguments in an array on the stack, as libc does it. */
+/* The variadic functions collect their arguments in an array on the stack, as libc does. */
 static size_t count(va_list list)
 {
     size_t size = 1;

@@ -1,4 +1,4 @@
-/* Ends that run no exit handlers. libc's own exit does not come through here. */
+/* Exits that run no on_exit handlers. libc's own exit() does not pass through here. */
 #include "probe/process/probe.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ PROBE_EXPORT __attribute__((noreturn)) void _Exit(int status)
     _exit(status);
 }
 
-/* What its handlers use is missing in the record; the parent's wait has it. */
+/* The record lacks what at_quick_exit handlers use; the parent's wait has it. */
 PROBE_EXPORT __attribute__((noreturn)) void quick_exit(int status)
 {
     end_emit(status);

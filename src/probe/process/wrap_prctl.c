@@ -1,35 +1,38 @@
-/* prctl and syscall: from the moment when a program restricts its system calls (probe/sandbox.h) the probe makes none in this
- * process: its end is told by the parent's wait and by the kernel. Strict mode ends a process at its exit anyway. */
+/* prctl and syscall: once a program restricts its system calls (probe/sandbox.h), the probe makes none in this
+ * process. Its end is then recorded by the parent's wait and the kernel. In strict mode a process cannot exit
+ * normally anyway. */
 #include "probe/process/probe.h"
 #include "probe/sandbox.h"
 
-/* A child of which we were not told goes quiet, too; one by vfork takes its parent along, which is better than to kill it. */
-static void see(enum sandbox sandbox)
+/* A child whose fork we did not see stops recording too. A vfork child silences its parent as well, which is better
+ * than getting it killed. */
+static void on_sandbox(enum sandbox sandbox)
 {
-    if (!sandbox || !probe_on())
+    if (!sandbox || !probe_is_active())
         return;
-    bool is_mine = probe_mine();
+    bool is_mine = probe_is_own_process();
     if (is_mine)
-        dark_tell_leaving();
+        unprobed_notify_leaving();
     if (is_mine || sandbox >= SANDBOX_FILTER)
-        probe.quiet = true;
+        probe.is_sandboxed = true;
 }
 
 PROBE_EXPORT int prctl(int option, ...)
 {
     long argument[4];
     SANDBOX_TAKE(argument, 4, option);
-    see(sandbox_of_prctl(option, argument[0]));
+    on_sandbox(sandbox_of_prctl(option, argument[0]));
     return NEXT(prctl)(option, argument[0], argument[1], argument[2], argument[3]);
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
-/* Allocators call it where nothing else may be called yet, not even dlsym: until the program has started nobody is looked for. */
+/* Allocators call this before anything else may be called, even dlsym: do not resolve the real one until the program
+ * runs. */
 PROBE_EXPORT long syscall(long number, ...)
 {
     long argument[SANDBOX_ARGUMENTS];
     SANDBOX_TAKE(argument, SANDBOX_ARGUMENTS, number);
-    see(sandbox_of_call(number, argument));
-    return sandbox_pass(probe.started ? NEXT(syscall) : NULL, number, argument);
+    on_sandbox(sandbox_of_call(number, argument));
+    return sandbox_pass(probe.is_started ? NEXT(syscall) : NULL, number, argument);
 }
 #endif

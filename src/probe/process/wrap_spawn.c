@@ -1,4 +1,4 @@
-/* posix_spawn: the child is made inside libc, where no wrapped fork or exec sees it; its parent tells of it. */
+/* posix_spawn creates the child inside libc, past the fork and exec wrappers: the parent writes its record. */
 #include "probe/process/probe.h"
 
 #include <spawn.h>
@@ -12,34 +12,34 @@ static void spawn_write(pid_t pid, uint64_t time_ns, const char *path, char *con
         .path = { path, strlen(path) },
     };
     size_t size = args_size(argv);
-    struct room room;
-    if (!room_take(&room, EMIT_BOUND(0) + record.path.size + 2 * size))
+    struct emit_buffer buffer;
+    if (!emit_buffer_alloc(&buffer, EMIT_BOUND(0) + record.path.size + 2 * size))
         return;
-    record.args = args_copy(argv, (char *)room.data + room.size - size);
-    struct packer packer = emit_begin(room.data, room.size);
+    record.args = args_copy(argv, (char *)buffer.data + buffer.size - size);
+    struct packer packer = emit_begin(buffer.data, buffer.size);
     record_pack_spawn(&packer, &record);
-    emit_end(room.data, &packer, RECORD_KIND_spawn);
-    room_give(&room);
+    emit_end(buffer.data, &packer, RECORD_KIND_spawn);
+    emit_buffer_free(&buffer);
 }
 
-__attribute__((noinline)) static void tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp)
+__attribute__((noinline)) static void notify(pid_t pid, uint64_t time_ns, const char *path, char *const *envp)
 {
     char real[ARGS_PATH_MAX];
-    struct dark_environment environment = dark_environment(envp);
-    struct dark_file file = { 0 };
-    if (!probe.filtered && environment.is_ours)
-        file = dark_see(path, real);
-    dark_tell(pid, time_ns, &environment, &file);
+    struct exec_environment environment = unprobed_scan_environment(envp);
+    struct exec_file file = { 0 };
+    if (!probe.has_seccomp && environment.is_ours)
+        file = unprobed_check_file(path, real);
+    unprobed_notify(pid, time_ns, &environment, &file);
 }
 
-static void spawned(pid_t pid, uint64_t time_ns, const char *path, char *const *argv, char *const *envp)
+static void on_spawned(pid_t pid, uint64_t time_ns, const char *path, char *const *argv, char *const *envp)
 {
-    char made[ARGS_PATH_MAX];
-    if (probe_mine())
+    char absolute[ARGS_PATH_MAX];
+    if (probe_is_own_process())
         atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);
-    path = args_absolute(made, path);
-    if (probe.bell)
-        tell(pid, time_ns, path, envp);
+    path = args_absolute(absolute, path);
+    if (probe.has_notices)
+        notify(pid, time_ns, path, envp);
     spawn_write(pid, time_ns, path, argv);
 }
 
@@ -53,8 +53,8 @@ PROBE_EXPORT int posix_spawn(pid_t *restrict pid, const char *restrict path,
     next_find_first();
     uint64_t time_ns = probe_now_ns();
     int error = NEXT(posix_spawn)(pid, path, actions, attributes, argv, envp);
-    if (error == 0 && probe_on())
-        spawned(*pid, time_ns, path, argv, envp);
+    if (error == 0 && probe_is_active())
+        on_spawned(*pid, time_ns, path, argv, envp);
     return error;
 }
 
@@ -64,14 +64,14 @@ PROBE_EXPORT int posix_spawnp(pid_t *restrict pid, const char *restrict file,
                               char *const *restrict envp)
 {
     pid_t own_pid;
-    char made[ARGS_PATH_MAX];
+    char absolute[ARGS_PATH_MAX];
     pid = pid ? pid : &own_pid;
     next_find_first();
     uint64_t time_ns = probe_now_ns();
     int error = NEXT(posix_spawnp)(pid, file, actions, attributes, argv, envp);
-    if (error == 0 && probe_on()) {
-        const char *path = args_search(made, file);
-        spawned(*pid, time_ns, path ? path : file, argv, envp);
+    if (error == 0 && probe_is_active()) {
+        const char *path = args_search(absolute, file);
+        on_spawned(*pid, time_ns, path ? path : file, argv, envp);
     }
     return error;
 }

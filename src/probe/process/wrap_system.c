@@ -1,6 +1,6 @@
-/* system and pclose wait inside libc, where no wrapped wait sees it, and what their shells use at their very end would be
- * missing in every sum. system is done here with the same public calls that libc uses inside; for pclose the difference
- * in what all children have used tells. */
+/* system() and pclose() wait inside libc, past the wait wrappers, and what the shell uses at its very end would be
+ * missing from all totals. system() is reimplemented with the public calls that libc uses internally; for pclose()
+ * we take the difference of RUSAGE_CHILDREN. */
 #include "probe/process/probe.h"
 
 #include <signal.h>
@@ -10,21 +10,21 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-/* Of pthread_cleanup_push; see process.c. */
+/* Used by pthread_cleanup_push; weak as in process.c. */
 #pragma weak __pthread_register_cancel
 #pragma weak __pthread_unregister_cancel
 
-/* What a caller of system changes in the process: SIGINT and SIGQUIT are ignored from the first call that begins until
- * the last of several in parallel has ended; SIGCHLD is blocked in the calling thread. */
+/* What system() changes in the process: SIGINT and SIGQUIT are ignored from the first concurrent call to the end of
+ * the last; SIGCHLD is blocked in the calling thread. */
 static struct {
     pthread_mutex_t lock;
     unsigned callers;
-    struct sigaction interrupt, quit; /* of the program */
+    struct sigaction interrupt, quit; /* the program's dispositions */
 } ignoring = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct shell {
     pid_t pid;
-    sigset_t mask; /* of the caller */
+    sigset_t mask; /* the caller's */
 };
 
 static void ignore_begin(struct shell *shell)
@@ -59,7 +59,7 @@ void system_reset(void)
         pthread_mutex_init(&ignoring.lock, NULL);
 }
 
-/* The shell has the caller's mask, and the signals ignored here as they were. */
+/* The shell gets the caller's mask and dispositions. */
 static int shell_start(struct shell *shell, const char *line)
 {
     posix_spawnattr_t attributes;
@@ -104,20 +104,20 @@ static int system_run(const char *line)
     ignore_begin(&shell);
     int error = shell_start(&shell, line);
     int status = error ? 127 << 8 : shell_wait(&shell); /* as if the shell could not be executed */
-    int kept = errno;
+    int saved_errno = errno;
     ignore_end(&shell);
-    errno = error ? error : kept;
+    errno = error ? error : saved_errno;
     return status;
 }
 
 PROBE_EXPORT int system(const char *line)
 {
-    if (!probe_on() || !next_is_libc(NEXT_system))
+    if (!probe_is_active() || !next_is_libc(NEXT_system))
         return NEXT(system)(line);
     return line ? system_run(line) : system_run("exit 0") == 0;
 }
 
-/* libc keeps the pid of the shell behind the FILE and its table of functions. Whether it is one is asked of the kernel. */
+/* glibc stores the pid of the shell after the FILE and its vtable. waitid confirms that it is a child. */
 static pid_t shell_of(FILE *stream)
 {
     pid_t pid;
@@ -127,8 +127,8 @@ static pid_t shell_of(FILE *stream)
     return pid > 0 && sys5(SYS_waitid, P_PID, pid, &info, peek, NULL) == 0 ? pid : 0;
 }
 
-/* Exact as long as no other thread waits for a child meanwhile, which the wrapped waits count. The largest memory is of
- * all children and tells nothing about this one. */
+/* Exact unless another thread reaps a child meanwhile, which the wait wrappers count. The peak memory is that of all
+ * children and says nothing about this one. */
 static bool used_since(struct rusage *usage, const struct rusage *before)
 {
     if (sys2(SYS_getrusage, RUSAGE_CHILDREN, usage) != 0)
@@ -146,7 +146,7 @@ static bool used_since(struct rusage *usage, const struct rusage *before)
 
 PROBE_EXPORT int pclose(FILE *stream)
 {
-    pid_t pid = probe_on() ? shell_of(stream) : 0;
+    pid_t pid = probe_is_active() ? shell_of(stream) : 0;
     struct rusage before, usage;
     if (!pid || sys2(SYS_getrusage, RUSAGE_CHILDREN, &before) != 0)
         return NEXT(pclose)(stream);

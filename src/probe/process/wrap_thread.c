@@ -1,5 +1,5 @@
-/* Threads: each starts in a function of ours that notes its start and then goes over into the program's. Attributes and
- * stack stay as the program asked. The end comes through the destructor of a key (threads.c). */
+/* Threads start in a function of ours that records the start and calls the program's. Attributes and stack are
+ * unchanged. The end is seen by the destructor of a thread-specific key (threads.c). */
 #include "probe/process/probe.h"
 
 #include <threads.h>
@@ -38,7 +38,7 @@ PROBE_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t
     return error;
 }
 
-/* C11's: libc does not come through pthread_create for it. */
+/* C11 threads do not go through pthread_create in libc. */
 PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
     struct thread_slot *slot = threads_ready() ? threads_claim() : NULL;

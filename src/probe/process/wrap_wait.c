@@ -1,12 +1,12 @@
-/* Waits: the one place where the kernel tells a child's whole use of CPU, so each child that has ended gives a record. The
- * calls go to libc's wait4 with room for the numbers, which leaves results, errno and cancellation as they are. */
+/* The wait family: the one place where the kernel reports the total CPU usage of a child, so each reaped child gives
+ * a record. All calls go to libc's wait4 with a struct rusage, which preserves results, errno and cancellation. */
 #include "probe/process/probe.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 
-/* Before a wait nothing is written here: the page is the child's too as long as it has not exec'd, and would have to be copied,
- * for 3 us. Only where there is another thread can somebody see us wait. */
+/* Not written before a wait unless there are other threads: until the child execs, it shares the page, and copying
+ * it costs 3 us. Only another thread could see the value. */
 static _Atomic unsigned waiting, reaped;
 
 unsigned wait_reaped(void)
@@ -67,7 +67,7 @@ static pid_t wait_recorded(pid_t pid, int *status, int options, struct rusage *u
 
 static pid_t wait_any(pid_t pid, int *status, int options, struct rusage *usage)
 {
-    return probe_on() ? wait_recorded(pid, status, options, usage) : NEXT(wait4)(pid, status, options, usage);
+    return probe_is_active() ? wait_recorded(pid, status, options, usage) : NEXT(wait4)(pid, status, options, usage);
 }
 
 PROBE_EXPORT pid_t wait(int *status)
@@ -90,7 +90,7 @@ PROBE_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usa
     return wait_any(pid, status, options, usage);
 }
 
-/* As wait4 would tell it. */
+/* The status as wait4 reports it. */
 static int status_of(const siginfo_t *info)
 {
     switch (info->si_code) {
@@ -106,7 +106,8 @@ static bool has_ended(const siginfo_t *info)
            (info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED);
 }
 
-/* libc's waitid has no room for the numbers: the system call itself, made a cancellation point in libc's own way. */
+/* libc's waitid does not return usage: make the system call directly, as a cancellation point in the same way as
+ * libc. */
 static long waitid_call(idtype_t type, id_t id, siginfo_t *info, int options, struct rusage *usage)
 {
     int type_before;
@@ -123,7 +124,7 @@ PROBE_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
     info = info ? info : &own_info;
     bool is_seen = wait_begin();
     long result = waitid_call(type, id, info, options, &usage);
-    if (result == 0 && probe_on() && !(options & WNOWAIT) && has_ended(info))
+    if (result == 0 && probe_is_active() && !(options & WNOWAIT) && has_ended(info))
         wait_emit(info->si_pid, status_of(info), &usage, true);
     wait_end(is_seen);
     if (result == 0)

@@ -1,5 +1,5 @@
-/* Memory of the writer of a board that is this process' alone: tables of chunks and of names. It is taken with mmap, never given
- * back, and empty in a child of fork, however that was made: that is how the child finds out that it needs a board of its own. */
+/* Private memory of the segment writer: tables of chunks and of metric names. Allocated with mmap, never freed, and
+ * zeroed in a child of any kind of fork: that is how the child notices that it needs a segment of its own. */
 #include "probe/segment/internal.h"
 
 #include "base/sys.h"
@@ -11,7 +11,7 @@
 
 #define PIECE_BYTES (128u << 10)
 
-static struct board *forked_by_hand; /* of kernels before 4.14 */
+static struct segment *reset_at_fork; /* for kernels before 4.14, without MADV_WIPEONFORK */
 
 static void *map(size_t bytes)
 {
@@ -21,56 +21,57 @@ static void *map(size_t bytes)
 
 static void after_fork(void)
 {
-    board_forget();
-    forked_by_hand->piece_used = forked_by_hand->piece_bytes;
-    memset(forked_by_hand->arena, 0, sizeof *forked_by_hand->arena);
+    segment_forget_thread();
+    reset_at_fork->piece_used = reset_at_fork->piece_bytes;
+    memset(reset_at_fork->arena, 0, sizeof *reset_at_fork->arena);
 }
 
-static void empty_at_fork(struct board *board, void *memory, size_t bytes)
+static void zero_at_fork(struct segment *segment, void *memory, size_t bytes)
 {
-    if (sys3(SYS_madvise, memory, bytes, MADV_WIPEONFORK) == 0 || forked_by_hand)
+    if (sys3(SYS_madvise, memory, bytes, MADV_WIPEONFORK) == 0 || reset_at_fork)
         return;
-    forked_by_hand = board;
+    reset_at_fork = segment;
     pthread_atfork(NULL, NULL, after_fork);
 }
 
-struct board_arena *board_arena(struct board *board)
+struct segment_arena *segment_arena(struct segment *segment)
 {
-    struct board_arena *arena = __atomic_load_n(&board->arena, __ATOMIC_ACQUIRE), *expected = NULL;
+    struct segment_arena *arena = __atomic_load_n(&segment->arena, __ATOMIC_ACQUIRE), *expected = NULL;
     if (arena)
         return arena;
-    arena = map(BOARD_PAGE);
+    arena = map(SEGMENT_PAGE);
     if (!arena)
         return NULL;
-    if (!__atomic_compare_exchange_n(&board->arena, &expected, arena, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        sys2(SYS_munmap, arena, BOARD_PAGE);
+    if (!__atomic_compare_exchange_n(&segment->arena, &expected, arena, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        sys2(SYS_munmap, arena, SEGMENT_PAGE);
         return expected;
     }
-    empty_at_fork(board, arena, BOARD_PAGE);
+    zero_at_fork(segment, arena, SEGMENT_PAGE);
     return arena;
 }
 
-/* In a child the piece goes on behind what its parent used: a thread may still have a pointer to that, and finds zeros. */
-void *board_arena_take(struct board *board, size_t bytes)
+/* In a forked child, allocation continues after what the parent used: a thread may still hold a pointer to that, and
+ * reads zeros. */
+void *segment_arena_alloc(struct segment *segment, size_t bytes)
 {
     bytes = (bytes + 63) & ~(size_t)63;
-    if (board->piece_bytes - board->piece_used < bytes) {
-        size_t size = bytes > PIECE_BYTES ? (bytes + BOARD_PAGE - 1) / BOARD_PAGE * BOARD_PAGE : PIECE_BYTES;
+    if (segment->piece_bytes - segment->piece_used < bytes) {
+        size_t size = bytes > PIECE_BYTES ? (bytes + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE : PIECE_BYTES;
         char *piece = map(size);
         if (!piece)
             return NULL;
-        empty_at_fork(board, piece, size);
-        board->piece = piece;
-        board->piece_used = 0;
-        board->piece_bytes = size;
+        zero_at_fork(segment, piece, size);
+        segment->piece = piece;
+        segment->piece_used = 0;
+        segment->piece_bytes = size;
     }
-    void *taken = board->piece + board->piece_used;
-    board->piece_used += bytes;
+    void *taken = segment->piece + segment->piece_used;
+    segment->piece_used += bytes;
     return taken;
 }
 
-/* 0: free, 1: taken, 2: taken and waited for. */
-uint64_t board_arena_lock(struct board_arena *arena)
+/* Futex: 0: free, 1: locked, 2: locked with waiters. */
+uint64_t segment_arena_lock(struct segment_arena *arena)
 {
     uint64_t all = ~0ull, signals = 0;
     uint32_t state = 0;
@@ -82,7 +83,7 @@ uint64_t board_arena_lock(struct board_arena *arena)
     return signals;
 }
 
-void board_arena_unlock(struct board_arena *arena, uint64_t signals)
+void segment_arena_unlock(struct segment_arena *arena, uint64_t signals)
 {
     if (__atomic_exchange_n(&arena->lock, 0, __ATOMIC_RELEASE) == 2)
         sys3(SYS_futex, &arena->lock, FUTEX_WAKE_PRIVATE, 1);

@@ -1,66 +1,67 @@
-/* What the files board*.c share: the memory of the process, the lock, room in the file. All of it under the lock. */
+/* Shared by the files of the segment writer: private memory, the lock, space in the file. Everything is protected by
+ * the lock. */
 #ifndef SONDE_PROBE_SEGMENT_INTERNAL_H
 #define SONDE_PROBE_SEGMENT_INTERNAL_H
 
 #include "probe/segment/segment.h"
 
-/* A page that a fork empties (MADV_WIPEONFORK): in the child all of it reads as 0, so the lock is free, no thread has a
- * chunk, and is_open says that there is no board yet. The same goes for the pieces of memory that are taken later. */
-struct board_arena {
+/* A page that is zeroed by fork (MADV_WIPEONFORK): in the child the lock is free, no thread has chunks, and is_open
+ * says that there is no segment yet. Memory that is allocated later behaves the same. */
+struct segment_arena {
     uint32_t lock;
     uint32_t is_open;
-    struct board_thread *threads; /* all that ever were; those whose thread is gone are taken over */
-    struct board_thread *looked;  /* where to look for such next */
+    struct segment_thread *threads; /* all that ever existed; entries of ended threads are reused */
+    struct segment_thread *next_checked;  /* where to look for one to reuse next */
     uint32_t thread_count;
-    uint32_t name_count, name_room;
-    uint32_t *names;              /* names.c */
-    uint32_t process_room;
-    uint64_t **process;           /* chunks of the process by their numbers */
+    uint32_t name_count, name_capacity;
+    uint32_t *names;              /* hash table of descriptors.c */
+    uint32_t process_capacity;
+    uint64_t **process;           /* chunks of the process (gauges) by number */
 };
 
-/* arena.c: memory that is zeroed and stays until the process ends; NULL: no room. */
-struct board_arena *board_arena(struct board *board);
-void *board_arena_take(struct board *board, size_t bytes);
-/* With all signals blocked, so that no handler can wait for what it interrupted; returns those that were. */
-uint64_t board_arena_lock(struct board_arena *arena);
-void board_arena_unlock(struct board_arena *arena, uint64_t signals);
+/* arena.c: zeroed memory that is never freed; NULL: out of memory. */
+struct segment_arena *segment_arena(struct segment *segment);
+void *segment_arena_alloc(struct segment *segment, size_t bytes);
+/* Blocks all signals, so that no handler can wait for the thread it interrupted; returns the previous mask. */
+uint64_t segment_arena_lock(struct segment_arena *arena);
+void segment_arena_unlock(struct segment_arena *arena, uint64_t signals);
 
-/* segment.c: the calling thread has no slots any more. */
-void board_forget(void);
+/* segment.c: detaches the calling thread from its slots. */
+void segment_forget_thread(void);
 
-/* file.c: a new file is mapped, or memory in place of it. */
-void board_file_make(struct board *board);
-/* Moves the mapping to where that of the parent was, which thereby goes. */
-void board_file_move(struct board *board, const struct board *parent);
-/* Pages behind the used ones, ready to be touched without SIGBUS where there is no memory. Their place in the file; 0: no
- * room. Nobody else sees them before they are published. */
-uint64_t board_file_reserve(struct board *board, uint32_t pages);
-void board_file_publish(struct board *board, uint32_t pages);
-/* Removes it, unless somebody wants to read it. */
-void board_file_leave(const struct board *board);
+/* file.c: maps a new file, or anonymous memory instead. */
+void segment_file_create(struct segment *segment);
+/* Moves the mapping to the address of the parent's, which is thereby unmapped. */
+void segment_file_move(struct segment *segment, const struct segment *parent);
+/* Reserves pages after the used ones and makes them safe to touch (no SIGBUS if memory is short). Returns their
+ * offset in the file, 0: none. Readers do not see them before they are published. */
+uint64_t segment_file_reserve(struct segment *segment, uint32_t pages);
+void segment_file_publish(struct segment *segment, uint32_t pages);
+/* Removes the file unless an agent wants to read it. */
+void segment_file_release(const struct segment *segment);
 
-/* facts.c: all but what file.c knows. */
-void board_facts_fill(const struct board *board, struct board_header *header);
-uint64_t board_facts_now_ns(void); /* CLOCK_REALTIME */
+/* header.c: fills everything except what file.c knows. */
+void segment_header_fill(const struct segment *segment, struct segment_header *header);
+uint64_t segment_header_now_ns(void); /* CLOCK_REALTIME */
 
-/* names.c */
-enum err board_names_make(struct board *board, const struct board_description *description, uint32_t *metric);
-void board_names_keep_together(struct board *board, uint32_t slots);
-/* Takes over what a parent described, as it was when the process was forked. */
-void board_names_copy(struct board *board, const struct board *parent);
+/* descriptors.c: metrics of the segment. */
+enum err segment_descriptors_add(struct segment *segment, const struct segment_description *description, uint32_t *metric);
+void segment_descriptors_keep_adjacent(struct segment *segment, uint32_t slots);
+/* Takes over the parent's metrics as they were at the time of the fork. */
+void segment_descriptors_copy(struct segment *segment, const struct segment *parent);
 
-static inline struct board_header *board_header(const struct board *board)
+static inline struct segment_header *segment_header(const struct segment *segment)
 {
-    return (struct board_header *)(void *)board->base;
+    return (struct segment_header *)(void *)segment->base;
 }
 
-static inline void *board_at(const struct board *board, uint64_t at)
+static inline void *segment_at(const struct segment *segment, uint64_t at)
 {
-    return board->base + at;
+    return segment->base + at;
 }
 
-/* Chunks with odd numbers are of the process, for gauges; the others of threads. */
-static inline bool board_is_of_process(uint32_t chunk)
+/* Odd chunks belong to the process (gauges), even ones to threads. */
+static inline bool segment_chunk_is_of_process(uint32_t chunk)
 {
     return chunk & 1;
 }

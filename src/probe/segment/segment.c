@@ -1,323 +1,326 @@
-/* The writer of a board: its life from the first metric to the program's end, and the slots of threads. */
+/* The segment writer: opening and closing a segment, and the slots of threads. */
 #include "probe/segment/segment.h"
 
 #include "base/sys.h"
 #include "probe/segment/internal.h"
 
-#define THREAD_CHUNKS 8u /* room at first */
-#define LOOKS 4          /* at threads that may be gone, for each new one: memory stays within a few times what is needed */
+#define THREAD_CHUNKS 8u /* initial capacity */
+#define REUSE_CHECKS 4          /* ended threads checked for reuse per new thread: bounds memory to a few times what is needed */
 
-/* Where counts go that have no room anywhere: into nobody's chunk 0. */
-static uint64_t nowhere[BOARD_CHUNK_SLOTS];
-static struct board_thread nobody = { .count = 1, .chunks = { nowhere } };
-BOARD_TLS struct board_thread *board_mine = &nobody;
+/* Sink for counts that have no slot: chunk 0, which belongs to nobody. */
+static uint64_t nowhere[SEGMENT_CHUNK_SLOTS];
+static struct segment_thread nobody = { .count = 1, .chunks = { nowhere } };
+SEGMENT_TLS struct segment_thread *segment_this_thread = &nobody;
 
-void board_forget(void)
+void segment_forget_thread(void)
 {
-    board_mine = &nobody;
+    segment_this_thread = &nobody;
 }
 
-/* Another thread may fork meanwhile, and its child goes by what it finds in struct board: that of the parent until all is there.
- * Without a block that grows, each says itself how far it is filled. */
-static void replace(struct board *board, struct board *with)
+/* Another thread may fork meanwhile, and its child uses what it finds in struct segment: the parent's until all is
+ * complete. While `block` is 0, each block's own counter tells how far it is filled. */
+static void replace(struct segment *segment, struct segment *with)
 {
     uint64_t block = with->block;
     with->block = 0;
-    __atomic_store_n(&board->block, 0, __ATOMIC_SEQ_CST);
-    *board = *with;
-    __atomic_store_n(&board->block, block, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&segment->block, 0, __ATOMIC_SEQ_CST);
+    *segment = *with;
+    __atomic_store_n(&segment->block, block, __ATOMIC_SEQ_CST);
 }
 
-/* A child of fork finds its arena empty and what its parent had in struct board. */
-static void open_locked(struct board *board)
+/* A forked child finds its arena zeroed, and its parent's values in struct segment. */
+static void open_locked(struct segment *segment)
 {
-    if (board->arena->is_open || !board->library[0])
+    if (segment->arena->is_open || !segment->library[0])
         return;
-    struct board own = *board;
-    board_forget();
+    struct segment own = *segment;
+    segment_forget_thread();
     own.pid = sys_getpid();
     own.rank = own.size = -1;
     own.program = 0;
     own.world = 0;
-    board_file_make(&own);
-    if (board->base && own.base) {
-        board_names_copy(&own, board);
-        board_file_move(&own, board);
+    segment_file_create(&own);
+    if (segment->base && own.base) {
+        segment_descriptors_copy(&own, segment);
+        segment_file_move(&own, segment);
     }
-    replace(board, &own);
-    __atomic_store_n(&board->arena->is_open, 1, __ATOMIC_RELEASE);
+    replace(segment, &own);
+    __atomic_store_n(&segment->arena->is_open, 1, __ATOMIC_RELEASE);
 }
 
-void board_open(struct board *board, const char *library)
+void segment_open(struct segment *segment, const char *library)
 {
-    struct board_arena *arena = board_arena(board);
+    struct segment_arena *arena = segment_arena(segment);
     if (!arena)
         return;
-    uint64_t signals = board_arena_lock(arena);
-    if (!board->library[0])
-        memcpy(board->library, library, strnlen(library, sizeof board->library - 1));
-    open_locked(board);
-    board_arena_unlock(arena, signals);
+    uint64_t signals = segment_arena_lock(arena);
+    if (!segment->library[0])
+        memcpy(segment->library, library, strnlen(library, sizeof segment->library - 1));
+    open_locked(segment);
+    segment_arena_unlock(arena, signals);
 }
 
-void board_speak_for(struct board *board, const struct board_subject *subject)
+void segment_set_subject(struct segment *segment, const struct segment_subject *subject)
 {
-    board->subject = *subject;
+    segment->subject = *subject;
 }
 
-static void count_lost(const struct board *board)
+static void count_lost(const struct segment *segment)
 {
-    if (board->base)
-        __atomic_fetch_add(&board_header(board)->lost, 1, __ATOMIC_RELAXED);
+    if (segment->base)
+        __atomic_fetch_add(&segment_header(segment)->lost, 1, __ATOMIC_RELAXED);
 }
 
-enum err board_make(struct board *board, const struct board_description *description, uint32_t *metric)
+enum err segment_add_metric(struct segment *segment, const struct segment_description *description, uint32_t *metric)
 {
-    *metric = BOARD_NONE;
-    struct board_arena *arena = board_arena(board);
+    *metric = SEGMENT_METRIC_NONE;
+    struct segment_arena *arena = segment_arena(segment);
     if (!arena)
         return FULL;
-    uint64_t signals = board_arena_lock(arena);
-    open_locked(board);
-    enum err err = board->base ? board_names_make(board, description, metric) : FULL;
+    uint64_t signals = segment_arena_lock(arena);
+    open_locked(segment);
+    enum err err = segment->base ? segment_descriptors_add(segment, description, metric) : FULL;
     if (err == FULL)
-        count_lost(board);
-    board_arena_unlock(arena, signals);
+        count_lost(segment);
+    segment_arena_unlock(arena, signals);
     return err;
 }
 
-uint32_t board_metric(struct board *board, const struct board_description *description)
+uint32_t segment_metric(struct segment *segment, const struct segment_description *description)
 {
     uint32_t metric;
-    return board_make(board, description, &metric) == OK ? metric : BOARD_NONE;
+    return segment_add_metric(segment, description, &metric) == OK ? metric : SEGMENT_METRIC_NONE;
 }
 
-void board_keep_together(struct board *board, uint32_t slots)
+void segment_keep_adjacent(struct segment *segment, uint32_t slots)
 {
-    struct board_arena *arena = board_arena(board);
+    struct segment_arena *arena = segment_arena(segment);
     if (!arena)
         return;
-    uint64_t signals = board_arena_lock(arena);
-    open_locked(board);
-    board_names_keep_together(board, slots);
-    board_arena_unlock(arena, signals);
+    uint64_t signals = segment_arena_lock(arena);
+    open_locked(segment);
+    segment_descriptors_keep_adjacent(segment, slots);
+    segment_arena_unlock(arena, signals);
 }
 
-void board_set_rank(struct board *board, int rank, int size)
+void segment_set_rank(struct segment *segment, int rank, int size)
 {
-    struct board_arena *arena = board_arena(board);
+    struct segment_arena *arena = segment_arena(segment);
     if (!arena)
         return;
-    uint64_t signals = board_arena_lock(arena);
-    open_locked(board);
-    board->rank = rank;
-    board->size = size;
-    if (board->base) {
-        __atomic_store_n(&board_header(board)->size, size, __ATOMIC_RELAXED);
-        __atomic_store_n(&board_header(board)->rank, rank, __ATOMIC_RELEASE);
+    uint64_t signals = segment_arena_lock(arena);
+    open_locked(segment);
+    segment->rank = rank;
+    segment->size = size;
+    if (segment->base) {
+        __atomic_store_n(&segment_header(segment)->size, size, __ATOMIC_RELAXED);
+        __atomic_store_n(&segment_header(segment)->rank, rank, __ATOMIC_RELEASE);
     }
-    board_arena_unlock(arena, signals);
+    segment_arena_unlock(arena, signals);
 }
 
-void board_set_world(struct board *board, uint64_t program, uint32_t world)
+void segment_set_world(struct segment *segment, uint64_t program, uint32_t world)
 {
-    struct board_arena *arena = board_arena(board);
+    struct segment_arena *arena = segment_arena(segment);
     if (!arena)
         return;
-    uint64_t signals = board_arena_lock(arena);
-    open_locked(board);
-    board->program = program;
-    board->world = world;
-    if (board->base) {
-        board_header(board)->program = program;
-        board_header(board)->world = world;
+    uint64_t signals = segment_arena_lock(arena);
+    open_locked(segment);
+    segment->program = program;
+    segment->world = world;
+    if (segment->base) {
+        segment_header(segment)->program = program;
+        segment_header(segment)->world = world;
     }
-    board_arena_unlock(arena, signals);
+    segment_arena_unlock(arena, signals);
 }
 
-/* Not in a child that has none of its own yet, nor in one of vfork. */
-void board_end(struct board *board)
+/* Not in a child that has no segment of its own yet, nor in a vfork child. */
+void segment_end(struct segment *segment)
 {
-    struct board_arena *arena = board->arena;
+    struct segment_arena *arena = segment->arena;
     if (!arena)
         return;
-    uint64_t signals = board_arena_lock(arena);
-    if (arena->is_open && board->base && board->pid == sys_getpid()) {
-        board_header(board)->ended_ns = board_facts_now_ns();
-        __atomic_store_n(&board_header(board)->state, BOARD_ENDED, __ATOMIC_RELEASE);
-        board_file_leave(board);
+    uint64_t signals = segment_arena_lock(arena);
+    if (arena->is_open && segment->base && segment->pid == sys_getpid()) {
+        segment_header(segment)->ended_ns = segment_header_now_ns();
+        __atomic_store_n(&segment_header(segment)->state, SEGMENT_ENDED, __ATOMIC_RELEASE);
+        segment_file_release(segment);
     }
-    board_arena_unlock(arena, signals);
+    segment_arena_unlock(arena, signals);
 }
 
-static bool is_gone(const struct board *board, const struct board_thread *thread)
+static bool has_ended(const struct segment *segment, const struct segment_thread *thread)
 {
-    return sys3(SYS_tgkill, board->pid, thread->tid, 0) == -ESRCH;
+    return sys3(SYS_tgkill, segment->pid, thread->tid, 0) == -ESRCH;
 }
 
-/* Of a thread in whose name a child of vfork has counted first: who that is cannot be told in the child, and no thread has this
- * number, so that nobody takes it for gone. Not 0, which stands in all that fork has emptied. */
+/* A thread entry first used by a vfork child: the child cannot know the tid of its parent's thread. No thread has
+ * this id, so the entry is never considered ended. Not 0, the value of everything that fork has zeroed. */
 #define TID_OF_PARENT (-1)
 
-/* One whose thread has ended, values and all, so that sums stay right; the tid may have been given to the caller. */
-static struct board_thread *take_over(struct board *board, int32_t tid)
+/* Reuses the entry of a thread that has ended, with its values, so that totals stay right. Its tid may have been
+ * reused for the caller. */
+static struct segment_thread *reuse_ended(struct segment *segment, int32_t tid)
 {
-    struct board_arena *arena = board->arena;
-    for (int i = 0; i < LOOKS && arena->threads; i++) {
-        struct board_thread *thread = arena->looked ? arena->looked : arena->threads;
-        arena->looked = thread->next;
-        if ((thread->tid == tid && tid != TID_OF_PARENT) || is_gone(board, thread))
+    struct segment_arena *arena = segment->arena;
+    for (int i = 0; i < REUSE_CHECKS && arena->threads; i++) {
+        struct segment_thread *thread = arena->next_checked ? arena->next_checked : arena->threads;
+        arena->next_checked = thread->next;
+        if ((thread->tid == tid && tid != TID_OF_PARENT) || has_ended(segment, thread))
             return thread;
     }
     return NULL;
 }
 
-static struct board_thread *new_thread(struct board *board, uint32_t room)
+static struct segment_thread *new_thread(struct segment *segment, uint32_t capacity)
 {
-    struct board_thread *thread = board_arena_take(board, sizeof *thread + room * sizeof *thread->chunks);
+    struct segment_thread *thread = segment_arena_alloc(segment, sizeof *thread + capacity * sizeof *thread->chunks);
     if (!thread)
         return NULL;
-    thread->room = room;
+    thread->capacity = capacity;
     thread->count = 1;
     thread->chunks[0] = nowhere;
     return thread;
 }
 
-/* Does board_mine belong to the thread with this number? */
+/* Does segment_this_thread belong to the thread with this id? */
 static bool is_mine(int32_t tid)
 {
-    return board_mine != &nobody && (tid == TID_OF_PARENT || board_mine->tid == TID_OF_PARENT || board_mine->tid == tid);
+    return segment_this_thread != &nobody && (tid == TID_OF_PARENT || segment_this_thread->tid == TID_OF_PARENT
+                                              || segment_this_thread->tid == tid);
 }
 
-static struct board_thread *my_thread(struct board *board)
+static struct segment_thread *find_thread(struct segment *segment)
 {
-    struct board_arena *arena = board->arena;
-    bool is_vfork_child = sys_getpid() != board->pid;
+    struct segment_arena *arena = segment->arena;
+    bool is_vfork_child = sys_getpid() != segment->pid;
     int32_t tid = is_vfork_child ? TID_OF_PARENT : (int32_t)sys_gettid();
     if (is_mine(tid)) {
         if (!is_vfork_child)
-            board_mine->tid = tid;
-        return board_mine;
+            segment_this_thread->tid = tid;
+        return segment_this_thread;
     }
-    struct board_thread *thread = take_over(board, tid);
-    if (!thread && (thread = new_thread(board, THREAD_CHUNKS))) {
+    struct segment_thread *thread = reuse_ended(segment, tid);
+    if (!thread && (thread = new_thread(segment, THREAD_CHUNKS))) {
         thread->number = ++arena->thread_count;
         thread->next = arena->threads;
         arena->threads = thread;
-        __atomic_store_n(&board_header(board)->threads, arena->thread_count, __ATOMIC_RELAXED);
+        __atomic_store_n(&segment_header(segment)->threads, arena->thread_count, __ATOMIC_RELAXED);
     }
     if (thread) {
         thread->tid = tid;
-        thread->busy = 0; /* it may have ended in a handler */
-        board_mine = thread;
+        thread->busy = 0; /* the previous thread may have ended in a signal handler */
+        segment_this_thread = thread;
     }
     return thread;
 }
 
-/* A larger one takes its place in the list. */
-static struct board_thread *grow(struct board *board, struct board_thread *thread, uint32_t chunk)
+/* A larger entry replaces it in the list. */
+static struct segment_thread *grow(struct segment *segment, struct segment_thread *thread, uint32_t chunk)
 {
-    if (chunk < thread->room)
+    if (chunk < thread->capacity)
         return thread;
-    uint32_t room = thread->room;
-    while (room <= chunk)
-        room *= 2;
-    struct board_thread *larger = new_thread(board, room);
+    uint32_t capacity = thread->capacity;
+    while (capacity <= chunk)
+        capacity *= 2;
+    struct segment_thread *larger = new_thread(segment, capacity);
     if (!larger)
         return NULL;
     memcpy(larger->chunks, thread->chunks, thread->count * sizeof *thread->chunks);
-    larger->chunks[room] = thread->chunks[thread->room];
+    larger->chunks[capacity] = thread->chunks[thread->capacity];
     larger->tid = thread->tid;
     larger->number = thread->number;
     larger->count = thread->count;
     larger->next = thread->next;
-    struct board_thread **link = &board->arena->threads;
+    struct segment_thread **link = &segment->arena->threads;
     while (*link != thread)
         link = &(*link)->next;
     *link = larger;
-    board->arena->looked = NULL;
-    board_mine = larger;
+    segment->arena->next_checked = NULL;
+    segment_this_thread = larger;
     return larger;
 }
 
-/* Where the file has no room for it, memory does as well: nobody sees it, but the program runs as before. */
-static uint64_t *new_chunk(struct board *board, uint32_t chunk, uint32_t thread)
+/* Falls back to private memory if the file is full: the values are not visible, but the program runs unchanged. */
+static uint64_t *new_chunk(struct segment *segment, uint32_t chunk, uint32_t thread)
 {
-    uint64_t at = board_file_reserve(board, 1);
+    uint64_t at = segment_file_reserve(segment, 1);
     if (!at) {
-        count_lost(board);
-        return board_arena_take(board, BOARD_PAGE);
+        count_lost(segment);
+        return segment_arena_alloc(segment, SEGMENT_PAGE);
     }
-    struct board_block *block = board_at(board, at);
-    *block = (struct board_block){ .kind = BOARD_BLOCK_CHUNK, .pages = 1, .chunk = chunk, .thread = thread };
-    board_file_publish(board, 1);
+    struct segment_block *block = segment_at(segment, at);
+    *block = (struct segment_block){ .kind = SEGMENT_BLOCK_CHUNK, .pages = 1, .chunk = chunk, .thread = thread };
+    segment_file_publish(segment, 1);
     return (uint64_t *)(void *)block;
 }
 
-static uint64_t *process_chunk(struct board *board, uint32_t chunk)
+static uint64_t *process_chunk(struct segment *segment, uint32_t chunk)
 {
-    struct board_arena *arena = board->arena;
-    if (chunk >= arena->process_room) {
-        uint32_t room = arena->process_room ? arena->process_room : THREAD_CHUNKS;
-        while (room <= chunk)
-            room *= 2;
-        uint64_t **chunks = board_arena_take(board, room * sizeof *chunks);
+    struct segment_arena *arena = segment->arena;
+    if (chunk >= arena->process_capacity) {
+        uint32_t capacity = arena->process_capacity ? arena->process_capacity : THREAD_CHUNKS;
+        while (capacity <= chunk)
+            capacity *= 2;
+        uint64_t **chunks = segment_arena_alloc(segment, capacity * sizeof *chunks);
         if (!chunks)
             return NULL;
         if (arena->process)
-            memcpy(chunks, arena->process, arena->process_room * sizeof *chunks);
+            memcpy(chunks, arena->process, arena->process_capacity * sizeof *chunks);
         arena->process = chunks;
-        arena->process_room = room;
+        arena->process_capacity = capacity;
     }
     if (!arena->process[chunk])
-        arena->process[chunk] = new_chunk(board, chunk, 0);
+        arena->process[chunk] = new_chunk(segment, chunk, 0);
     return arena->process[chunk];
 }
 
-static uint64_t *slots_locked(struct board *board, uint32_t metric)
+static uint64_t *slots_locked(struct segment *segment, uint32_t metric)
 {
-    uint32_t chunk = metric >> BOARD_CHUNK_SHIFT;
-    open_locked(board);
-    struct board_thread *thread = board->base ? my_thread(board) : NULL;
-    thread = thread ? grow(board, thread, chunk) : NULL;
+    uint32_t chunk = metric >> SEGMENT_CHUNK_SHIFT;
+    open_locked(segment);
+    struct segment_thread *thread = segment->base ? find_thread(segment) : NULL;
+    thread = thread ? grow(segment, thread, chunk) : NULL;
     if (!thread)
         return nowhere;
     if (chunk >= thread->count)
         thread->count = chunk + 1;
     uint64_t **slots = &thread->chunks[chunk];
     if (!*slots)
-        *slots = board_is_of_process(chunk) ? process_chunk(board, chunk) : new_chunk(board, chunk, thread->number);
+        *slots = segment_chunk_is_of_process(chunk) ? process_chunk(segment, chunk) : new_chunk(segment, chunk,
+                                                                                                thread->number);
     return *slots ? *slots : nowhere;
 }
 
-uint64_t *board_slots_slow(struct board *board, uint32_t metric)
+uint64_t *segment_slots_slow(struct segment *segment, uint32_t metric)
 {
-    uint32_t slot = metric & (BOARD_CHUNK_SLOTS - 1);
-    struct board_arena *arena = board_arena(board);
-    if (!arena || metric >> BOARD_CHUNK_SHIFT >= BOARD_CHUNKS_MAX)
+    uint32_t slot = metric & (SEGMENT_CHUNK_SLOTS - 1);
+    struct segment_arena *arena = segment_arena(segment);
+    if (!arena || metric >> SEGMENT_CHUNK_SHIFT >= SEGMENT_CHUNKS_MAX)
         return nowhere + slot;
-    uint64_t signals = board_arena_lock(arena);
-    uint64_t *slots = slots_locked(board, metric);
-    board_arena_unlock(arena, signals);
+    uint64_t signals = segment_arena_lock(arena);
+    uint64_t *slots = slots_locked(segment, metric);
+    segment_arena_unlock(arena, signals);
     return slots + slot;
 }
 
-void *board_own(struct board *board, size_t bytes)
+void *segment_thread_memory(struct segment *segment, size_t bytes)
 {
-    struct board_arena *arena = board_arena(board);
+    struct segment_arena *arena = segment_arena(segment);
     if (!arena)
         return NULL;
-    uint64_t signals = board_arena_lock(arena);
-    open_locked(board);
-    struct board_thread *thread = board->base ? my_thread(board) : NULL;
-    if (thread && !thread->chunks[thread->room])
-        thread->chunks[thread->room] = board_arena_take(board, bytes);
-    uint64_t *own = thread ? thread->chunks[thread->room] : NULL;
-    board_arena_unlock(arena, signals);
+    uint64_t signals = segment_arena_lock(arena);
+    open_locked(segment);
+    struct segment_thread *thread = segment->base ? find_thread(segment) : NULL;
+    if (thread && !thread->chunks[thread->capacity])
+        thread->chunks[thread->capacity] = segment_arena_alloc(segment, bytes);
+    uint64_t *own = thread ? thread->chunks[thread->capacity] : NULL;
+    segment_arena_unlock(arena, signals);
     return own;
 }
 
-void board_add_f64_interrupting(uint64_t *slot, double value) /* NOLINT(readability-non-const-parameter) */
+void segment_add_f64_from_handler(uint64_t *slot, double value) /* NOLINT(readability-non-const-parameter) */
 {
     uint64_t before = __atomic_load_n(slot, __ATOMIC_RELAXED), after;
     do {
@@ -328,31 +331,31 @@ void board_add_f64_interrupting(uint64_t *slot, double value) /* NOLINT(readabil
     } while (!__atomic_compare_exchange_n(slot, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
-void board_gauge_add(uint64_t *slot, double value) /* NOLINT(readability-non-const-parameter) */
+void segment_gauge_add(uint64_t *slot, double value) /* NOLINT(readability-non-const-parameter) */
 {
     uint64_t before = __atomic_load_n(slot, __ATOMIC_RELAXED), after;
     do {
-        double now = board_gauge_value(before);
-        after = board_gauge_bits((before ? now : 0) + value);
+        double now = segment_gauge_value(before);
+        after = segment_gauge_bits((before ? now : 0) + value);
     } while (!__atomic_compare_exchange_n(slot, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
-size_t board_label(char *labels, size_t size, size_t room, const char *name, const char *value)
+size_t segment_append_label(char *labels, size_t size, size_t capacity, const char *name, const char *value)
 {
     size_t at = size;
-    for (const char *part = size ? "," : ""; *part && at < room; part++)
+    for (const char *part = size ? "," : ""; *part && at < capacity; part++)
         labels[at++] = *part;
-    for (; *name && at < room; name++)
+    for (; *name && at < capacity; name++)
         labels[at++] = *name;
-    for (const char *part = "=\""; *part && at < room; part++)
+    for (const char *part = "=\""; *part && at < capacity; part++)
         labels[at++] = *part;
-    for (; *value && at + 1 < room; value++) {
+    for (; *value && at + 1 < capacity; value++) {
         if (*value == '"' || *value == '\\' || *value == '\n')
             labels[at++] = '\\';
         labels[at++] = *value == '\n' ? 'n' : *value;
     }
-    if (at + 2 > room || *value) {
-        if (size < room)
+    if (at + 2 > capacity || *value) {
+        if (size < capacity)
             labels[size] = '\0';
         return size;
     }

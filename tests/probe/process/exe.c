@@ -58,10 +58,10 @@ static void a_link_to_the_file(void **state)
 static void a_link_to_a_folder(void **state)
 {
     (void)state;
-    char folder[PATH_MAX], path[TEMP_PATH_MAX];
-    strcpy(folder, tool);
-    strrchr(folder, '/')[0] = '\0';
-    assert_int_equal(symlink(folder, "folder"), 0);
+    char dir[PATH_MAX], path[TEMP_PATH_MAX];
+    strcpy(dir, tool);
+    strrchr(dir, '/')[0] = '\0';
+    assert_int_equal(symlink(dir, "folder"), 0);
     temp_join(path, probed.dir, "folder/acts");
     assert_path(path, tool);
 }

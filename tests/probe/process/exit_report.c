@@ -17,12 +17,13 @@ static int open_probed(void **state)
     (void)state;
     struct stat st;
     probed_open(&probed);
-    snprintf(bell, sizeof bell, "%s%s", probed.spool, SPOOL_BELL_SUFFIX);
+    snprintf(bell, sizeof bell, "%s%s", probed.spool, SPOOL_NOTICES_SUFFIX);
     assert_int_equal(mkfifo(bell, 0600), 0);
     bell_fd = open(bell, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     assert_true(bell_fd >= 0);
     assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
-    snprintf(flags, sizeof flags, PROBE_ENV_FLAGS "=%c%c%c%ju", PROBE_FLAG_BELL, PROBE_FLAG_KERNEL, PROBE_FLAG_NAMESPACE,
+    snprintf(flags, sizeof flags, PROBE_ENV_FLAGS "=%c%c%c%ju", PROBE_FLAG_NOTICES, PROBE_FLAG_TASKSTATS,
+             PROBE_FLAG_NAMESPACE,
              (uintmax_t)st.st_ino);
     probed.env[0] = flags;
     return 0;
@@ -128,7 +129,7 @@ static void the_flag_of_another_process_does_not_count(void **state)
 {
     (void)state;
     char other[160];
-    snprintf(other, sizeof other, "%s%c%u", flags, PROBE_FLAG_TOLD, 1u);
+    snprintf(other, sizeof other, "%s%c%u", flags, PROBE_FLAG_RECORDED, 1u);
     probed.env[0] = other;
     probed_act(&probed, "nothing", NULL);
     assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);

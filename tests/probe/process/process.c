@@ -234,7 +234,7 @@ static void the_end_after_the_main_thread(void **state)
 static size_t images_with(uint64_t number, int holder, bool held)
 {
     char env[64];
-    snprintf(env, sizeof env, PROBE_ENV_FLAGS "=%c%ju%c%d", PROBE_FLAG_NAMESPACE, (uintmax_t)number, PROBE_FLAG_HOLDER,
+    snprintf(env, sizeof env, PROBE_ENV_FLAGS "=%c%ju%c%d", PROBE_FLAG_NAMESPACE, (uintmax_t)number, PROBE_FLAG_LOCK_HOLDER,
              holder);
     size_t before = probed.count;
     probed.env[0] = env;

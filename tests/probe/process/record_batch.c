@@ -12,18 +12,18 @@
 #include <unistd.h>
 
 static struct probed probed;
-static char folder[TEMP_PATH_MAX], boards[TEMP_PATH_MAX + 16];
+static char work_dir[TEMP_PATH_MAX], segment_dir[TEMP_PATH_MAX + 16];
 
 /* In memory, as in life, and with a name that is not too long. */
 static int open_probed(void **state)
 {
     (void)state;
-    strcpy(folder, "/dev/shm/sonde-held-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    snprintf(boards, sizeof boards, "SONDE_BOARDS=%s", folder);
+    strcpy(work_dir, "/dev/shm/sonde-held-XXXXXX");
+    assert_non_null(mkdtemp(work_dir));
+    snprintf(segment_dir, sizeof segment_dir, "SONDE_BOARDS=%s", work_dir);
     probed_open(&probed);
     probed.env[0] = "SONDE_PROBE=p";
-    probed.env[1] = boards;
+    probed.env[1] = segment_dir;
     return 0;
 }
 
@@ -31,14 +31,14 @@ static int close_probed(void **state)
 {
     (void)state;
     probed_close(&probed);
-    temp_remove(folder);
+    temp_remove(work_dir);
     return 0;
 }
 
 static size_t pages(void)
 {
     size_t count = 0;
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(work_dir);
     assert_non_null(dir);
     for (struct dirent *entry; (entry = readdir(dir));)
         count += strncmp(entry->d_name, "held.", 5) == 0;
@@ -75,10 +75,10 @@ static void those_alive_at_the_end(void **state)
 /* As sonde run does at its end. */
 static void take_pages(void)
 {
-    struct writer writer;
-    writer_init_take(&writer, open(probed.spool, O_WRONLY | O_APPEND | O_CLOEXEC));
-    held_pages_take(folder, &writer);
-    writer_close(&writer);
+    struct spool_writer writer;
+    spool_writer_init_take(&writer, open(probed.spool, O_WRONLY | O_APPEND | O_CLOEXEC));
+    record_batches_read(work_dir, &writer);
+    spool_writer_close(&writer);
     probed_read(&probed);
 }
 
@@ -97,17 +97,17 @@ static void those_of_a_killed_process(void **state)
 static void a_page_that_is_there(void **state)
 {
     (void)state;
-    struct writer writer;
+    struct spool_writer writer;
     char tool[TEMP_PATH_MAX], script[2 * TEMP_PATH_MAX + 64];
     temp_join(tool, getenv("TOOLS"), "crowd");
-    snprintf(script, sizeof script, "echo other >%s/held.$$; exec %s threads 30 1", folder, tool);
+    snprintf(script, sizeof script, "echo other >%s/held.$$; exec %s threads 30 1", work_dir, tool);
     probed_program(&probed, (char *[]){ "/bin/sh", "-c", script, NULL });
     assert_int_equal(probed_count(&probed, RECORD_KIND_thread), 30);
     assert_int_equal(pages(), 1);
-    writer_init_take(&writer, WRITER_GATHER);
-    held_pages_take(folder, &writer);
+    spool_writer_init_take(&writer, SPOOL_WRITER_BUFFER);
+    record_batches_read(work_dir, &writer);
     assert_int_equal(writer.frames.size, 0);
-    writer_close(&writer);
+    spool_writer_close(&writer);
 }
 
 static void no_folder(void **state)

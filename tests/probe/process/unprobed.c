@@ -15,7 +15,7 @@ static int open_probed(void **state)
 {
     (void)state;
     probed_open(&probed);
-    snprintf(bell, sizeof bell, "%s%s", probed.spool, SPOOL_BELL_SUFFIX);
+    snprintf(bell, sizeof bell, "%s%s", probed.spool, SPOOL_NOTICES_SUFFIX);
     assert_int_equal(mkfifo(bell, 0600), 0);
     bell_fd = open(bell, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     assert_true(bell_fd >= 0);
@@ -37,7 +37,7 @@ static int close_probed(void **state)
 /* How often it rings when a shell becomes this; *pid is who it rang for last. */
 static size_t rings_for(const char *line, uint32_t *pid)
 {
-    struct probe_ring rings[64];
+    struct probe_notice rings[64];
     char *const argv[] = { "/bin/bash", "-c", (char *)line, NULL };
     probed_program(&probed, argv);
     ssize_t got = read(bell_fd, rings, sizeof rings);

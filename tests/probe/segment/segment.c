@@ -12,20 +12,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct board board;
-static char folder[TEMP_PATH_MAX];
+static struct segment segment;
+static char work_dir[TEMP_PATH_MAX];
 
 static int set_up(void **state)
 {
     (void)state;
-    temp_dir(folder);
-    return setenv(BOARD_ENV_FOLDER, folder, 1);
+    temp_dir(work_dir);
+    return setenv(SEGMENT_ENV_DIR, work_dir, 1);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    temp_remove(folder);
+    temp_remove(work_dir);
     return 0;
 }
 
@@ -34,9 +34,9 @@ static int in_child(void (*act)(void))
 {
     pid_t pid = fork();
     if (pid == 0) {
-        board_open(&board, "test");
+        segment_open(&segment, "test");
         act();
-        board_end(&board);
+        segment_end(&segment);
         _exit(0);
     }
     int status = -1;
@@ -45,20 +45,20 @@ static int in_child(void (*act)(void))
 }
 
 /* The boards in the folder, oldest first is not promised; the one of this pid, or the only one for 0. */
-static struct board_reader *read_board(pid_t pid)
+static struct segment_reader *read_board(pid_t pid)
 {
-    DIR *dir = opendir(folder);
-    struct board_reader *found = NULL;
+    DIR *dir = opendir(work_dir);
+    struct segment_reader *found = NULL;
     for (struct dirent *entry; (entry = readdir(dir));) {
         char path[TEMP_PATH_MAX];
-        struct board_reader *reader;
-        temp_join(path, folder, entry->d_name);
+        struct segment_reader *reader;
+        temp_join(path, work_dir, entry->d_name);
         if (entry->d_name[0] == '.')
             continue;
-        assert_int_equal(board_reader_open(&reader, path), OK);
-        assert_int_equal(board_reader_read(reader), OK);
-        if (pid && board_reader_facts(reader)->pid != pid)
-            board_reader_close(&reader);
+        assert_int_equal(segment_reader_open(&reader, path), OK);
+        assert_int_equal(segment_reader_read(reader), OK);
+        if (pid && segment_reader_info(reader)->pid != pid)
+            segment_reader_close(&reader);
         else {
             assert_null(found);
             found = reader;
@@ -69,11 +69,11 @@ static struct board_reader *read_board(pid_t pid)
     return found;
 }
 
-static struct board_value value_of(const struct board_reader *reader, const char *name, const char *labels)
+static struct segment_value value_of(const struct segment_reader *reader, const char *name, const char *labels)
 {
-    struct board_value value;
-    for (size_t i = 0; i < board_reader_count(reader); i++) {
-        board_reader_value(reader, i, &value);
+    struct segment_value value;
+    for (size_t i = 0; i < segment_reader_count(reader); i++) {
+        segment_reader_value(reader, i, &value);
         if (bytes_equal(value.name, bytes_of(name)) && bytes_equal(value.labels, bytes_of(labels)))
             return value;
     }
@@ -83,15 +83,15 @@ static struct board_value value_of(const struct board_reader *reader, const char
 
 static const double bounds[] = { 1, 10, 100 };
 
-static uint32_t plain(const char *name, enum board_kind kind, enum board_type type)
+static uint32_t plain(const char *name, enum segment_metric_kind kind, enum segment_value_type type)
 {
-    return board_metric(&board, &(struct board_description){ .name = name, .kind = kind, .type = type });
+    return segment_metric(&segment, &(struct segment_description){ .name = name, .kind = kind, .type = type });
 }
 
 static uint32_t counter(const char *name, const char *labels)
 {
-    return board_metric(&board, &(struct board_description){ .name = name, .labels = labels, .kind = BOARD_COUNTER,
-                                                             .type = BOARD_U64, .unit = "bytes", .help = "Help." });
+    return segment_metric(&segment, &(struct segment_description){ .name = name, .labels = labels, .kind = SEGMENT_COUNTER,
+                                                             .type = SEGMENT_U64, .unit = "bytes", .help = "Help." });
 }
 
 static void act_everything(void)
@@ -99,28 +99,28 @@ static void act_everything(void)
     uint32_t cells = counter("cells_total", "phase=\"solve\"");
     uint32_t again = counter("cells_total", "phase=\"solve\"");
     uint32_t other = counter("cells_total", "phase=\"read\"");
-    uint32_t real = plain("joules", BOARD_COUNTER, BOARD_F64);
-    uint32_t time = plain("time", BOARD_COUNTER, BOARD_TICKS);
-    uint32_t gauge = plain("load", BOARD_GAUGE, BOARD_F64);
-    plain("unset", BOARD_GAUGE, BOARD_F64);
-    uint32_t sizes = board_metric(&board, &(struct board_description){ .name = "sizes", .kind = BOARD_HISTOGRAM,
-                                                                       .type = BOARD_F64, .bounds = bounds, .bound_count = 3 });
+    uint32_t real = plain("joules", SEGMENT_COUNTER, SEGMENT_F64);
+    uint32_t time = plain("time", SEGMENT_COUNTER, SEGMENT_TICKS);
+    uint32_t gauge = plain("load", SEGMENT_GAUGE, SEGMENT_F64);
+    plain("unset", SEGMENT_GAUGE, SEGMENT_F64);
+    uint32_t sizes = segment_metric(&segment, &(struct segment_description){ .name = "sizes", .kind = SEGMENT_HISTOGRAM,
+                                                                       .type = SEGMENT_F64, .bounds = bounds, .bound_count = 3 });
     if (cells != again || cells == other)
         _exit(1);
-    board_add_u64(board_slots(&board, cells), 40);
-    board_add_u64(board_slots(&board, again), 2);
-    board_add_u64(board_slots(&board, other), 1ull << 60);
-    board_add_f64(board_slots(&board, real), 0.25);
-    board_add_f64(board_slots(&board, real), 0.5);
-    uint64_t begin = board_ticks();
+    segment_add_u64(segment_slots(&segment, cells), 40);
+    segment_add_u64(segment_slots(&segment, again), 2);
+    segment_add_u64(segment_slots(&segment, other), 1ull << 60);
+    segment_add_f64(segment_slots(&segment, real), 0.25);
+    segment_add_f64(segment_slots(&segment, real), 0.5);
+    uint64_t begin = segment_ticks();
     usleep(20000);
-    board_add_u64(board_slots(&board, time), board_ticks() - begin);
-    board_gauge_set(board_slots(&board, gauge), -3);
-    board_gauge_add(board_slots(&board, gauge), 1);
-    board_add_u64(board_slots(&board, sizes) + 1, 7);
-    board_add_u64(board_slots(&board, sizes) + 3, 1);
-    board_add_f64(board_slots(&board, sizes) + 4, 170.5);
-    board_set_rank(&board, 3, 8);
+    segment_add_u64(segment_slots(&segment, time), segment_ticks() - begin);
+    segment_gauge_set(segment_slots(&segment, gauge), -3);
+    segment_gauge_add(segment_slots(&segment, gauge), 1);
+    segment_add_u64(segment_slots(&segment, sizes) + 1, 7);
+    segment_add_u64(segment_slots(&segment, sizes) + 3, 1);
+    segment_add_f64(segment_slots(&segment, sizes) + 4, 170.5);
+    segment_set_rank(&segment, 3, 8);
 }
 
 static void test_round_trip(void **state)
@@ -128,8 +128,8 @@ static void test_round_trip(void **state)
     (void)state;
     setenv("SLURM_JOB_ID", "4711", 1);
     assert_int_equal(in_child(act_everything), 0);
-    struct board_reader *reader = read_board(0);
-    const struct board_facts *facts = board_reader_facts(reader);
+    struct segment_reader *reader = read_board(0);
+    const struct segment_info *facts = segment_reader_info(reader);
     assert_int_equal(facts->uid, geteuid());
     assert_string_equal(facts->library, "test");
     assert_string_equal(facts->job, "4711");
@@ -137,9 +137,9 @@ static void test_round_trip(void **state)
     assert_int_equal(facts->size, 8);
     assert_true(facts->is_ended);
     assert_true(facts->start_ticks > 0);
-    assert_true(board_reader_is_gone(reader, ""));
-    assert_int_equal(board_reader_count(reader), 7);
-    struct board_value value = value_of(reader, "cells_total", "phase=\"solve\"");
+    assert_true(segment_reader_is_finished(reader, ""));
+    assert_int_equal(segment_reader_count(reader), 7);
+    struct segment_value value = value_of(reader, "cells_total", "phase=\"solve\"");
     assert_true(value.is_integer);
     assert_int_equal(value.u64, 42);
     assert_bytes(value.unit, "bytes");
@@ -156,21 +156,21 @@ static void test_round_trip(void **state)
     assert_int_equal(value.bound_count, 3);
     assert_int_equal(value.buckets[1], 7);
     assert_int_equal(value.buckets[3], 1);
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
 }
 
 static void act_wrong(void)
 {
     uint32_t metric;
-    struct board_description one = { .name = "x", .labels = "a=\"1\"", .kind = BOARD_COUNTER, .type = BOARD_U64 };
-    struct board_description two = { .name = "x", .labels = "a=\"2\"", .kind = BOARD_GAUGE, .type = BOARD_F64 };
-    bool is_well = board_make(&board, &one, &metric) == OK && metric != BOARD_NONE;
-    is_well &= board_make(&board, &two, &metric) == USAGE && metric == BOARD_NONE;
+    struct segment_description one = { .name = "x", .labels = "a=\"1\"", .kind = SEGMENT_COUNTER, .type = SEGMENT_U64 };
+    struct segment_description two = { .name = "x", .labels = "a=\"2\"", .kind = SEGMENT_GAUGE, .type = SEGMENT_F64 };
+    bool is_well = segment_add_metric(&segment, &one, &metric) == OK && metric != SEGMENT_METRIC_NONE;
+    is_well &= segment_add_metric(&segment, &two, &metric) == USAGE && metric == SEGMENT_METRIC_NONE;
     two.labels = one.labels;
-    is_well &= board_make(&board, &two, &metric) == USAGE;
+    is_well &= segment_add_metric(&segment, &two, &metric) == USAGE;
     one.name = "";
-    is_well &= board_make(&board, &one, &metric) == USAGE;
-    board_add_u64(board_slots(&board, BOARD_NONE), 1);
+    is_well &= segment_add_metric(&segment, &one, &metric) == USAGE;
+    segment_add_u64(segment_slots(&segment, SEGMENT_METRIC_NONE), 1);
     _exit(is_well ? 0 : 1);
 }
 
@@ -185,7 +185,7 @@ static uint32_t shared;
 static void *count_thousand(void *argument)
 {
     for (int i = 0; i < 1000; i++)
-        board_add_u64(board_slots(&board, shared), 1);
+        segment_add_u64(segment_slots(&segment, shared), 1);
     return argument;
 }
 
@@ -207,25 +207,26 @@ static void test_threads(void **state)
 {
     (void)state;
     assert_int_equal(WTERMSIG(in_child(act_threads)), SIGKILL);
-    struct board_reader *reader = read_board(0);
+    struct segment_reader *reader = read_board(0);
     assert_int_equal(value_of(reader, "shared_total", "").u64, 200000);
-    assert_false(board_reader_facts(reader)->is_ended);
-    assert_true(board_reader_is_gone(reader, ""));
-    assert_true(board_reader_facts(reader)->bytes < 40 * BOARD_PAGE);
-    board_reader_close(&reader);
+    assert_false(segment_reader_info(reader)->is_ended);
+    assert_true(segment_reader_is_finished(reader, ""));
+    assert_true(segment_reader_info(reader)->bytes < 40 * SEGMENT_PAGE);
+    segment_reader_close(&reader);
 }
 
 static void act_fork(void)
 {
     uint32_t metric = counter("forked_total", ""), gauge;
-    board_make(&board, &(struct board_description){ .name = "g", .kind = BOARD_GAUGE, .type = BOARD_F64 }, &gauge);
-    board_add_u64(board_slots(&board, metric), 5);
+    segment_add_metric(&segment, &(struct segment_description){ .name = "g", .kind = SEGMENT_GAUGE,
+                       .type = SEGMENT_F64 }, &gauge);
+    segment_add_u64(segment_slots(&segment, metric), 5);
     pid_t pid = fork();
-    board_add_u64(board_slots(&board, metric), pid ? 10 : 100);
+    segment_add_u64(segment_slots(&segment, metric), pid ? 10 : 100);
     if (pid == 0) {
-        board_gauge_set(board_slots(&board, gauge), 7);
-        board_add_u64(board_slots(&board, counter("forked_total", "")), 1);
-        board_add_u64(board_slots(&board, counter("of_child_total", "")), 1);
+        segment_gauge_set(segment_slots(&segment, gauge), 7);
+        segment_add_u64(segment_slots(&segment, counter("forked_total", "")), 1);
+        segment_add_u64(segment_slots(&segment, counter("of_child_total", "")), 1);
         return;
     }
     waitpid(pid, NULL, 0);
@@ -233,9 +234,9 @@ static void act_fork(void)
 
 static uint64_t sum_of(pid_t pid, const char *name)
 {
-    struct board_reader *reader = read_board(pid);
+    struct segment_reader *reader = read_board(pid);
     uint64_t value = value_of(reader, name, "").u64;
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
     return value;
 }
 
@@ -244,31 +245,31 @@ static void test_fork(void **state)
     (void)state;
     pid_t pid = fork();
     if (pid == 0) {
-        board_open(&board, "test");
+        segment_open(&segment, "test");
         act_fork();
         _exit(0);
     }
     waitpid(pid, NULL, 0);
     assert_int_equal(sum_of(pid, "forked_total"), 15);
-    DIR *dir = opendir(folder);
-    int boards = 0;
+    DIR *dir = opendir(work_dir);
+    int segment_dir = 0;
     for (struct dirent *entry; (entry = readdir(dir));)
         if (entry->d_name[0] != '.') {
-            struct board_reader *reader;
+            struct segment_reader *reader;
             char path[TEMP_PATH_MAX];
-            temp_join(path, folder, entry->d_name);
-            boards++;
-            assert_int_equal(board_reader_open(&reader, path), OK);
-            assert_int_equal(board_reader_read(reader), OK);
-            if (board_reader_facts(reader)->pid != pid) {
+            temp_join(path, work_dir, entry->d_name);
+            segment_dir++;
+            assert_int_equal(segment_reader_open(&reader, path), OK);
+            assert_int_equal(segment_reader_read(reader), OK);
+            if (segment_reader_info(reader)->pid != pid) {
                 assert_int_equal(value_of(reader, "forked_total", "").u64, 101);
                 assert_int_equal(value_of(reader, "of_child_total", "").u64, 1);
                 assert_true(value_of(reader, "g", "").f64 == 7);
             }
-            board_reader_close(&reader);
+            segment_reader_close(&reader);
         }
     closedir(dir);
-    assert_int_equal(boards, 2);
+    assert_int_equal(segment_dir, 2);
 }
 
 #define MANY 3000
@@ -281,11 +282,11 @@ static void act_fork_with_many(void)
         char name[32];
         snprintf(name, sizeof name, "many%d_total", i);
         metrics[i] = counter(name, "");
-        board_add_u64(board_slots(&board, metrics[i]), 1);
+        segment_add_u64(segment_slots(&segment, metrics[i]), 1);
     }
     pid_t pid = fork();
     for (int i = 0; pid == 0 && i < MANY; i++)
-        board_add_u64(board_slots(&board, metrics[i]), 2);
+        segment_add_u64(segment_slots(&segment, metrics[i]), 2);
     if (pid)
         waitpid(pid, NULL, 0);
 }
@@ -295,20 +296,20 @@ static void test_fork_with_many(void **state)
 {
     (void)state;
     assert_int_equal(in_child(act_fork_with_many), 0);
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(work_dir);
     uint64_t metrics = 0, sum = 0;
     for (struct dirent *entry; (entry = readdir(dir));) {
         char path[TEMP_PATH_MAX];
-        struct board_reader *reader;
-        struct board_value value;
+        struct segment_reader *reader;
+        struct segment_value value;
         if (entry->d_name[0] == '.')
             continue;
-        temp_join(path, folder, entry->d_name);
-        assert_int_equal(board_reader_open(&reader, path), OK);
-        assert_int_equal(board_reader_read(reader), OK);
-        for (size_t i = 0; i < board_reader_count(reader); i++, metrics++, sum += value.u64)
-            board_reader_value(reader, i, &value);
-        board_reader_close(&reader);
+        temp_join(path, work_dir, entry->d_name);
+        assert_int_equal(segment_reader_open(&reader, path), OK);
+        assert_int_equal(segment_reader_read(reader), OK);
+        for (size_t i = 0; i < segment_reader_count(reader); i++, metrics++, sum += value.u64)
+            segment_reader_value(reader, i, &value);
+        segment_reader_close(&reader);
     }
     closedir(dir);
     assert_int_equal(metrics, 2 * MANY);
@@ -319,11 +320,11 @@ static void *count_in_child_first(void *argument)
 {
     pid_t pid = vfork();
     if (pid == 0) {
-        board_add_u64(board_slots(&board, shared), 1); /* as with a probe: what it calls before exec */
+        segment_add_u64(segment_slots(&segment, shared), 1); /* as with a probe: what it calls before exec */
         _exit(0);
     }
     waitpid(pid, NULL, 0);
-    board_add_u64(board_slots(&board, counter("behind_total", "")), 1);
+    segment_add_u64(segment_slots(&segment, counter("behind_total", "")), 1);
     return argument;
 }
 
@@ -344,10 +345,10 @@ static void test_vfork(void **state)
 {
     (void)state;
     assert_int_equal(in_child(act_vfork), 0);
-    struct board_reader *reader = read_board(0);
+    struct segment_reader *reader = read_board(0);
     assert_int_equal(value_of(reader, "shared_total", "").u64, 1009);
     assert_int_equal(value_of(reader, "behind_total", "").u64, 9);
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
 }
 
 /* _exit(1): as it must not be. */
@@ -359,7 +360,7 @@ static void must(bool is_so)
 
 static void *own_of_another(void *mine)
 {
-    uint64_t *own = board_own(&board, 64);
+    uint64_t *own = segment_thread_memory(&segment, 64);
     must(own && own != mine && own[0] == 0);
     return NULL;
 }
@@ -367,21 +368,21 @@ static void *own_of_another(void *mine)
 /* It stays when a thread gets more slots than there was room for; a child of fork finds it empty, and has one of its own. */
 static void act_own(void)
 {
-    uint64_t *own = board_own(&board, 64);
+    uint64_t *own = segment_thread_memory(&segment, 64);
     must(own && own[0] == 0);
     own[0] = 5;
     for (int i = 0; i < 20000; i++) {
         char name[32];
         snprintf(name, sizeof name, "m%d", i);
-        board_add_u64(board_slots(&board, counter(name, "")), 1);
+        segment_add_u64(segment_slots(&segment, counter(name, "")), 1);
     }
-    must(board_own(&board, 64) == own && own[0] == 5);
+    must(segment_thread_memory(&segment, 64) == own && own[0] == 5);
     pthread_t thread;
     must(pthread_create(&thread, NULL, own_of_another, own) == 0 && pthread_join(thread, NULL) == 0);
     pid_t pid = fork();
     if (pid == 0) {
         must(own[0] == 0);
-        uint64_t *mine = board_own(&board, 64);
+        uint64_t *mine = segment_thread_memory(&segment, 64);
         must(mine && mine[0] == 0);
         _exit(0);
     }
@@ -399,10 +400,10 @@ static void test_label(void **state)
 {
     (void)state;
     char labels[32] = "";
-    size_t size = board_label(labels, 0, sizeof labels, "a", "x\"y");
-    size = board_label(labels, size, sizeof labels, "b", "\n\\");
+    size_t size = segment_append_label(labels, 0, sizeof labels, "a", "x\"y");
+    size = segment_append_label(labels, size, sizeof labels, "b", "\n\\");
     assert_string_equal(labels, "a=\"x\\\"y\",b=\"\\n\\\\\"");
-    assert_int_equal(board_label(labels, size, sizeof labels, "long", "0123456789abcdef"), size);
+    assert_int_equal(segment_append_label(labels, size, sizeof labels, "long", "0123456789abcdef"), size);
     assert_int_equal(strlen(labels), size);
 }
 
@@ -410,7 +411,7 @@ static void test_label(void **state)
 
 static void *add_one(void *metric)
 {
-    board_add_u64(board_slots(&board, *(uint32_t *)metric), 1);
+    segment_add_u64(segment_slots(&segment, *(uint32_t *)metric), 1);
     return NULL;
 }
 
@@ -448,18 +449,18 @@ static void test_fork_while_board_is_made(void **state)
 {
     (void)state;
     assert_int_equal(in_child(act_forks), 0);
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(work_dir);
     uint64_t sum = 0;
     for (const struct dirent *entry; (entry = readdir(dir));) {
-        struct board_reader *reader;
+        struct segment_reader *reader;
         char path[TEMP_PATH_MAX];
-        temp_join(path, folder, entry->d_name);
+        temp_join(path, work_dir, entry->d_name);
         if (entry->d_name[0] == '.')
             continue;
-        assert_int_equal(board_reader_open(&reader, path), OK);
-        assert_int_equal(board_reader_read(reader), OK);
+        assert_int_equal(segment_reader_open(&reader, path), OK);
+        assert_int_equal(segment_reader_read(reader), OK);
         sum += value_of(reader, "forked_total", "").u64;
-        board_reader_close(&reader);
+        segment_reader_close(&reader);
     }
     closedir(dir);
     assert_int_equal(sum, 2 * FORK_ROUNDS);

@@ -11,7 +11,7 @@ static enum err file_one(struct store *store, size_t number, size_t processes)
     struct fake_run fake;
     snprintf(id, sizeof id, "job-%zu", number);
     fake_run_make(&fake, &(struct fake_shape){ .processes = processes, .threads = 2, .samples = 60, .run_id = id, .job_id = id });
-    enum err err = store_file(store, &fake.run);
+    enum err err = store_save_run(store, &fake.run);
     fake_run_clear(&fake);
     return err;
 }

@@ -59,7 +59,7 @@ static double file_once(const char *path, const struct run *run)
 {
     uint64_t start_ns = clock_monotonic_ns(), start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     struct store *store = open_store(path, STORE_WRITE);
-    must(store_file(store, run) == OK, "file");
+    must(store_save_run(store, run) == OK, "file");
     store_close(&store);
     cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_ns;
     return since_s(start_ns);
@@ -201,7 +201,7 @@ static void bench_list(const char *dir, size_t jobs)
         snprintf(id, sizeof id, "job-%zu", i);
         fake_run_make(&fake, &(struct fake_shape){ .processes = 100, .threads = 2, .samples = 20, .run_id = id,
                                                    .job_id = id });
-        must(store_file(store, &fake.run) == OK, "file");
+        must(store_save_run(store, &fake.run) == OK, "file");
         fake_run_clear(&fake);
     }
     store_close(&store);

@@ -1,5 +1,6 @@
-/* The sink `store`: samples and jobs to the job database, SQLite or PostgreSQL. Samples are collected for some seconds, so that a series
- * is stored in blocks that compress well, then saved in one transaction together with the sequence numbers of their batches. */
+/* The sink `store`: samples and jobs to the job database, SQLite or PostgreSQL. Samples are collected for some
+ * seconds, so that a series is stored in blocks that compress well, then saved in one transaction together with the
+ * sequence numbers of their batches. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -50,7 +51,8 @@ static const struct setting store_settings[] = {
       "SQLite file: members of this group may read it with sonde list, report and so on; default: the owner only" },
     { "every", SETTING_DURATION, "10s", offsetof(struct store_state, every_ns),
       "interval of transactions: samples are collected in between" },
-    { "memory", SETTING_BYTES, "256MiB", offsetof(struct store_state, memory_bytes), "commit earlier when samples take this much memory" },
+    { "memory", SETTING_BYTES, "256MiB", offsetof(struct store_state, memory_bytes),
+      "commit earlier when samples take this much memory" },
     { "source", SETTING_TEXT, NULL, offsetof(struct store_state, source),
       "name of this collector, if several write to one database; default: the host name" },
     { 0 },
@@ -96,7 +98,8 @@ static enum err store_sink_check(void *state)
     if (driver_is_url(path))
         return driver_load(path, &driver, s->message, sizeof s->message);
     if (s->group && share_group(s->group, &gid)) {
-        snprintf(s->message, sizeof s->message, "unknown group %.100s: create it with groupadd --system %.100s", s->group, s->group);
+        snprintf(s->message, sizeof s->message, "unknown group %.100s: create it with groupadd --system %.100s", s->group,
+                 s->group);
         return ABSENT;
     }
     return writable_check(path, WRITABLE_FILE_BELOW, s->message, sizeof s->message);
@@ -121,14 +124,14 @@ static enum err fail(struct store_state *s, enum err err)
     return err;
 }
 
-static enum err save_series(struct store_state *s, struct grow *grow, struct write_buffer_series *series)
+static enum err save_series(struct store_state *s, struct append *grow, struct write_buffer_series *series)
 {
     struct write_buffer_run *run = series->run;
     enum err err = OK;
     if (!series->rows.count)
         return OK;
     if (!series->is_placed) {
-        err = grow_track(grow, run->row, &series->rows.set, series->rows.instance, &series->place);
+        err = append_track(grow, run->row, &series->rows.set, series->rows.instance, &series->place);
         series->is_placed = !err;
     }
     struct run_series part = series->rows;
@@ -139,18 +142,18 @@ static enum err save_series(struct store_state *s, struct grow *grow, struct wri
         part.times_ns = series->rows.times_ns + first;
         part.values = series->rows.values + first * size;
         part.known = series->rows.known + first * size;
-        err = grow_chunk(grow, run->job_row, run->row, &series->place, &part, s->salt);
+        err = append_chunk(grow, run->job_row, run->row, &series->place, &part, s->salt);
     }
     return err;
 }
 
-static enum err save_run(struct store_state *s, struct grow *grow, struct write_buffer_run *run)
+static enum err save_run(struct store_state *s, struct append *grow, struct write_buffer_run *run)
 {
     enum err err = OK;
     if (run->is_dirty || !run->row || run->facts.end_ns - run->written_ns >= REFRESH_NS) {
         run->facts.host = run->host;
         run->facts.job = run->id ? &run->job : NULL;
-        err = grow_run(grow, &run->facts, &run->job_row, &run->row);
+        err = append_run(grow, &run->facts, &run->job_row, &run->row);
     }
     for (struct write_buffer_series *series = run->series; series && !err; series = series->next_of_run)
         err = save_series(s, grow, series);
@@ -165,7 +168,7 @@ static void free_gap(struct pending_gap *gap)
 
 static bool is_saved(const void *state, size_t stream, uint64_t sequence)
 {
-    return store_streams_filed(&((const struct store_state *)state)->streams, stream, sequence);
+    return store_streams_is_saved(&((const struct store_state *)state)->streams, stream, sequence);
 }
 
 /* Drops what another collector has saved in the meantime. */
@@ -181,7 +184,7 @@ static void drop_duplicates(struct store_state *s)
     s->gap_count = kept;
 }
 
-static enum err save_all(struct store_state *s, struct grow *grow)
+static enum err save_all(struct store_state *s, struct append *grow)
 {
     bool has_duplicates;
     enum err err = store_streams_check(&s->streams, grow, &has_duplicates);
@@ -190,7 +193,7 @@ static enum err save_all(struct store_state *s, struct grow *grow)
     for (struct write_buffer_run *run = s->buffer.runs; run && !err; run = run->next)
         err = save_run(s, grow, run);
     for (size_t i = 0; i < s->gap_count && !err; i++)
-        err = grow_gap(grow, s->gaps[i].host, &s->gaps[i].gap);
+        err = append_gap(grow, s->gaps[i].host, &s->gaps[i].gap);
     return err ? err : store_streams_write(&s->streams, grow);
 }
 
@@ -210,27 +213,27 @@ static void after_commit(struct store_state *s)
         }
     write_buffer_saved(&s->buffer);
     clear_gaps(s);
-    store_streams_settle(&s->streams);
+    store_streams_committed(&s->streams);
     s->committed_position = s->buffered_position;
     s->committed_ns = clock_monotonic_ns();
 }
 
-/* After a failure the database is reopened: ids that were created in a transaction that was rolled back are invalid, and a server that
- * restarted has dropped the connection. */
+/* After a failure the database is reopened: ids that were created in a transaction that was rolled back are invalid,
+ * and a server that restarted has dropped the connection. */
 static enum err commit(struct store_state *s)
 {
-    struct grow grow;
+    struct append grow;
     enum err err = connect_store(s);
     if (err)
         return err;
-    err = grow_begin(&grow, s->store);
+    err = append_begin(&grow, s->store);
     if (!err) {
         err = save_all(s, &grow);
         if (err) {
             fail(s, err);
-            grow_roll_back(&grow);
+            append_roll_back(&grow);
         } else {
-            err = grow_commit(&grow);
+            err = append_commit(&grow);
         }
     }
     if (!err) {
@@ -300,7 +303,7 @@ static void count_gap(struct store_state *s, const struct batch *batch, const st
 
 static enum err add_batch(struct store_state *s, const struct batch *batch, size_t stream)
 {
-    enum err err = store_streams_make_room(&s->streams, stream);
+    enum err err = store_streams_reserve(&s->streams, stream);
     if (!err)
         err = write_buffer_add(&s->buffer, batch, stream);
     for (size_t i = 0; i < batch->gap_count && !err; i++) {
@@ -308,11 +311,12 @@ static enum err add_batch(struct store_state *s, const struct batch *batch, size
         count_gap(s, batch, &batch->gaps[i]);
     }
     if (!err)
-        store_streams_take(&s->streams, stream, batch->sequence);
+        store_streams_add_buffered(&s->streams, stream, batch->sequence);
     return err;
 }
 
-/* Commits before it adds the batch: if the commit fails, the batch is delivered again, and must not be in the buffer then. */
+/* Commits before it adds the batch: if the commit fails, the batch is delivered again, and must not be in the buffer
+ * then. */
 static enum err store_sink_write(void *state, const struct batch *batch)
 {
     struct store_state *s = state;

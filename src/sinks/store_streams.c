@@ -1,5 +1,5 @@
-/* Sequences come in order from one collector; but what one had in its journal when it died it files when it is back, long after
- * another has gone on. So ranges are kept, and not how far it went. */
+/* One collector delivers a stream in order. But a collector that died saves the rest of its journal when it returns,
+ * long after another one has continued the stream. So ranges of sequence numbers are stored, not just the last one. */
 #include "sinks/store_streams.h"
 
 #include "base/vec.h"
@@ -14,23 +14,23 @@ void store_streams_clear(struct store_streams *streams)
     for (size_t i = 0; i < streams->count; i++) {
         struct store_stream *stream = &streams->list[i];
         free(stream->host);
-        ranges_clear(&stream->filed);
+        ranges_clear(&stream->saved);
         ranges_clear(&stream->after);
-        ranges_clear(&stream->taken);
+        ranges_clear(&stream->buffered);
     }
     free(streams->list);
     *streams = (struct store_streams){ 0 };
 }
 
-/* A word about samples that are gone has the sequence of the last of them. They are gone for the collector that says so; another
- * may have them. So the word must not be taken for them. */
+/* A gap has the sequence number of the last missing batch. Another collector may have those batches, so the gap must
+ * not count as them: gaps are a stream of their own. */
 static uint64_t key_of(const struct batch *batch)
 {
     bool is_gap = batch->gap_count && !batch->count && !batch->job_count && !batch->event_count && !batch->piece;
     return is_gap ? batch->stream ^ GAP_MARK : batch->stream;
 }
 
-/* Streams are as many as hosts, and come in the same order again and again: the next one is looked at first. */
+/* There is a stream per host, and they arrive in the same order each time: the search starts after the last match. */
 bool store_streams_find(struct store_streams *streams, const struct batch *batch, size_t *at)
 {
     const char *host = batch->host ? batch->host : "";
@@ -52,12 +52,12 @@ enum err store_streams_add(struct store_streams *streams, struct store *store, c
     struct store_stream new = { .stream = key_of(batch), .checked = streams->round };
     enum err err = array_reserve(streams->list, streams->capacity, streams->count + 1, VEC_MAX);
     if (!err)
-        err = grow_filed_read(store, host, new.stream, &new.filed);
+        err = append_read_saved(store, host, new.stream, &new.saved);
     if (!err)
-        err = grow_old_stream(store, source, host, batch->stream, &new.old);
+        err = append_read_old_sequence(store, source, host, batch->stream, &new.old);
     new.host = err ? NULL : strdup(host);
     if (!new.host) {
-        ranges_clear(&new.filed);
+        ranges_clear(&new.saved);
         return err ? err : NOMEM;
     }
     *at = streams->count++;
@@ -65,71 +65,72 @@ enum err store_streams_add(struct store_streams *streams, struct store *store, c
     return OK;
 }
 
-bool store_streams_filed(const struct store_streams *streams, size_t at, uint64_t sequence)
+bool store_streams_is_saved(const struct store_streams *streams, size_t at, uint64_t sequence)
 {
-    return at < streams->count && ranges_has(&streams->list[at].filed, sequence);
+    return at < streams->count && ranges_has(&streams->list[at].saved, sequence);
 }
 
 bool store_streams_has(const struct store_streams *streams, size_t at, uint64_t sequence)
 {
-    return at < streams->count && (sequence <= streams->list[at].old || ranges_has(&streams->list[at].taken, sequence)
-                                   || ranges_has(&streams->list[at].filed, sequence));
+    return at < streams->count && (sequence <= streams->list[at].old || ranges_has(&streams->list[at].buffered, sequence)
+                                   || ranges_has(&streams->list[at].saved, sequence));
 }
 
-enum err store_streams_make_room(struct store_streams *streams, size_t at)
+enum err store_streams_reserve(struct store_streams *streams, size_t at)
 {
-    return at < streams->count ? ranges_reserve(&streams->list[at].taken) : OK;
+    return at < streams->count ? ranges_reserve(&streams->list[at].buffered) : OK;
 }
 
-void store_streams_take(struct store_streams *streams, size_t at, uint64_t sequence)
+void store_streams_add_buffered(struct store_streams *streams, size_t at, uint64_t sequence)
 {
     if (at < streams->count)
-        ranges_add(&streams->list[at].taken, (struct range){ sequence, sequence });
+        ranges_add(&streams->list[at].buffered, (struct range){ sequence, sequence });
 }
 
-/* As long as the count is what we left, what is known here is what is there: one collector alone asks for nothing more. */
-enum err store_streams_check(struct store_streams *streams, struct grow *grow, bool *has_doubles)
+/* While the database's counter is as our last commit left it, nobody else has saved anything, and no ranges need to
+ * be read. */
+enum err store_streams_check(struct store_streams *streams, struct append *grow, bool *has_duplicates)
 {
-    *has_doubles = false;
-    enum err err = grow_count(grow, &streams->count_now);
+    *has_duplicates = false;
+    enum err err = append_count(grow, &streams->count_now);
     if (!err && (!streams->count_left || streams->count_now != streams->count_left))
         streams->round++;
     for (size_t i = 0; i < streams->count && !err; i++) {
         struct store_stream *stream = &streams->list[i];
-        if (!stream->taken.count || stream->checked == streams->round)
+        if (!stream->buffered.count || stream->checked == streams->round)
             continue;
-        err = grow_filed_read(grow->store, stream->host, stream->stream, &stream->filed);
+        err = append_read_saved(grow->store, stream->host, stream->stream, &stream->saved);
         if (!err)
             stream->checked = streams->round;
-        if (!err && ranges_meet(&stream->taken, &stream->filed))
-            *has_doubles = true;
+        if (!err && ranges_meet(&stream->buffered, &stream->saved))
+            *has_duplicates = true;
     }
     return err;
 }
 
-enum err store_streams_write(struct store_streams *streams, struct grow *grow)
+enum err store_streams_write(struct store_streams *streams, struct append *grow)
 {
     enum err err = OK;
     for (size_t i = 0; i < streams->count && !err; i++) {
         struct store_stream *stream = &streams->list[i];
-        if (stream->taken.count)
-            err = ranges_copy(&stream->after, &stream->filed);
-        for (size_t j = 0; j < stream->taken.count && !err; j++)
-            err = grow_filed_write(grow, stream->host, stream->stream, stream->taken.list[j], &stream->after);
+        if (stream->buffered.count)
+            err = ranges_copy(&stream->after, &stream->saved);
+        for (size_t j = 0; j < stream->buffered.count && !err; j++)
+            err = append_add_saved(grow, stream->host, stream->stream, stream->buffered.list[j], &stream->after);
     }
     return err;
 }
 
-void store_streams_settle(struct store_streams *streams)
+void store_streams_committed(struct store_streams *streams)
 {
     for (size_t i = 0; i < streams->count; i++) {
         struct store_stream *stream = &streams->list[i];
-        if (!stream->taken.count)
+        if (!stream->buffered.count)
             continue;
-        struct ranges spare = stream->filed;
-        stream->filed = stream->after;
+        struct ranges spare = stream->saved;
+        stream->saved = stream->after;
         stream->after = spare;
-        stream->taken.count = 0;
+        stream->buffered.count = 0;
     }
     streams->count_left = streams->count_now + 1;
 }

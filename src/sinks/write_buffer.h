@@ -1,5 +1,5 @@
-/* Rows that sinks/store.c has received and not yet written to the job database: series by host, job, metric set and instance, and the
- * runs (a job on a host, or a host itself) that they belong to. */
+/* Rows that sinks/store.c has received and not yet written to the job database: series by host, job, metric set and
+ * instance, and the runs (a job on a host, or a host itself) that they belong to. */
 #ifndef SONDE_SINKS_WRITE_BUFFER_H
 #define SONDE_SINKS_WRITE_BUFFER_H
 

@@ -1,5 +1,5 @@
-/* What is filed while it goes on: jobs that run, series that grow. A collector's sink calls these between grow_begin and
- * grow_commit; what one transaction filed is there whole or not at all. */
+/* Saving while data is still arriving: jobs that run, series that grow. A collector's sink calls these between
+ * append_begin and append_commit; a transaction is saved completely or not at all. */
 #ifndef SONDE_STORE_APPEND_H
 #define SONDE_STORE_APPEND_H
 
@@ -10,56 +10,59 @@
 struct statement;
 
 /* A transaction. */
-struct grow {
+struct append {
     struct store *store;
-    struct statement *chunk, *filed; /* many of each are filed */
+    struct statement *chunk, *saved; /* prepared once, because they are executed often */
     struct buf data;
 };
 
-/* Takes the lock of the one who writes, and waits for it. */
-enum err grow_begin(struct grow *grow, struct store *store);
-enum err grow_commit(struct grow *grow);
-void grow_roll_back(struct grow *grow);
+/* Starts a transaction that writes; waits for other writers. */
+enum err append_begin(struct append *append, struct store *store);
+enum err append_commit(struct append *append);
+void append_roll_back(struct append *append);
 
 /* A job on a host, or (job NULL) the host itself. */
-struct grow_run {
+struct append_run {
     const char *host;
     const struct job *job;
-    uint64_t start_ns, end_ns; /* of a node: of its first and newest sample */
+    uint64_t start_ns, end_ns; /* for a node: its first and newest sample */
     uint64_t period_ns;
-    struct counters total;     /* what the kernel says of all of it */
+    struct counters total;     /* of the whole job on that host, from the kernel */
     uint64_t memory_peak_bytes;
     uint64_t lost;             /* batches in gaps while it ran */
 };
 
-/* The rows of a run: made, or brought up to date; so is its job. *job is 0 for a node. */
-enum err grow_run(struct grow *grow, const struct grow_run *run, int64_t *job, int64_t *row);
+/* Inserts or updates the row of a run and its job. *job is 0 for a node. */
+enum err append_run(struct append *append, const struct append_run *run, int64_t *job, int64_t *row);
 
-/* Where a series goes on: its number in the run, and the row of its set. */
-struct grow_track {
+/* A series to append to: its number in the run, and the row of its set. */
+struct append_track {
     int64_t number, set;
 };
-enum err grow_track(struct grow *grow, int64_t run, const struct set *set, const char *instance, struct grow_track *track);
+enum err append_track(struct append *append, int64_t run, const struct set *set, const char *instance,
+                      struct append_track *track);
 
-/* One more chunk of all rows of series, at most SERIES_CHUNK_ROWS. Its number is the time of its first row, but for the
- * lowest 8 bits, which are salt: so that two collectors that file the same series do not meet. */
-enum err grow_chunk(struct grow *grow, int64_t job, int64_t run, const struct grow_track *track,
+/* Appends a chunk with all rows of series, at most SERIES_CHUNK_ROWS. The chunk's number is the time of its first row
+ * with the lowest 8 bits replaced by salt, so that two collectors that save the same series do not collide. */
+enum err append_chunk(struct append *append, int64_t job, int64_t run, const struct append_track *track,
                     const struct run_series *series, uint8_t salt);
 
-/* Counts the transactions that filed streams. *before: how many there were before this one; who finds as many as its own
- * last one left knows that nobody else has filed anything since. */
-enum err grow_count(struct grow *grow, uint64_t *before);
+/* Counts transactions that saved streams. *before: their number before this one; if it equals what our own last
+ * transaction left, no one else has saved anything since. */
+enum err append_count(struct append *append, uint64_t *before);
 
-/* What is filed of a stream, whoever did it. Between grow_begin and grow_commit nobody adds to it. */
-enum err grow_filed_read(struct store *store, const char *host, uint64_t stream, struct ranges *filed);
+/* The sequences of a stream that are saved, by any collector. Between append_begin and append_commit no one else can
+ * add to them. */
+enum err append_read_saved(struct store *store, const char *host, uint64_t stream, struct ranges *saved);
 
-/* Range of the stream is filed now as well; *filed, as it was read, gets it too. */
-enum err grow_filed_write(struct grow *grow, const char *host, uint64_t stream, struct range range, struct ranges *filed);
+/* Adds a range to the saved sequences of the stream, and to *saved as it was read. */
+enum err append_add_saved(struct append *append, const char *host, uint64_t stream, struct range range, struct ranges *saved);
 
-/* How far a collector of that name had come with a stream while each kept its own account (schema 2); 0: nothing of it. */
-enum err grow_old_stream(struct store *store, const char *source, const char *host, uint64_t stream, uint64_t *sequence);
+/* The last sequence saved by a collector of that name, from schema 2, where each collector kept its own; 0: none. */
+enum err append_read_old_sequence(struct store *store, const char *source, const char *host, uint64_t stream,
+                                  uint64_t *sequence);
 
 struct batch_gap;
-enum err grow_gap(struct grow *grow, const char *host, const struct batch_gap *gap);
+enum err append_gap(struct append *append, const char *host, const struct batch_gap *gap);
 
 #endif

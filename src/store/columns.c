@@ -1,4 +1,4 @@
-/* Values into parameters, and columns into values. */
+/* Binds values to parameters and reads them from columns. */
 #include "store/columns.h"
 
 #include "base/utf8.h"

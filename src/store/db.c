@@ -1,4 +1,4 @@
-/* SQLite's results become our errors and sentences for people. */
+/* Converts results of SQLite and of drivers to our error codes and messages. */
 #include "store/db.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The kind of an SQLite result code; system_errno: sqlite3_system_errno. */
+/* Our error code for an SQLite result code; system_errno is that of sqlite3_system_errno. */
 static enum err err_of(int code, int system_errno)
 {
     if ((code & 0xff) == SQLITE_IOERR && (system_errno == ENOSPC || system_errno == EDQUOT))
@@ -27,34 +27,34 @@ static enum err err_of(int code, int system_errno)
     }
 }
 
-/* SQLite does not keep the errno of a write that failed: whatever came behind it has changed it. */
+/* Checked because SQLite does not keep the errno of a failed write (EFBIG). */
 static bool is_file_size_limited(void)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-static const char *remedy(enum err err)
+static const char *fix_for(enum err err)
 {
     if (err == IO && is_file_size_limited())
-        return "Files may not become large here ('ulimit -f'): if that is why, do it where there is no such limit";
+        return "File sizes are limited here ('ulimit -f'); if that is the cause, raise the limit";
     switch (err) {
-    case FULL: return "Make room on that disk, or name another store with SONDE_DB";
-    case DENIED: return "Allow writing to the file and its folder, or name another store with SONDE_DB";
-    case CORRUPT: return "If it is no store, name another with SONDE_DB. Move it away otherwise, and a new one is made; what can "
-                         "be saved: sqlite3 FILE .recover";
-    case AGAIN: return "Another program has kept it locked for a minute; try again when it has ended";
+    case FULL: return "Free space on that disk, or choose another job database with SONDE_DB";
+    case DENIED: return "Make the file and its directory writable, or choose another job database with SONDE_DB";
+    case CORRUPT: return "If it is not a job database, choose another with SONDE_DB. Otherwise move it away, and a new one is "
+                         "created; recover its data with: sqlite3 FILE .recover";
+    case AGAIN: return "Another process has kept it locked for a minute; try again later";
     default: return "";
     }
 }
 
-/* Of the other database err is the kind. */
+/* For a driver, err is its error code. */
 static enum err fail_as(struct store *store, const char *what, enum err err)
 {
-    const char *help = store->driver ? "" : remedy(err);
-    const char *reason = store->driver ? store->driver->message(store->link) : sqlite3_errmsg(store->db);
-    snprintf(store->message, sizeof store->message, "the store %s: cannot %s: %s (%s)%s%s", store->path, what,
-             err_text(err), reason, help[0] ? ". " : "", help);
+    const char *hint = store->driver ? "" : fix_for(err);
+    const char *reason = store->driver ? store->driver->message(store->connection) : sqlite3_errmsg(store->db);
+    snprintf(store->message, sizeof store->message, "job database %s: cannot %s: %s (%s)%s%s", store->path, what,
+             err_text(err), reason, hint[0] ? ". " : "", hint);
     return err;
 }
 
@@ -64,7 +64,7 @@ enum err db_fail(struct store *store, const char *what)
     return fail_as(store, what, err == OK ? IO : err);
 }
 
-enum err db_say(struct store *store, enum err err, const char *format, ...)
+enum err db_error(struct store *store, enum err err, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -77,7 +77,7 @@ enum err db_exec(struct store *store, const char *what, const char *sql)
 {
     if (!store->driver)
         return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : db_fail(store, what);
-    enum err err = store->driver->exec(store->link, sql);
+    enum err err = store->driver->exec(store->connection, sql);
     return err == OK ? OK : fail_as(store, what, err);
 }
 
@@ -85,7 +85,7 @@ static enum err prepare_other(struct store *store, struct statement *statement, 
                               enum driver_use use)
 {
     statement->driver = store->driver;
-    enum err err = store->driver->prepare(store->link, &statement->other, sql, use);
+    enum err err = store->driver->prepare(store->connection, &statement->other, sql, use);
     return err == OK ? OK : fail_as(store, what, err);
 }
 
@@ -93,15 +93,15 @@ static enum err prepare(struct store *store, struct statement **statement, const
                         enum driver_use use)
 {
     enum err err = OK;
-    struct statement *made = *statement = calloc(1, sizeof *made);
-    if (!made)
-        return db_say(store, NOMEM, "the store %s: cannot %s: %s", store->path, what, err_text(NOMEM));
+    struct statement *created = *statement = calloc(1, sizeof *created);
+    if (!created)
+        return db_error(store, NOMEM, "job database %s: cannot %s: %s", store->path, what, err_text(NOMEM));
     if (store->driver)
-        err = prepare_other(store, made, what, sql, use);
-    else if (sqlite3_prepare_v2(store->db, sql, -1, &made->sqlite, NULL) != SQLITE_OK)
+        err = prepare_other(store, created, what, sql, use);
+    else if (sqlite3_prepare_v2(store->db, sql, -1, &created->sqlite, NULL) != SQLITE_OK)
         err = db_fail(store, what);
     if (err != OK) {
-        free(made);
+        free(created);
         *statement = NULL;
     }
     return err;
@@ -167,7 +167,7 @@ enum err db_number(struct store *store, const char *what, const char *sql, int64
     enum err err = db_prepare(store, &statement, what, sql);
     if (err != OK)
         return err;
-    statement_bind_i64(statement, 1, parameter); /* harmless when there is no parameter */
+    statement_bind_i64(statement, 1, parameter); /* harmless if there is no parameter */
     err = db_step(store, statement, what, &row);
     if (row && statement_is_known(statement, 0))
         *value = statement_i64(statement, 0);
@@ -178,7 +178,7 @@ enum err db_number(struct store *store, const char *what, const char *sql, int64
 bool db_read_begin(struct store *store)
 {
     if (store->driver)
-        return !store->driver->is_within(store->link) && store->driver->begin(store->link, false) == OK;
+        return !store->driver->in_transaction(store->connection) && store->driver->begin(store->connection, false) == OK;
     return sqlite3_get_autocommit(store->db) && sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
 }
 
@@ -188,14 +188,14 @@ void db_read_end(struct store *store, bool begun)
         db_exec(store, "read", "COMMIT");
 }
 
-/* By chance a bit more or less, so that a hundred that wait do not all come at once. */
+/* The random part keeps many waiting processes from retrying at the same time. */
 bool db_wait(const struct store *store, uint64_t since_ns, int count)
 {
     uint64_t now_ns = clock_monotonic_ns();
     if (now_ns - since_ns >= store->wait_max_ns)
         return false;
-    unsigned most_us = count < 6 ? 1000u << count : 50000u;
-    usleep(most_us / 2 + (unsigned)(now_ns >> 4) % (most_us / 2));
+    unsigned max_us = count < 6 ? 1000u << count : 50000u;
+    usleep(max_us / 2 + (unsigned)(now_ns >> 4) % (max_us / 2));
     return true;
 }
 
@@ -203,20 +203,20 @@ enum err db_write_begin(struct store *store)
 {
     uint64_t since_ns = clock_monotonic_ns();
     if (store->driver) {
-        enum err begun = store->driver->begin(store->link, true);
-        return begun == OK ? OK : fail_as(store, "begin to write", begun);
+        enum err begun = store->driver->begin(store->connection, true);
+        return begun == OK ? OK : fail_as(store, "start writing", begun);
     }
-    enum err err = db_exec(store, "begin to write", "BEGIN IMMEDIATE");
+    enum err err = db_exec(store, "start writing", "BEGIN IMMEDIATE");
     for (int count = 0; err == AGAIN && db_wait(store, since_ns, count); count++)
-        err = db_exec(store, "begin to write", "BEGIN IMMEDIATE");
+        err = db_exec(store, "start writing", "BEGIN IMMEDIATE");
     return err;
 }
 
-/* What went wrong before is what is told. */
+/* Keeps the message of the error that caused it. */
 void db_roll_back(struct store *store)
 {
     if (store->driver)
-        store->driver->exec(store->link, "ROLLBACK");
+        store->driver->exec(store->connection, "ROLLBACK");
     else
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Makes folders and files, and syncs the folders that hold them. */
+/* Creates directories and files and syncs their parents. */
 #include "store/directory.h"
 
 #include <errno.h>
@@ -10,19 +10,19 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static void sync_folder_of(const char *path)
+static void sync_parent(const char *path)
 {
-    char folder[4096];
+    char directory[4096];
     const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-    int fd = open(folder[0] ? folder : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    int fd = open(directory[0] ? directory : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return;
     fsync(fd);
     close(fd);
 }
 
-enum err folder_make_for(const char *path)
+enum err directory_create_parents(const char *path)
 {
     char part[4096];
     if (strlen(path) >= sizeof part)
@@ -31,25 +31,25 @@ enum err folder_make_for(const char *path)
         snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
         int number = mkdir(part, 0700) == 0 ? 0 : errno;
         if (!number)
-            sync_folder_of(part);
-        else if (number != EEXIST && access(part, F_OK) != 0) /* above a folder of ours may be one that is not */
+            sync_parent(part);
+        else if (number != EEXIST && access(part, F_OK) != 0) /* an existing parent may be inaccessible to us */
             return err_from_errno(number);
     }
     return OK;
 }
 
-enum err folder_make_file(const char *path)
+enum err directory_create_file(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno == EEXIST ? OK : err_from_errno(errno);
     close(fd);
-    sync_folder_of(path);
+    sync_parent(path);
     return OK;
 }
 
-/* File systems of one machine; those of the cluster (NFS, Lustre, GPFS, BeeGFS, CIFS, Ceph, FUSE, …) are all others. */
-bool folder_type_is_shared(long type)
+/* Lists local file systems; all others (NFS, Lustre, GPFS, BeeGFS, CIFS, Ceph, FUSE, …) may be shared. */
+bool directory_type_is_shared(long type)
 {
     static const unsigned long local[] = {
         EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
@@ -62,8 +62,8 @@ bool folder_type_is_shared(long type)
     return true;
 }
 
-bool folder_is_shared(const char *path)
+bool directory_is_shared(const char *path)
 {
     struct statfs status;
-    return statfs(path, &status) != 0 || folder_type_is_shared((long)status.f_type);
+    return statfs(path, &status) != 0 || directory_type_is_shared((long)status.f_type);
 }

@@ -1,4 +1,4 @@
-/* The folder and the file of a new store, so that they survive a crash of the machine. */
+/* Creates the directory and file of a new job database so that they survive a crash of the node. */
 #ifndef SONDE_STORE_DIRECTORY_H
 #define SONDE_STORE_DIRECTORY_H
 
@@ -6,16 +6,16 @@
 
 #include <stdbool.h>
 
-/* Makes the folders above path that are missing, with 0700. */
-enum err folder_make_for(const char *path);
+/* Creates the missing parent directories of path with mode 0700. */
+enum err directory_create_parents(const char *path);
 
-/* Makes an empty file with 0600; one that is there already is left as it is. */
-enum err folder_make_file(const char *path);
+/* Creates an empty file with mode 0600; an existing one is left unchanged. */
+enum err directory_create_file(const char *path);
 
-/* Whether other machines may have the file open too, by the type of its file system. */
-bool folder_is_shared(const char *path);
+/* Can other nodes have the file open too, judging by its file system type? */
+bool directory_is_shared(const char *path);
 
-/* The same of a type as statfs tells it. What is not known to be local is shared. */
-bool folder_type_is_shared(long type);
+/* The same for a type from statfs. Unknown types count as shared. */
+bool directory_type_is_shared(long type);
 
 #endif

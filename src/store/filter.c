@@ -1,10 +1,10 @@
-/* Filters of jobs: conditions that are not asked for are not in the SQL, so that the others find their index. */
+/* Job filters as SQL. Unused conditions are omitted, so that the others can use their index. */
 #include "store/filter.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Largest or newest first, names from a to z; the second is for reverse. */
+/* Largest or newest first, names from a to z; the second element is reversed. */
 static const char *const orders[][2] = {
     [BY_START] = { "start_ns DESC NULLS LAST, id DESC", "start_ns NULLS FIRST, id" },
     [BY_DURATION] = { "end_ns - start_ns DESC NULLS LAST, id DESC", "end_ns - start_ns NULLS FIRST, id" },
@@ -41,7 +41,7 @@ void filter_add_sql(struct buf *sql, const struct store_filter *filter)
     if (filter->until_ns)
         buf_add_text(sql, " AND start_ns <= ?");
     filter_add_order(sql, filter);
-    /* Without any limit SQLite would take the order of a subquery for a whim. */
+    /* Without a LIMIT, SQLite would ignore the order of a subquery. */
     buf_printf(sql, " LIMIT %lld", filter->limit ? (long long)filter->limit : LLONG_MAX);
 }
 

@@ -1,16 +1,16 @@
-/* What a person asked for as SQL. */
+/* A struct store_filter as SQL. */
 #ifndef SONDE_STORE_FILTER_H
 #define SONDE_STORE_FILTER_H
 
 #include "store/db.h"
 
-/* Adds "SELECT id AS found FROM jobs WHERE … ORDER BY … LIMIT …". */
+/* Appends "SELECT id AS found FROM jobs WHERE … ORDER BY … LIMIT …". */
 void filter_add_sql(struct buf *sql, const struct store_filter *filter);
 
-/* Adds the " ORDER BY …" alone. */
+/* Appends only " ORDER BY …". */
 void filter_add_order(struct buf *sql, const struct store_filter *filter);
 
-/* Binds its parameters, from the first. Texts are borrowed. */
+/* Binds the parameters, from the first. Strings are borrowed. */
 void filter_bind(struct statement *statement, const struct store_filter *filter);
 
 #endif

@@ -1,4 +1,4 @@
-/* Rows of jobs into structs. */
+/* Reads rows of the table jobs. */
 #include "store/job_row.h"
 
 #include "store/shell_quote.h"
@@ -8,7 +8,7 @@
 
 enum job_column {
 #define X(name) JOB_##name,
-    JOB_TEXTS(X) JOB_NUMBERS(X)
+    JOB_STRINGS(X) JOB_NUMBERS(X)
 #undef X
     JOB_summary,
 };
@@ -38,7 +38,7 @@ void job_row_read(struct statement *statement, bool brief, struct store_job *job
         .tags = statement_text(statement, JOB_tags), .hosts = statement_text(statement, JOB_hosts),
     };
     buf_reset(words);
-    words_decode(words, statement_bytes(statement, JOB_command));
+    shell_quote_decode(words, statement_bytes(statement, JOB_command));
     job->command = (struct bytes){ words->data, words->size };
     read_numbers(statement, job);
     int id = brief ? columns_read_summary_brief(statement, JOB_summary, &job->summary)
@@ -46,7 +46,7 @@ void job_row_read(struct statement *statement, bool brief, struct store_job *job
     job->row = statement_i64(statement, id);
 }
 
-static void move_text(char **to, const char **text)
+static void move_string(char **to, const char **text)
 {
     size_t size = strlen(*text) + 1;
     *text = memcpy(*to, *text, size);
@@ -55,15 +55,15 @@ static void move_text(char **to, const char **text)
 
 enum err job_row_own(struct store_job *job)
 {
-    const char **texts[] = { &job->job_id, &job->name, &job->user, &job->cwd, &job->tags, &job->hosts };
-    size_t count = sizeof texts / sizeof texts[0], size = job->command.size + 1;
+    const char **strings[] = { &job->job_id, &job->name, &job->user, &job->cwd, &job->tags, &job->hosts };
+    size_t count = sizeof strings / sizeof strings[0], size = job->command.size + 1;
     for (size_t i = 0; i < count; i++)
-        size += strlen(*texts[i]) + 1;
+        size += strlen(*strings[i]) + 1;
     char *to = job->memory = malloc(size);
     if (!to)
         return NOMEM;
     for (size_t i = 0; i < count; i++)
-        move_text(&to, texts[i]);
+        move_string(&to, strings[i]);
     if (job->command.size)
         memcpy(to, job->command.data, job->command.size);
     job->command.data = to;

@@ -1,4 +1,4 @@
-/* Finds jobs: by what a person asked for, by id, or the last one. */
+/* Finds jobs: by a filter, by id, or the last one. */
 #include "store/store.h"
 
 #include "store/db.h"
@@ -9,7 +9,7 @@
 
 #define SQL_MAX 65536
 
-static enum err tell(struct store *store, struct statement *statement, bool brief,
+static enum err read_rows(struct store *store, struct statement *statement, bool brief,
                      enum err (*each)(void *context, const struct store_job *job), void *context)
 {
     struct store_job job;
@@ -28,14 +28,14 @@ static enum err tell(struct store *store, struct statement *statement, bool brie
     return err;
 }
 
-/* Jobs are found and sorted by their rows alone and read afterwards, so that the sort does not move all columns. A CROSS
- * JOIN is the one that SQLite does not turn round, so the order stays. */
+/* Sorts only row ids and reads the other columns afterwards, so that the sort does not move them. SQLite never reorders
+ * a CROSS JOIN, so the order is kept. */
 static void add_sql(const struct store *store, struct buf *sql, const struct store_filter *filter)
 {
     buf_add_text(sql, filter->brief ? "SELECT " JOB_ROW_COLUMNS_BRIEF " FROM (" : "SELECT " JOB_ROW_COLUMNS " FROM (");
     filter_add_sql(sql, filter);
     buf_add_text(sql, ") AS chosen CROSS JOIN jobs WHERE jobs.id = found");
-    if (store->driver) /* no order is kept there that was not asked for */
+    if (store->driver) /* PostgreSQL does not keep the order of a subquery */
         filter_add_order(sql, filter);
 }
 
@@ -47,17 +47,17 @@ enum err store_jobs(struct store *store, const struct store_filter *filter,
     buf_init(&sql, SQL_MAX);
     add_sql(store, &sql, filter);
     enum err err = buf_err(&sql) == OK ? db_prepare(store, &statement, "find jobs", buf_text(&sql))
-                                       : db_say(store, USAGE, "too many tags asked for");
+                                       : db_error(store, USAGE, "too many tags");
     buf_clear(&sql);
     if (err != OK)
         return err;
     filter_bind(statement, filter);
-    err = tell(store, statement, filter->brief, each, context);
+    err = read_rows(store, statement, filter->brief, each, context);
     statement_free(statement);
     return err;
 }
 
-/* The rows of the job with this id, or else of those whose id begins so: at most two, for to know whether it is one. */
+/* The row of the job with this id, or else of jobs whose id starts with it: at most two, to detect ambiguity. */
 static enum err find_by_id(struct store *store, const char *job_id, int64_t rows[2], int *count)
 {
     static const char *const sql[] = {
@@ -66,7 +66,7 @@ static enum err find_by_id(struct store *store, const char *job_id, int64_t rows
     };
     struct buf last;
     buf_init(&last, SQL_MAX);
-    buf_printf(&last, "%s\xf4\x8f\xbf\xbf", job_id); /* the greatest character */
+    buf_printf(&last, "%s\xf4\x8f\xbf\xbf", job_id); /* the highest code point */
     enum err err = buf_err(&last);
     for (int i = 0; i < 2 && err == OK && !*count; i++) {
         struct statement *statement;
@@ -98,11 +98,11 @@ static enum err find_row(struct store *store, const char *job_id, int64_t *row)
     if (err != OK || (*row && count < 2))
         return err;
     if (count > 1)
-        return db_say(store, USAGE, "several jobs have an id that begins with %s. Give more of it", job_id);
+        return db_error(store, USAGE, "job id %s is ambiguous: several jobs start with it", job_id);
     if (job_id)
-        return db_say(store, ABSENT, "there is no job %s in the store %s. See what there is: sonde list", job_id,
-                      store->path);
-    return db_say(store, ABSENT, "there is no job in the store %s. Watch something: sonde run -- COMMAND", store->path);
+        return db_error(store, ABSENT, "no job %s in the job database %s; list its jobs with 'sonde list'", job_id,
+                        store->path);
+    return db_error(store, ABSENT, "the job database %s contains no jobs; record one with 'sonde run -- COMMAND'", store->path);
 }
 
 static enum err keep(void *context, const struct store_job *job)
@@ -118,7 +118,7 @@ static enum err read_row(struct store *store, int64_t row, struct store_job *job
     if (err != OK)
         return err;
     statement_bind_i64(statement, 1, row);
-    err = tell(store, statement, false, keep, job);
+    err = read_rows(store, statement, false, keep, job);
     statement_free(statement);
     return err;
 }
@@ -127,7 +127,7 @@ enum err store_job(struct store *store, const char *job_id, struct store_job *jo
 {
     int64_t row;
     *job = (struct store_job){ 0 };
-    bool begun = db_read_begin(store); /* so that what was found is still there */
+    bool begun = db_read_begin(store); /* so that the row found still exists when it is read */
     enum err err = find_row(store, job_id, &row);
     if (err == OK)
         err = read_row(store, row, job);

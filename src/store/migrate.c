@@ -1,5 +1,5 @@
-/* Migrations: an ordered list, applied in one transaction that takes the write lock first. PRAGMA user_version holds the
- * version; the table meta repeats it for people. */
+/* Migrations: an ordered list, applied in one transaction that takes the write lock first. The version is in PRAGMA
+ * user_version (SQLite) and, for readers of the tables, in meta. */
 #include "store/migrate.h"
 
 #include "base/clock.h"
@@ -8,10 +8,10 @@
 #include <stdio.h>
 
 const struct migration migrations[] = {
-    { .about = "make the tables", .sql = schema_version_1, .sqlite_after = schema_indexes_1,
+    { .about = "create the tables", .sql = schema_version_1, .sqlite_after = schema_indexes_1,
       .postgres_before = schema_postgres_functions_1, .postgres_after = schema_postgres_indexes_1 },
-    { .about = "make room for what grows", .sql = schema_version_2 },
-    { .about = "make room for what is filed of streams", .sql = schema_version_3 },
+    { .about = "add the tables of collectors", .sql = schema_version_2 },
+    { .about = "add the table of saved sequences", .sql = schema_version_3 },
 };
 const int migration_count = sizeof migrations / sizeof migrations[0];
 
@@ -37,13 +37,13 @@ static enum err read_version(struct store *store, int *version)
     if (err == OK && application != SCHEMA_APPLICATION_ID)
         err = db_number(store, "read it", "SELECT count(*) FROM sqlite_schema", 0, &tables);
     if (err == OK && application != SCHEMA_APPLICATION_ID && (tables || user_version))
-        return db_say(store, CORRUPT, "%s is a database of another program. Name another file with SONDE_DB",
-                      store->path);
+        return db_error(store, CORRUPT, "%s is a database of another program; choose another file with SONDE_DB",
+                        store->path);
     *version = (int)user_version;
     return err;
 }
 
-/* All at one moment: somebody may be making the tables just now. */
+/* In one read transaction, because another process may be creating the tables. */
 enum err migrate_version(struct store *store, int *version)
 {
     *version = 0;
@@ -68,13 +68,14 @@ static enum err set_version(struct store *store, int version)
     return db_exec(store, "set the version", sql);
 }
 
-enum err migrate_say_newer(struct store *store, int version, int known)
+enum err migrate_newer_error(struct store *store, int version, int supported)
 {
-    return db_say(store, USAGE, "the store %s was made by a newer Sonde (schema %d, this one knows %d). "
-                  "Use that Sonde, or name another store with SONDE_DB", store->path, version, known);
+    return db_error(store, USAGE, "the job database %s was created by a newer version of Sonde (schema %d, this version "
+                    "supports %d). Use that version, or choose another job database with SONDE_DB",
+                    store->path, version, supported);
 }
 
-static enum err take_step(struct store *store, const struct migration *migration)
+static enum err apply_step(struct store *store, const struct migration *migration)
 {
     const char *const sql[] = { store->driver ? migration->postgres_before : NULL, migration->sql,
                                 store->driver ? migration->postgres_after : migration->sqlite_after };
@@ -92,9 +93,9 @@ static enum err apply(struct store *store, const struct migration *steps, int co
     if (err != OK || version == count)
         return err;
     if (version > count)
-        return migrate_say_newer(store, version, count);
+        return migrate_newer_error(store, version, count);
     for (; version < count && err == OK; version++)
-        err = take_step(store, &steps[version]);
+        err = apply_step(store, &steps[version]);
     return err == OK ? set_version(store, count) : err;
 }
 

@@ -1,13 +1,13 @@
-/* From any older schema to the newest, step by step. */
+/* Upgrades any older schema to the newest, step by step. */
 #ifndef SONDE_STORE_MIGRATE_H
 #define SONDE_STORE_MIGRATE_H
 
 #include "store/db.h"
 
-/* Step i (from 0) makes version i + 1 out of version i: sql, which both databases take; around it what only one of them
- * takes; then step. Any of them may be NULL. */
+/* Step i (from 0) upgrades version i to i + 1: sql, which both databases understand; before and after it what only one
+ * of them understands; then step. Any of them may be NULL. */
 struct migration {
-    const char *about; /* for the message when it fails */
+    const char *about; /* for the error message */
     const char *sql;
     const char *sqlite_after;
     const char *postgres_before, *postgres_after;
@@ -17,14 +17,14 @@ struct migration {
 extern const struct migration migrations[];
 extern const int migration_count; /* the newest version */
 
-/* The version of the open database: 0 for an empty one. CORRUPT when it is another program's. */
+/* The schema version of the open database: 0 for an empty one. CORRUPT: a database of another program. */
 enum err migrate_version(struct store *store, int *version);
 
-/* USAGE, with the sentence for people. */
-enum err migrate_say_newer(struct store *store, int version, int known);
+/* Sets the message for a database that is newer than this program. Returns USAGE. */
+enum err migrate_newer_error(struct store *store, int version, int supported);
 
-/* Applies what is missing, all of it or nothing, while others wait. A database that somebody else has brought up in the
- * meantime is left alone. USAGE when it is newer than the last step. */
+/* Applies the missing steps in one transaction, while other writers wait. Does nothing if another process has done so
+ * meanwhile. USAGE: it is newer than the last step. */
 enum err migrate_up(struct store *store, const struct migration *steps, int count);
 
 #endif

@@ -1,5 +1,4 @@
-/* Opens and closes the job database: makes it where it is missing, waits while others use it, and says in a sentence why
- * it cannot be had. */
+/* Opens and closes the job database: creates it if necessary, waits while others use it, and explains errors. */
 #include "store/store.h"
 
 #include "base/clock.h"
@@ -16,7 +15,7 @@
 #include <unistd.h>
 
 #define WAIT_MAX_NS (60 * NS_PER_S)
-#define WAL_FRAMES_MAX 128 /* 512 KB: what the next one to open has to read */
+#define WAL_FRAMES_MAX 128 /* 512 KB: what the next process to open it must read */
 
 enum err store_default_path(char *path, size_t size)
 {
@@ -46,17 +45,17 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
     return SQLITE_OK;
 }
 
-/* Not even at its size of 0 may the file be read by others: arguments tell secrets. */
-static enum err make_file(struct store *store)
+/* Created with mode 0600 from the start: command lines may contain secrets. */
+static enum err create_file(struct store *store)
 {
-    enum err err = folder_make_for(store->path);
+    enum err err = directory_create_parents(store->path);
     if (err == OK)
-        err = folder_make_file(store->path);
+        err = directory_create_file(store->path);
     if (err == OK)
         return OK;
-    return db_say(store, err, "cannot make the store %s: %s. %s", store->path, err_text(err),
-                  err == FULL ? "Make room on that disk, or name another store with SONDE_DB"
-                              : "Name a file that you may make with SONDE_DB");
+    return db_error(store, err, "cannot create the job database %s: %s. %s", store->path, err_text(err),
+                    err == FULL ? "Free space on that disk, or choose another job database with SONDE_DB"
+                              : "Choose a writable path with SONDE_DB");
 }
 
 static enum err check_file(struct store *store)
@@ -65,17 +64,17 @@ static enum err check_file(struct store *store)
     if (stat(store->path, &status) == 0) {
         if (S_ISREG(status.st_mode))
             return OK;
-        return db_say(store, USAGE, "the store %s is not a file. Name a file with SONDE_DB", store->path);
+        return db_error(store, USAGE, "the job database %s is not a file; choose a file with SONDE_DB", store->path);
     }
     if (errno == EACCES && store->mode == STORE_READ)
         return share_deny(store);
     if (errno != ENOENT && errno != ENOTDIR)
-        return db_say(store, err_from_errno(errno), "cannot open the store %s: %s. Name a file that you may make with SONDE_DB",
-                      store->path, strerror(errno));
+        return db_error(store, err_from_errno(errno), "cannot open the job database %s: %s. Choose a writable path with "
+                        "SONDE_DB", store->path, strerror(errno));
     if (store->mode == STORE_WRITE)
-        return make_file(store);
-    return db_say(store, ABSENT, "there is no store %s yet: no job has been filed. Watch something: sonde run -- COMMAND",
-                  store->path);
+        return create_file(store);
+    return db_error(store, ABSENT, "no job database at %s yet; record a job with 'sonde run -- COMMAND'",
+                    store->path);
 }
 
 static enum err connect(struct store *store, const char *name, int flags)
@@ -90,37 +89,37 @@ static enum err connect(struct store *store, const char *name, int flags)
                    "PRAGMA synchronous = EXTRA; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;");
 }
 
-/* For SQLite ":memory:" is no file, and "file:…" may be a URL: with a folder before it a name is nothing but a path. */
-static const char *folder_before(const struct store *store)
+/* SQLite treats ":memory:" and "file:…" specially; a leading directory makes the name an ordinary path. */
+static const char *directory_prefix(const struct store *store)
 {
     return store->path[0] == '/' ? "" : "./";
 }
 
 static enum err connect_path(struct store *store, int flags)
 {
-    char *name = sqlite3_mprintf("%s%s", folder_before(store), store->path);
+    char *name = sqlite3_mprintf("%s%s", directory_prefix(store), store->path);
     enum err err = name ? connect(store, name, flags) : NOMEM;
     sqlite3_free(name);
     return err;
 }
 
-/* The write-ahead log lives in memory that the processes of one machine share. In a folder that several machines share
- * (a home on NFS or Lustre) it would be torn: there SQLite's older way is kept, in which readers and writers wait for
- * one another. */
-static enum err choose_log(struct store *store)
+/* The write-ahead log needs memory shared between processes of one node. On a file system shared between nodes (a home
+ * directory on NFS or Lustre) it would be corrupted: there SQLite's rollback journal is used, where readers and writers
+ * wait for one another. */
+static enum err choose_journal_mode(struct store *store)
 {
-    return folder_is_shared(store->path) ? OK : db_exec(store, "begin a log", "PRAGMA journal_mode = WAL");
+    return directory_is_shared(store->path) ? OK : db_exec(store, "enable the write-ahead log", "PRAGMA journal_mode = WAL");
 }
 
-/* A reader cannot migrate, but whoever may write can do so at once. */
+/* A reader cannot migrate, but if the user may write, that can be done now. */
 static enum err migrate_for_reader(struct store *store)
 {
     struct store *writer;
     char *message;
     enum err err = store_open(&writer, store->url ? store->url : store->path, STORE_WRITE, &message);
     if (err != OK)
-        db_say(store, err, "the store %s is of an older Sonde and could not be brought up to date: %s", store->path,
-               message ? message : err_text(err));
+        db_error(store, err, "the job database %s was created by an older version of Sonde and cannot be upgraded: %s",
+                 store->path, message ? message : err_text(err));
     free(message);
     store_close(&writer);
     return err;
@@ -133,14 +132,14 @@ static enum err check_version(struct store *store)
     if (err != OK || version == migration_count)
         return err;
     if (store->mode == STORE_READ && version == 0)
-        return db_say(store, ABSENT, "the store %s is empty: no job has been filed. Watch something: sonde run -- COMMAND",
-                      store->path);
+        return db_error(store, ABSENT, "the job database %s is empty; record a job with 'sonde run -- COMMAND'",
+                        store->path);
     if (version > migration_count)
-        return migrate_say_newer(store, version, migration_count);
+        return migrate_newer_error(store, version, migration_count);
     if (store->mode == STORE_READ)
         return migrate_for_reader(store);
     if (version == 0 && !store->driver)
-        err = choose_log(store);
+        err = choose_journal_mode(store);
     return err == OK ? migrate_up(store, migrations, migration_count) : err;
 }
 
@@ -148,12 +147,12 @@ static enum err open_for_writing(struct store *store)
 {
     enum err err = connect_path(store, SQLITE_OPEN_READWRITE);
     if (err == OK && sqlite3_db_readonly(store->db, "main"))
-        return db_say(store, DENIED, "the store %s is read-only. Allow writing to it, or name another store with SONDE_DB",
-                      store->path);
+        return db_error(store, DENIED, "the job database %s is read-only. Make it writable, or choose another with SONDE_DB",
+                        store->path);
     return err == OK ? check_version(store) : err;
 }
 
-/* Nothing is in the log, or there is none. */
+/* The log is empty, or there is none. */
 static bool log_is_empty(const struct store *store)
 {
     char log[4096 + 8];
@@ -162,10 +161,10 @@ static bool log_is_empty(const struct store *store)
     return stat(log, &status) != 0 ? errno == ENOENT : status.st_size == 0;
 }
 
-/* A folder in which the log cannot be made: the file alone is read, as long as it is whole without its log. */
-static enum err open_alone(struct store *store)
+/* The log cannot be created in this directory: read the file alone, which is complete if its log is empty. */
+static enum err open_immutable(struct store *store)
 {
-    char *name = sqlite3_mprintf("file:%s%s?immutable=1", folder_before(store), store->path);
+    char *name = sqlite3_mprintf("file:%s%s?immutable=1", directory_prefix(store), store->path);
     if (!name)
         return NOMEM;
     sqlite3_close(store->db);
@@ -183,20 +182,20 @@ static enum err open_for_reading(struct store *store)
     if (err == OK)
         err = check_version(store);
     if (err == DENIED && access(store->path, R_OK) == 0 && log_is_empty(store))
-        err = open_alone(store);
+        err = open_immutable(store);
     return err;
 }
 
 static enum err open_url(struct store *store)
 {
-    char why[512];
-    enum err err = driver_load(store->url, &store->driver, why, sizeof why);
+    char error[512];
+    enum err err = driver_load(store->url, &store->driver, error, sizeof error);
     if (err != OK)
-        return db_say(store, err, "cannot open the store %s: %s", store->path, why);
-    err = store->driver->open(&store->link, store->url);
+        return db_error(store, err, "cannot open the job database %s: %s", store->path, error);
+    err = store->driver->open(&store->connection, store->url);
     if (err != OK)
-        return db_say(store, err, "cannot open the store %s: %s", store->path,
-                      store->link ? store->driver->message(store->link) : err_text(err));
+        return db_error(store, err, "cannot open the job database %s: %s", store->path,
+                        store->connection ? store->driver->message(store->connection) : err_text(err));
     return check_version(store);
 }
 
@@ -214,12 +213,12 @@ static void disconnect(struct store *store)
 {
     sqlite3_close(store->db);
     store->db = NULL;
-    if (store->link)
-        store->driver->close(&store->link);
+    if (store->connection)
+        store->driver->close(&store->connection);
 }
 
-/* SQLite waits for most locks by itself, but not for all. */
-static enum err open_patiently(struct store *store)
+/* SQLite waits for most locks itself, but not for all. */
+static enum err open_with_retries(struct store *store)
 {
     uint64_t since_ns = clock_monotonic_ns();
     enum err err = open_file(store);
@@ -254,17 +253,17 @@ enum err store_open(struct store **store, const char *path, enum store_mode mode
     *store = NULL;
     *message = NULL;
     if (!path && store_default_path(default_path, sizeof default_path) != OK) {
-        *message = strdup("cannot tell where the store is: SONDE_DB, XDG_DATA_HOME and HOME are not set. Set SONDE_DB");
+        *message = strdup("cannot locate the job database: SONDE_DB, XDG_DATA_HOME and HOME are not set; set SONDE_DB");
         return USAGE;
     }
     if (strcmp(path ? path : default_path, STORE_AGENT) == 0) {
-        *message = strdup("'agent:' is where sonde run hands jobs over, not a store. Name the one to read with SONDE_DB");
+        *message = strdup("'agent:' sends jobs to the agent and cannot be read; choose a job database with SONDE_DB");
         return USAGE;
     }
     struct store *opened = new_store(path ? path : default_path, mode);
     if (!opened)
         return NOMEM;
-    enum err err = open_patiently(opened);
+    enum err err = open_with_retries(opened);
     if (err == OK) {
         *store = opened;
         return OK;

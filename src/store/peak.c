@@ -1,4 +1,4 @@
-/* Samples become steps up and down, of all runs in the order of time; the largest sum on the way is the peak. */
+/* Turns samples of all runs into increases and decreases sorted by time; the largest running total is the peak. */
 #include "store/peak.h"
 
 #include "base/vec.h"
@@ -8,27 +8,27 @@
 
 #define STEPS_MAX (256u << 20)
 
-struct step {
+struct memory_step {
     uint64_t time_ns;
-    int64_t change; /* of bytes */
+    int64_t change; /* in bytes */
 };
 
-struct steps {
-    struct step *list;
-    size_t count, room;
+struct memory_steps {
+    struct memory_step *list;
+    size_t count, capacity;
 };
 
-static enum err add_step(struct steps *steps, uint64_t time_ns, uint64_t before, uint64_t now)
+static enum err add_step(struct memory_steps *steps, uint64_t time_ns, uint64_t before, uint64_t now)
 {
     if (now == before)
         return OK;
-    if (array_reserve(steps->list, steps->room, steps->count + 1, STEPS_MAX))
+    if (array_reserve(steps->list, steps->capacity, steps->count + 1, STEPS_MAX))
         return NOMEM;
-    steps->list[steps->count++] = (struct step){ time_ns, (int64_t)(now - before) };
+    steps->list[steps->count++] = (struct memory_step){ time_ns, (int64_t)(now - before) };
     return OK;
 }
 
-static enum err add_column(struct steps *steps, const struct run_series *series, size_t column)
+static enum err add_column(struct memory_steps *steps, const struct run_series *series, size_t column)
 {
     uint64_t unit = strcmp(series->set.metrics[column].unit, "KB") == 0 ? 1024 : 1, before = 0, last_ns = 0;
     enum err err = OK;
@@ -41,10 +41,10 @@ static enum err add_column(struct steps *steps, const struct run_series *series,
         before = now;
         last_ns = series->times_ns[row];
     }
-    return err ? err : add_step(steps, last_ns + 1, before, 0); /* behind its last sample nothing is known to be there */
+    return err ? err : add_step(steps, last_ns + 1, before, 0); /* after its last sample a run counts as 0 */
 }
 
-static enum err take_series(void *context, const char *host, const struct run_series *series)
+static enum err add_series(void *context, const char *host, const struct run_series *series)
 {
     (void)host;
     enum err err = OK;
@@ -56,12 +56,12 @@ static enum err take_series(void *context, const char *host, const struct run_se
 
 static int by_time(const void *a, const void *b)
 {
-    const struct step *x = a, *y = b;
+    const struct memory_step *x = a, *y = b;
     return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* Steps of one moment count together: what goes from one run to the other is not there twice. */
-static uint64_t largest_sum(struct steps *steps)
+/* Changes at the same time are added first: memory that moves from one run to another must not count twice. */
+static uint64_t largest_sum(struct memory_steps *steps)
 {
     int64_t sum = 0, largest = 0;
     if (steps->count)
@@ -75,8 +75,8 @@ static uint64_t largest_sum(struct steps *steps)
     return (uint64_t)largest;
 }
 
-/* Each run has its peak from its start to its end. */
-static enum err take_peaks(struct store *store, int64_t job_row, const char *sql, struct steps *steps)
+/* Each run counts with its peak from its start to its end. */
+static enum err add_peaks(struct store *store, int64_t job_row, const char *sql, struct memory_steps *steps)
 {
     struct statement *statement;
     bool row = true;
@@ -98,7 +98,7 @@ static enum err take_peaks(struct store *store, int64_t job_row, const char *sql
 
 #define PEAKS_SQL "SELECT start_ns, end_ns, rss_peak_bytes FROM runs WHERE job = ?1 AND "
 
-static enum err finish(struct steps *steps, enum err err, uint64_t *bytes)
+static enum err finish(struct memory_steps *steps, enum err err, uint64_t *bytes)
 {
     *bytes = err == OK ? largest_sum(steps) : 0;
     free(steps->list);
@@ -107,14 +107,14 @@ static enum err finish(struct steps *steps, enum err err, uint64_t *bytes)
 
 enum err peak_of_nodes(struct store *store, int64_t job_row, uint64_t *bytes)
 {
-    struct steps steps = { 0 };
-    return finish(&steps, take_peaks(store, job_row, PEAKS_SQL "images = 0", &steps), bytes);
+    struct memory_steps steps = { 0 };
+    return finish(&steps, add_peaks(store, job_row, PEAKS_SQL "images = 0", &steps), bytes);
 }
 
 enum err peak_of_runs(struct store *store, int64_t job_row, size_t runs, uint64_t *bytes)
 {
-    struct steps steps = { 0 };
-    enum err err = runs > PEAK_SAMPLED_MAX ? take_peaks(store, job_row, PEAKS_SQL "images > 0", &steps)
-                                           : db_tree_series(store, job_row, take_series, &steps);
+    struct memory_steps steps = { 0 };
+    enum err err = runs > PEAK_SAMPLED_MAX ? add_peaks(store, job_row, PEAKS_SQL "images > 0", &steps)
+                                           : db_tree_series(store, job_row, add_series, &steps);
     return finish(&steps, err, bytes);
 }

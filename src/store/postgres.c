@@ -1,6 +1,6 @@
-/* The module store-postgres.so: a store in PostgreSQL. Connections and transactions; statements are in
+/* The module store-postgres.so: the job database in PostgreSQL. Connections and transactions; statements are in
  * postgres_statement.c. */
-#include "store/postgres_link.h"
+#include "store/postgres_connection.h"
 #include "store/postgres_sql.h"
 
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 
 #define SQL_MAX (4u << 20)
-#define WRITER_LOCK "1399811684" /* "Sond": one writes at a time, as with SQLite; the rest waits */
+#define WRITER_LOCK "1399811684" /* "Sond": an advisory lock allows one writer at a time, as with SQLite */
 
 static const struct {
-    const char *state; /* or its beginning */
+    const char *state; /* SQLSTATE or its prefix */
     enum err err;
 } states[] = {
     { "53100", FULL },   /* disk full */
@@ -30,36 +30,36 @@ static enum err kind_of(const char *state)
     return IO;
 }
 
-enum err postgres_failed(struct driver_link *link, const PGresult *result)
+enum err postgres_failed(struct driver_connection *connection, const PGresult *result)
 {
     const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
     const char *text = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
-    snprintf(link->message, sizeof link->message, "%s", text ? text : PQerrorMessage(link->connection));
-    for (size_t size = strlen(link->message); size && link->message[size - 1] == '\n'; size--)
-        link->message[size - 1] = '\0';
-    for (char *at = strchr(link->message, '\n'); at; at = strchr(at, '\n'))
+    snprintf(connection->message, sizeof connection->message, "%s", text ? text : PQerrorMessage(connection->pg));
+    for (size_t size = strlen(connection->message); size && connection->message[size - 1] == '\n'; size--)
+        connection->message[size - 1] = '\0';
+    for (char *at = strchr(connection->message, '\n'); at; at = strchr(at, '\n'))
         *at = ' ';
-    if (PQstatus(link->connection) != CONNECTION_OK)
-        return AGAIN; /* the server has gone: it may come back */
+    if (PQstatus(connection->pg) != CONNECTION_OK)
+        return AGAIN; /* the server is down: it may come back */
     return state ? kind_of(state) : IO;
 }
 
-enum err postgres_check_take(struct driver_link *link, PGresult *result)
+enum err postgres_check_take(struct driver_connection *connection, PGresult *result)
 {
     ExecStatusType status = PQresultStatus(result);
     bool good = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY;
-    enum err err = good ? OK : postgres_failed(link, result);
+    enum err err = good ? OK : postgres_failed(connection, result);
     PQclear(result);
     return err;
 }
 
-/* Whether the server said no, or did not answer. Neither is waited for: whoever asked decides whether to try again. */
-static enum err connect_failed(struct driver_link *link)
+/* Refused or not reachable: do not wait; the caller decides whether to retry. */
+static enum err connect_failed(struct driver_connection *connection)
 {
-    enum err err = postgres_failed(link, NULL);
+    enum err err = postgres_failed(connection, NULL);
     static const char *const final[] = { "authentication failed", "no pg_hba.conf entry", "does not exist", "no password" };
     for (size_t i = 0; i < sizeof final / sizeof final[0]; i++)
-        if (strstr(link->message, final[i]))
+        if (strstr(connection->message, final[i]))
             return DENIED;
     return err == AGAIN ? IO : err;
 }
@@ -69,58 +69,58 @@ static void ignore_notice(void *context, const char *text)
     (void)context, (void)text;
 }
 
-static enum err open_link(struct driver_link **link, const char *url)
+static enum err open_link(struct driver_connection **connection, const char *url)
 {
-    *link = calloc(1, sizeof **link);
-    if (!*link)
+    *connection = calloc(1, sizeof **connection);
+    if (!*connection)
         return NOMEM;
     const char *keys[] = { "dbname", "connect_timeout", "application_name", "client_encoding", NULL };
     const char *values[] = { url, "10", "sonde", "UTF8", NULL };
-    (*link)->connection = PQconnectdbParams(keys, values, 1);
-    if (PQstatus((*link)->connection) != CONNECTION_OK)
-        return connect_failed(*link);
-    PQsetNoticeProcessor((*link)->connection, ignore_notice, NULL);
+    (*connection)->pg = PQconnectdbParams(keys, values, 1);
+    if (PQstatus((*connection)->pg) != CONNECTION_OK)
+        return connect_failed(*connection);
+    PQsetNoticeProcessor((*connection)->pg, ignore_notice, NULL);
     return OK;
 }
 
-static void close_link(struct driver_link **link)
+static void close_link(struct driver_connection **connection)
 {
-    if (*link)
-        PQfinish((*link)->connection);
-    free(*link);
-    *link = NULL;
+    if (*connection)
+        PQfinish((*connection)->pg);
+    free(*connection);
+    *connection = NULL;
 }
 
-static const char *message_of(const struct driver_link *link)
+static const char *message_of(const struct driver_connection *connection)
 {
-    return link->message;
+    return connection->message;
 }
 
-static enum err exec(struct driver_link *link, const char *sql)
+static enum err exec(struct driver_connection *connection, const char *sql)
 {
-    struct buf theirs;
-    buf_init(&theirs, SQL_MAX);
-    postgres_sql_add(&theirs, sql);
-    enum err err = buf_err(&theirs);
+    struct buf translated;
+    buf_init(&translated, SQL_MAX);
+    postgres_sql_add(&translated, sql);
+    enum err err = buf_err(&translated);
     if (!err)
-        err = postgres_check_take(link, PQexec(link->connection, buf_text(&theirs)));
-    buf_clear(&theirs);
+        err = postgres_check_take(connection, PQexec(connection->pg, buf_text(&translated)));
+    buf_clear(&translated);
     return err;
 }
 
-static enum err begin(struct driver_link *link, bool to_write)
+static enum err begin(struct driver_connection *connection, bool to_write)
 {
     if (!to_write)
-        return exec(link, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    enum err err = exec(link, "BEGIN");
+        return exec(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    enum err err = exec(connection, "BEGIN");
     if (!err)
-        err = exec(link, "SELECT pg_advisory_xact_lock(" WRITER_LOCK ")");
+        err = exec(connection, "SELECT pg_advisory_xact_lock(" WRITER_LOCK ")");
     return err;
 }
 
-static bool is_within(const struct driver_link *link)
+static bool in_transaction(const struct driver_connection *connection)
 {
-    return PQtransactionStatus(link->connection) != PQTRANS_IDLE;
+    return PQtransactionStatus(connection->pg) != PQTRANS_IDLE;
 }
 
 extern const struct driver sonde_store_driver;
@@ -132,7 +132,7 @@ __attribute__((visibility("default"))) const struct driver sonde_store_driver = 
     .message = message_of,
     .exec = exec,
     .begin = begin,
-    .is_within = is_within,
+    .in_transaction = in_transaction,
     .prepare = postgres_prepare,
     .bind_null = postgres_bind_null,
     .bind_i64 = postgres_bind_i64,

@@ -1,6 +1,6 @@
-/* Statements of PostgreSQL: prepared at their first step, when it is known of what type their parameters are; rows of a
- * bulk statement are gathered and sent with COPY. A large answer is fetched piece by piece, with a cursor. */
-#include "store/postgres_link.h"
+/* Statements of PostgreSQL: prepared at the first step, when the types of the parameters are known. Rows of a bulk
+ * statement are buffered and sent with COPY. Large results are fetched in portions with a cursor. */
+#include "store/postgres_connection.h"
 #include "base/vec.h"
 #include "store/postgres_sql.h"
 
@@ -14,42 +14,42 @@
 #include <string.h>
 
 #define SQL_MAX (1u << 20)
-#define COPY_BYTES (1u << 20) /* gathered before they are sent */
+#define COPY_BYTES (1u << 20) /* buffered before they are sent */
 #define OID_BYTEA 17
 #define OID_BIGINT 20
 #define PARAMETERS_MAX 512
 #define FETCH_ROWS 2048
 
-enum kind { PARAMETER_NULL, PARAMETER_I64, PARAMETER_TEXT, PARAMETER_BLOB };
+enum parameter_kind { PARAMETER_NULL, PARAMETER_I64, PARAMETER_TEXT, PARAMETER_BLOB };
 
 struct parameter {
-    enum kind kind;
+    enum parameter_kind kind;
     int64_t number;
     struct bytes bytes;
-    struct buf text; /* the bytes, where they are not what the server takes */
+    struct buf text; /* the escaped bytes, if the server does not accept them as they are */
 };
 
 struct driver_statement {
-    struct driver_link *link;
-    struct buf sql, copy; /* copy: the command, and then rows */
-    size_t copy_command;  /* size of the command in it; 0: no bulk */
+    struct driver_connection *connection;
+    struct buf sql, copy; /* copy: the command, then rows */
+    size_t copy_command;  /* size of the command in copy; 0: not a bulk statement */
     struct parameter *parameters;
     int parameter_count;
-    char name[32];        /* of the prepared statement, or of the cursor; "": none yet */
+    char name[32];        /* of the prepared statement or cursor; "": none yet */
     bool is_many, owns_transaction;
     PGresult *result;
     int row;              /* of result */
-    struct buf *columns;  /* of the row, decoded; columns_room of them */
-    int columns_room;
+    struct buf *columns;  /* of the row, decoded; columns_capacity of them */
+    int columns_capacity;
 };
 
-enum err postgres_prepare(struct driver_link *link, struct driver_statement **statement, const char *sql,
+enum err postgres_prepare(struct driver_connection *connection, struct driver_statement **statement, const char *sql,
                           enum driver_use use)
 {
     struct driver_statement *s = *statement = calloc(1, sizeof *s);
     if (!s)
         return NOMEM;
-    s->link = link;
+    s->connection = connection;
     s->row = -1;
     buf_init(&s->sql, SQL_MAX);
     buf_init(&s->copy, SIZE_MAX / 2);
@@ -70,7 +70,7 @@ enum err postgres_prepare(struct driver_link *link, struct driver_statement **st
 
 static struct parameter *parameter_at(struct driver_statement *statement, int at)
 {
-    static struct parameter none; /* what there is no place for: as harmless as with SQLite */
+    static struct parameter none; /* for numbers out of range, which are ignored as in SQLite */
     return at >= 1 && at <= statement->parameter_count ? &statement->parameters[at - 1] : &none;
 }
 
@@ -98,8 +98,8 @@ static bool is_escaped(struct bytes text)
     return text.size >= 2 && memcmp(text.data, "$'", 2) == 0;
 }
 
-/* The server takes nothing but UTF-8 without NUL: other bytes are written as a shell would take them, $'\xff', and so is
- * what already looks like that. */
+/* The server accepts only UTF-8 without NUL: other bytes are escaped as in a shell, $'\xff', and so is a string that
+ * already looks like that. */
 void postgres_bind_text(struct driver_statement *statement, int at, struct bytes text)
 {
     struct parameter *parameter = parameter_at(statement, at);
@@ -111,7 +111,7 @@ void postgres_bind_text(struct driver_statement *statement, int at, struct bytes
     if (plain && !is_escaped(text))
         return;
     buf_reset(&parameter->text);
-    words_escape(&parameter->text, text);
+    shell_quote_escape(&parameter->text, text);
     parameter->bytes = (struct bytes){ parameter->text.data, parameter->text.size };
 }
 
@@ -134,24 +134,24 @@ static void add_copied(struct buf *copy, const struct parameter *parameter)
     }
 }
 
-/* The rows that were gathered, with the head and the tail of the format. */
+/* Sends the buffered rows with header and trailer of the COPY format. */
 static enum err send_rows(struct driver_statement *s)
 {
-    static const char head[] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0"; /* with the NUL that ends it: 19 bytes */
+    static const char head[] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0"; /* with the terminating NUL: 19 bytes */
     static const char tail[] = "\377\377";
-    PGconn *connection = s->link->connection;
+    PGconn *pg = s->connection->pg;
     if (s->copy.size == s->copy_command)
         return OK;
-    PGresult *begun = PQexec(connection, s->copy.data);
+    PGresult *begun = PQexec(pg, s->copy.data);
     if (PQresultStatus(begun) != PGRES_COPY_IN)
-        return postgres_check_take(s->link, begun);
+        return postgres_check_take(s->connection, begun);
     PQclear(begun);
-    bool sent = PQputCopyData(connection, head, sizeof head) == 1
-                && PQputCopyData(connection, s->copy.data + s->copy_command, (int)(s->copy.size - s->copy_command)) == 1
-                && PQputCopyData(connection, tail, 2) == 1 && PQputCopyEnd(connection, NULL) == 1;
-    enum err err = sent ? OK : postgres_failed(s->link, NULL);
-    for (PGresult *result = PQgetResult(connection); result; result = PQgetResult(connection)) {
-        enum err each = postgres_check_take(s->link, result);
+    bool sent = PQputCopyData(pg, head, sizeof head) == 1
+                && PQputCopyData(pg, s->copy.data + s->copy_command, (int)(s->copy.size - s->copy_command)) == 1
+                && PQputCopyData(pg, tail, 2) == 1 && PQputCopyEnd(pg, NULL) == 1;
+    enum err err = sent ? OK : postgres_failed(s->connection, NULL);
+    for (PGresult *result = PQgetResult(pg); result; result = PQgetResult(pg)) {
+        enum err each = postgres_check_take(s->connection, result);
         err = err ? err : each;
     }
     s->copy.size = s->copy_command;
@@ -168,15 +168,15 @@ static enum err add_row(struct driver_statement *s)
     return !err && s->copy.size > COPY_BYTES ? send_rows(s) : err;
 }
 
-/* Parameters as the server takes them: numbers and texts as text, blobs as they are. */
-struct values {
+/* Parameters for libpq: numbers and strings as text, blobs as they are. */
+struct parameter_values {
     const char *values[PARAMETERS_MAX];
     int lengths[PARAMETERS_MAX], formats[PARAMETERS_MAX];
-    Oid types[PARAMETERS_MAX]; /* 0: as the server sees fit */
+    Oid types[PARAMETERS_MAX]; /* 0: chosen by the server */
     char numbers[PARAMETERS_MAX][24];
 };
 
-static bool fill_values(const struct driver_statement *s, struct values *values)
+static bool fill_values(const struct driver_statement *s, struct parameter_values *values)
 {
     if (s->parameter_count > PARAMETERS_MAX)
         return false;
@@ -186,24 +186,24 @@ static bool fill_values(const struct driver_statement *s, struct values *values)
         snprintf(values->numbers[i], sizeof values->numbers[i], "%" PRId64, parameter->number);
         values->values[i] = parameter->kind == PARAMETER_NULL ? NULL : is_number ? values->numbers[i]
                             : parameter->bytes.size ? parameter->bytes.data : "";
-        values->types[i] = is_number ? OID_BIGINT : 0; /* it cannot tell of one that the statement does not use */
+        values->types[i] = is_number ? OID_BIGINT : 0; /* the server cannot infer the type of an unused parameter */
         values->lengths[i] = is_number ? 0 : (int)parameter->bytes.size;
-        values->formats[i] = !is_number; /* a text in binary is the text, and needs no NUL */
+        values->formats[i] = !is_number; /* binary format of a string is the string itself, without NUL */
     }
     return true;
 }
 
-static void name_it(struct driver_statement *s, const char *kind)
+static void set_name(struct driver_statement *s, const char *kind)
 {
-    snprintf(s->name, sizeof s->name, "%s%u", kind, ++s->link->statements);
+    snprintf(s->name, sizeof s->name, "%s%u", kind, ++s->connection->statements);
 }
 
-static enum err prepare_there(struct driver_statement *s, const struct values *values)
+static enum err prepare_on_server(struct driver_statement *s, const struct parameter_values *values)
 {
     if (s->name[0])
         return OK;
-    name_it(s, "s");
-    enum err err = postgres_check_take(s->link, PQprepare(s->link->connection, s->name, buf_text(&s->sql),
+    set_name(s, "s");
+    enum err err = postgres_check_take(s->connection, PQprepare(s->connection->pg, s->name, buf_text(&s->sql),
                                                           s->parameter_count, values->types));
     if (err)
         s->name[0] = '\0';
@@ -212,19 +212,19 @@ static enum err prepare_there(struct driver_statement *s, const struct values *v
 
 static enum err execute(struct driver_statement *s)
 {
-    struct values *values = malloc(sizeof *values);
-    enum err err = values && fill_values(s, values) ? prepare_there(s, values) : NOMEM;
+    struct parameter_values *values = malloc(sizeof *values);
+    enum err err = values && fill_values(s, values) ? prepare_on_server(s, values) : NOMEM;
     if (!err)
-        s->result = PQexecPrepared(s->link->connection, s->name, s->parameter_count, values->values, values->lengths,
+        s->result = PQexecPrepared(s->connection->pg, s->name, s->parameter_count, values->values, values->lengths,
                                    values->formats, 0);
     free(values);
     if (err)
         return err;
     ExecStatusType status = PQresultStatus(s->result);
-    return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ? OK : postgres_failed(s->link, s->result);
+    return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ? OK : postgres_failed(s->connection, s->result);
 }
 
-/* The statement with its numbers written into it: a cursor takes no parameters. */
+/* DECLARE CURSOR with the numbers inserted: it takes no parameters. */
 static void add_declare(const struct driver_statement *s, struct buf *sql)
 {
     buf_printf(sql, "DECLARE %s NO SCROLL CURSOR FOR ", s->name);
@@ -243,19 +243,19 @@ static void add_declare(const struct driver_statement *s, struct buf *sql)
 static enum err open_cursor(struct driver_statement *s)
 {
     struct buf sql;
-    PGconn *connection = s->link->connection;
-    if (PQtransactionStatus(connection) == PQTRANS_IDLE) {
-        enum err begun = postgres_check_take(s->link, PQexec(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"));
+    PGconn *pg = s->connection->pg;
+    if (PQtransactionStatus(pg) == PQTRANS_IDLE) {
+        enum err begun = postgres_check_take(s->connection, PQexec(pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"));
         if (begun)
             return begun;
         s->owns_transaction = true;
     }
-    name_it(s, "c");
+    set_name(s, "c");
     buf_init(&sql, SQL_MAX);
     add_declare(s, &sql);
     enum err err = buf_err(&sql);
     if (!err)
-        err = postgres_check_take(s->link, PQexec(connection, buf_text(&sql)));
+        err = postgres_check_take(s->connection, PQexec(pg, buf_text(&sql)));
     if (err)
         s->name[0] = '\0';
     buf_clear(&sql);
@@ -270,9 +270,9 @@ static enum err fetch(struct driver_statement *s)
         return err;
     PQclear(s->result);
     snprintf(sql, sizeof sql, "FETCH %d FROM %s", FETCH_ROWS, s->name);
-    s->result = PQexec(s->link->connection, sql);
+    s->result = PQexec(s->connection->pg, sql);
     s->row = -1;
-    return PQresultStatus(s->result) == PGRES_TUPLES_OK ? OK : postgres_failed(s->link, s->result);
+    return PQresultStatus(s->result) == PGRES_TUPLES_OK ? OK : postgres_failed(s->connection, s->result);
 }
 
 enum err postgres_step(struct driver_statement *s, bool *row)
@@ -294,12 +294,12 @@ enum err postgres_step(struct driver_statement *s, bool *row)
 static void close_cursor(struct driver_statement *s)
 {
     char sql[64];
-    if (s->name[0] && PQtransactionStatus(s->link->connection) == PQTRANS_INTRANS) {
+    if (s->name[0] && PQtransactionStatus(s->connection->pg) == PQTRANS_INTRANS) {
         snprintf(sql, sizeof sql, "CLOSE %s", s->name);
-        PQclear(PQexec(s->link->connection, sql));
+        PQclear(PQexec(s->connection->pg, sql));
     }
     if (s->owns_transaction)
-        PQclear(PQexec(s->link->connection, "COMMIT"));
+        PQclear(PQexec(s->connection->pg, "COMMIT"));
     s->owns_transaction = false;
     s->name[0] = '\0';
 }
@@ -321,11 +321,11 @@ enum err postgres_finish(struct driver_statement *s)
 static void deallocate(struct driver_statement *s)
 {
     char sql[64];
-    PGTransactionStatusType status = PQtransactionStatus(s->link->connection);
+    PGTransactionStatusType status = PQtransactionStatus(s->connection->pg);
     if (!s->name[0] || (status != PQTRANS_IDLE && status != PQTRANS_INTRANS))
-        return; /* in a transaction that failed nothing is taken; the name is not used again */
+        return; /* not possible in a failed transaction; the name is not reused */
     snprintf(sql, sizeof sql, "DEALLOCATE %s", s->name);
-    PQclear(PQexec(s->link->connection, sql));
+    PQclear(PQexec(s->connection->pg, sql));
 }
 
 void postgres_free(struct driver_statement *s)
@@ -334,7 +334,7 @@ void postgres_free(struct driver_statement *s)
     deallocate(s);
     for (int i = 0; s->parameters && i < s->parameter_count; i++)
         buf_clear(&s->parameters[i].text);
-    for (int i = 0; i < s->columns_room; i++)
+    for (int i = 0; i < s->columns_capacity; i++)
         buf_clear(&s->columns[i]);
     free(s->columns);
     free(s->parameters);
@@ -355,18 +355,18 @@ bool postgres_is_known(const struct driver_statement *s, int at)
 
 int64_t postgres_i64(const struct driver_statement *s, int at)
 {
-    return strtoll(PQgetvalue(s->result, s->row, at), NULL, 10); /* of what is not known: "" */
+    return strtoll(PQgetvalue(s->result, s->row, at), NULL, 10); /* "" if NULL */
 }
 
 static struct buf *column_buf(struct driver_statement *s, int at)
 {
-    if (at >= s->columns_room) {
-        int room = PQnfields(s->result);
-        if (array_resize(s->columns, (size_t)room))
+    if (at >= s->columns_capacity) {
+        int capacity = PQnfields(s->result);
+        if (array_resize(s->columns, (size_t)capacity))
             return NULL;
-        for (int i = s->columns_room; i < room; i++)
+        for (int i = s->columns_capacity; i < capacity; i++)
             buf_init(&s->columns[i], SIZE_MAX / 2);
-        s->columns_room = room;
+        s->columns_capacity = capacity;
     }
     buf_reset(&s->columns[at]);
     return &s->columns[at];
@@ -399,6 +399,6 @@ struct bytes postgres_bytes(const struct driver_statement *statement, int at)
     if (is_blob)
         add_blob(out, text);
     else
-        words_unescape(out, text);
+        shell_quote_unescape(out, text);
     return (struct bytes){ out->data, out->size };
 }

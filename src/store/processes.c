@@ -1,4 +1,4 @@
-/* Process images out of the store, all of a job in pre-order or those that cost most. */
+/* Reads process images: all of a job in pre-order, or those that used most CPU time. */
 #include "store/store.h"
 
 #include "store/columns.h"
@@ -20,24 +20,24 @@ enum process_column {
     PROCESS_args = PROCESS_counters + COUNTERS_SIZE,
 };
 
-struct reader {
+struct process_reader {
     struct store *store;
     struct statement *statement;
     struct buf args;
-    struct texts executables, directories, tag_sets;
+    struct strings executables, directories, tag_sets;
 };
 
-static uint64_t number_at(const struct reader *reader, int at)
+static uint64_t number_at(const struct process_reader *reader, int at)
 {
     return statement_u64(reader->statement, at);
 }
 
-static bool known_at(const struct reader *reader, int at)
+static bool known_at(const struct process_reader *reader, int at)
 {
     return statement_is_known(reader->statement, at);
 }
 
-static void read_facts(const struct reader *reader, struct process *process)
+static void read_facts(const struct process_reader *reader, struct process *process)
 {
     *process = (struct process){
         .parent = known_at(reader, PROCESS_parent) ? (uint32_t)number_at(reader, PROCESS_parent) : PROCESS_NO_PARENT,
@@ -61,14 +61,14 @@ static void read_facts(const struct reader *reader, struct process *process)
     columns_read_counters(reader->statement, PROCESS_counters, &process->counters);
 }
 
-static enum err read_texts(struct reader *reader, struct process *process)
+static enum err read_strings(struct process_reader *reader, struct process *process)
 {
-    const struct texts_entry *executable, *directory, *tag_set;
-    enum err err = texts_get(&reader->executables, (int64_t)number_at(reader, PROCESS_executable), &executable);
+    const struct strings_entry *executable, *directory, *tag_set;
+    enum err err = strings_get(&reader->executables, (int64_t)number_at(reader, PROCESS_executable), &executable);
     if (err == OK)
-        err = texts_get(&reader->directories, (int64_t)number_at(reader, PROCESS_directory), &directory);
+        err = strings_get(&reader->directories, (int64_t)number_at(reader, PROCESS_directory), &directory);
     if (err == OK)
-        err = texts_get(&reader->tag_sets, (int64_t)number_at(reader, PROCESS_tag_set), &tag_set);
+        err = strings_get(&reader->tag_sets, (int64_t)number_at(reader, PROCESS_tag_set), &tag_set);
     if (err != OK)
         return err;
     process->path = executable->columns[0];
@@ -76,12 +76,12 @@ static enum err read_texts(struct reader *reader, struct process *process)
     process->cwd = directory->columns[0];
     process->tags = tag_set->columns[0];
     buf_reset(&reader->args);
-    words_decode(&reader->args, statement_bytes(reader->statement, PROCESS_args));
+    shell_quote_decode(&reader->args, statement_bytes(reader->statement, PROCESS_args));
     process->args = (struct bytes){ reader->args.data, reader->args.size };
     return buf_err(&reader->args);
 }
 
-static enum err tell(struct reader *reader,
+static enum err read_rows(struct process_reader *reader,
                      enum err (*each)(void *context, uint32_t number, const struct process *process), void *context)
 {
     struct process process;
@@ -91,7 +91,7 @@ static enum err tell(struct reader *reader,
         if (err != OK || !row)
             return err;
         read_facts(reader, &process);
-        err = read_texts(reader, &process);
+        err = read_strings(reader, &process);
         if (err == OK)
             err = each(context, (uint32_t)number_at(reader, PROCESS_number), &process);
         if (err != OK)
@@ -99,22 +99,22 @@ static enum err tell(struct reader *reader,
     }
 }
 
-static enum err open_reader(struct reader *reader, const char *sql)
+static enum err open_reader(struct process_reader *reader, const char *sql)
 {
     enum err err = db_prepare_many(reader->store, &reader->statement, "read processes", sql);
     if (err == OK)
-        err = texts_open(&reader->executables, reader->store, "SELECT path, name FROM executables WHERE id = ?1");
+        err = strings_open(&reader->executables, reader->store, "SELECT path, name FROM executables WHERE id = ?1");
     if (err == OK)
-        err = texts_open(&reader->directories, reader->store, "SELECT path FROM directories WHERE id = ?1");
+        err = strings_open(&reader->directories, reader->store, "SELECT path FROM directories WHERE id = ?1");
     if (err == OK)
-        err = texts_open(&reader->tag_sets, reader->store, "SELECT tags FROM tag_sets WHERE id = ?1");
+        err = strings_open(&reader->tag_sets, reader->store, "SELECT tags FROM tag_sets WHERE id = ?1");
     return err;
 }
 
 static enum err read_by(struct store *store, const char *sql, int64_t job_row,
                         enum err (*each)(void *context, uint32_t number, const struct process *process), void *context)
 {
-    struct reader *reader = calloc(1, sizeof *reader);
+    struct process_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return NOMEM;
     reader->store = store;
@@ -122,12 +122,12 @@ static enum err read_by(struct store *store, const char *sql, int64_t job_row,
     enum err err = open_reader(reader, sql);
     if (err == OK) {
         statement_bind_i64(reader->statement, 1, job_row);
-        err = tell(reader, each, context);
+        err = read_rows(reader, each, context);
     }
     statement_free(reader->statement);
-    texts_close(&reader->executables);
-    texts_close(&reader->directories);
-    texts_close(&reader->tag_sets);
+    strings_close(&reader->executables);
+    strings_close(&reader->directories);
+    strings_close(&reader->tag_sets);
     buf_clear(&reader->args);
     free(reader);
     return err;

@@ -1,4 +1,4 @@
-/* Rows of runs into structs that own their texts. */
+/* Reads rows of the table runs into structs that own their strings. */
 #include "store/runs.h"
 
 #include "base/vec.h"
@@ -16,8 +16,8 @@
 enum run_column { RUN_host, RUN_user, RUN_command, RUN_uid, RUN_first, RUN_last, RUN_start_ns, RUN_end_ns, RUN_ended,
                   RUN_exit_code, RUN_exit_signal, RUN_by_agent };
 
-/* Host, user and command, one after the other in one piece. */
-static enum err keep_texts(struct store_run *run, const struct statement *statement)
+/* Copies host, user and command into one allocation. */
+static enum err copy_strings(struct store_run *run, const struct statement *statement)
 {
     struct buf memory;
     const char *host = statement_text(statement, RUN_host), *user = statement_text(statement, RUN_user);
@@ -25,7 +25,7 @@ static enum err keep_texts(struct store_run *run, const struct statement *statem
     buf_init(&memory, SIZE_MAX / 2);
     buf_add(&memory, host, user_at);
     buf_add(&memory, user, command_at - user_at);
-    words_decode(&memory, statement_bytes(statement, RUN_command));
+    shell_quote_decode(&memory, statement_bytes(statement, RUN_command));
     run->memory = malloc(memory.size);
     if (buf_err(&memory) || !run->memory) {
         buf_clear(&memory);
@@ -42,7 +42,7 @@ static enum err keep_texts(struct store_run *run, const struct statement *statem
 
 static enum err add_run(struct store_runs *runs, const struct statement *statement)
 {
-    if (array_reserve(runs->list, runs->room, runs->count + 1, VEC_MAX))
+    if (array_reserve(runs->list, runs->capacity, runs->count + 1, VEC_MAX))
         return NOMEM;
     struct store_run *run = &runs->list[runs->count++];
     int64_t first = statement_i64(statement, RUN_first), last = statement_i64(statement, RUN_last);
@@ -55,7 +55,7 @@ static enum err add_run(struct store_runs *runs, const struct statement *stateme
         .exit_signal = (uint8_t)statement_u64(statement, RUN_exit_signal),
         .by_agent = statement_i64(statement, RUN_by_agent) != 0,
     };
-    return keep_texts(run, statement);
+    return copy_strings(run, statement);
 }
 
 enum err store_runs_read(struct store_runs *runs, struct store *store, int64_t job_row)

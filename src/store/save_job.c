@@ -1,6 +1,6 @@
-/* A job's row from the rows of its runs: earliest start, latest end, sums and peaks. Made anew each time, so that a run
- * that is filed again does not count twice. */
-#include "store/saving.h"
+/* Computes a job's row from the rows of its runs: earliest start, latest end, sums and peaks. Recomputed each time, so
+ * that a run that is saved again does not count twice. */
+#include "store/save.h"
 
 #include "store/columns.h"
 #include "store/peak.h"
@@ -11,8 +11,8 @@
 #define SET_COUNTER(name, kind, unit, help) #name " = ?,"
 #define SET_TOTAL(name, kind, unit, help) "total_" #name " = ?,"
 
-/* Texts and facts: of the first run; the status of the last one whose status is known; hosts one by one by name, with
- * what several runs on one host were allowed counted once. What one host does not tell is not known of the job. */
+/* Strings and facts come from the first run, the status from the last run that has one. Hosts are listed by name, and
+ * the allocation of several runs on one host counts once. A total is unknown if one host lacks it. */
 #define FACTS_SQL \
     "UPDATE jobs SET (name, \"user\", uid, cwd, command, period_ns) =" \
     " (SELECT name, \"user\", uid, cwd, command, period_ns FROM runs WHERE job = ?1 ORDER BY start_ns NULLS FIRST, id LIMIT 1)," \
@@ -31,7 +31,7 @@
     " (SELECT key, value FROM job_tags WHERE job = ?1 ORDER BY key) AS tag)" \
     " WHERE id = ?1"
 
-/* The last column: the run is an agent's, and the processes of the job on that host were watched too. */
+/* Last column: the run is an agent's, and the job's processes on that host were recorded by sonde run too. */
 #define SUMS_SELECT \
     "SELECT " COLUMNS_SUMMARY(COLUMNS_NAME, COLUMNS_COUNTER_NAME, COLUMNS_TOTAL_NAME) \
     "start_ns, end_ns, ended, CASE WHEN images = 0 AND EXISTS (SELECT 1 FROM runs watched JOIN hosts h ON h.id = watched.host" \
@@ -41,35 +41,35 @@
     "UPDATE jobs SET " COLUMNS_SUMMARY(SET_NUMBER, SET_COUNTER, SET_TOTAL) \
     "start_ns = ?, end_ns = ?, ended = ? WHERE id = ?"
 
-/* Of runs that come in the order of their starts. */
+/* For runs in order of their start. */
 struct overlap {
     size_t runs;
-    uint64_t end_ns; /* of the last of them that ended */
-    bool found;      /* two were there at the same time */
+    uint64_t end_ns; /* latest so far */
+    bool found;      /* two ran at the same time */
 };
 
 struct sums {
     struct summary summary;
-    uint64_t start_ns, end_ns; /* 0: not known */
+    uint64_t start_ns, end_ns; /* 0: unknown */
     bool ended;
     size_t runs;
-    struct overlap watched, nodes; /* of sonde run; of agents */
+    struct overlap recorded, nodes; /* of sonde run; of agents */
 };
 
-static enum err run_sql(struct filing *filing, int64_t job, const char *sql)
+static enum err run_sql(struct saving *saving, int64_t job, const char *sql)
 {
     struct statement *statement;
-    enum err err = db_prepare(filing->store, &statement, "file a job", sql);
+    enum err err = db_prepare(saving->store, &statement, "save a job", sql);
     if (err != OK)
         return err;
     statement_bind_i64(statement, 1, job);
-    err = db_run(filing->store, statement, "file a job");
+    err = db_run(saving->store, statement, "save a job");
     statement_free(statement);
     return err;
 }
 
 /* "exp:alpha" or "exp": key and value. */
-static enum err write_tag(struct filing *filing, struct statement *insert, struct bytes tag)
+static enum err write_tag(struct saving *saving, struct statement *insert, struct bytes tag)
 {
     const char *colon = tag.size ? memchr(tag.data, ':', tag.size) : NULL;
     size_t key_size = colon ? (size_t)(colon - tag.data) : tag.size;
@@ -80,55 +80,55 @@ static enum err write_tag(struct filing *filing, struct statement *insert, struc
         statement_bind_text(insert, 3, (struct bytes){ colon + 1, tag.size - key_size - 1 });
     else
         statement_bind_null(insert, 3);
-    return db_run(filing->store, insert, "file tags");
+    return db_run(saving->store, insert, "save tags");
 }
 
-static enum err write_tags_of_run(struct filing *filing, struct statement *insert, struct bytes tags)
+static enum err write_tags_of_run(struct saving *saving, struct statement *insert, struct bytes tags)
 {
     enum err err = OK;
     for (size_t at = 0; at < tags.size && err == OK;) {
         const char *end = memchr(tags.data + at, ';', tags.size - at);
         size_t size = end ? (size_t)(end - tags.data) - at : tags.size - at;
-        err = write_tag(filing, insert, (struct bytes){ tags.data + at, size });
+        err = write_tag(saving, insert, (struct bytes){ tags.data + at, size });
         at += size + 1;
     }
     return err;
 }
 
-/* Where two runs give one key, the later one's value stays. */
-static enum err write_tags(struct filing *filing, int64_t job, struct statement *select, struct statement *insert)
+/* If two runs set the same key, the later value is kept. */
+static enum err write_tags(struct saving *saving, int64_t job, struct statement *select, struct statement *insert)
 {
     bool row = true;
     enum err err = OK;
     statement_bind_i64(select, 1, job);
     statement_bind_i64(insert, 1, job);
     while (err == OK) {
-        err = db_step(filing->store, select, "file tags", &row);
+        err = db_step(saving->store, select, "save tags", &row);
         if (!row)
             break;
-        err = write_tags_of_run(filing, insert, statement_bytes(select, 0));
+        err = write_tags_of_run(saving, insert, statement_bytes(select, 0));
     }
     return err;
 }
 
-static enum err file_tags(struct filing *filing, int64_t job)
+static enum err save_tags(struct saving *saving, int64_t job)
 {
     struct statement *select = NULL, *insert = NULL;
-    enum err err = run_sql(filing, job, "DELETE FROM job_tags WHERE job = ?1");
+    enum err err = run_sql(saving, job, "DELETE FROM job_tags WHERE job = ?1");
     if (err == OK)
-        err = db_prepare(filing->store, &select, "file tags",
+        err = db_prepare(saving->store, &select, "save tags",
                          "SELECT tags FROM runs WHERE job = ?1 AND tags IS NOT NULL ORDER BY start_ns NULLS FIRST, id");
     if (err == OK)
-        err = db_prepare(filing->store, &insert, "file tags", "INSERT INTO job_tags VALUES (?1, ?2, ?3)"
+        err = db_prepare(saving->store, &insert, "save tags", "INSERT INTO job_tags VALUES (?1, ?2, ?3)"
                          " ON CONFLICT (job, key) DO UPDATE SET value = excluded.value");
     if (err == OK)
-        err = write_tags(filing, job, select, insert);
+        err = write_tags(saving, job, select, insert);
     statement_free(select);
     statement_free(insert);
     return err;
 }
 
-static void look_for_overlap(struct overlap *overlap, uint64_t start_ns, uint64_t end_ns)
+static void update_overlap(struct overlap *overlap, uint64_t start_ns, uint64_t end_ns)
 {
     overlap->runs++;
     overlap->found = overlap->found || start_ns < overlap->end_ns;
@@ -141,12 +141,12 @@ static void add_run(struct sums *sums, struct statement *select)
     int at = columns_read_summary(select, 0, &summary);
     uint64_t start_ns = statement_u64(select, at);
     uint64_t end_ns = statement_u64(select, at + 1);
-    if (statement_i64(select, at + 3)) { /* else the same CPU time would be there twice */
+    if (statement_i64(select, at + 3)) { /* otherwise the same CPU time would count twice */
         uint64_t lost = summary.gaps.records_lost;
         summary = (struct summary){ .gaps.records_lost = lost };
     }
     summary_add(&sums->summary, &summary);
-    look_for_overlap(summary.images ? &sums->watched : &sums->nodes, start_ns, end_ns);
+    update_overlap(summary.images ? &sums->recorded : &sums->nodes, start_ns, end_ns);
     if (start_ns && (!sums->start_ns || start_ns < sums->start_ns))
         sums->start_ns = start_ns;
     sums->end_ns = end_ns > sums->end_ns ? end_ns : sums->end_ns;
@@ -154,17 +154,17 @@ static void add_run(struct sums *sums, struct statement *select)
     sums->runs++;
 }
 
-static enum err sum_runs(struct filing *filing, int64_t job, struct sums *sums)
+static enum err sum_runs(struct saving *saving, int64_t job, struct sums *sums)
 {
     struct statement *select;
     bool row = true;
     *sums = (struct sums){ .ended = true };
-    enum err err = db_prepare(filing->store, &select, "file a job", SUMS_SELECT);
+    enum err err = db_prepare(saving->store, &select, "save a job", SUMS_SELECT);
     if (err != OK)
         return err;
     statement_bind_i64(select, 1, job);
     while (err == OK && row) {
-        err = db_step(filing->store, select, "file a job", &row);
+        err = db_step(saving->store, select, "save a job", &row);
         if (row)
             add_run(sums, select);
     }
@@ -172,25 +172,25 @@ static enum err sum_runs(struct filing *filing, int64_t job, struct sums *sums)
     return err;
 }
 
-/* The peaks of runs at the same time need not have been at the same moment: only their samples tell. Where sonde run watched,
- * what it saw counts, not what agents did. */
-static enum err add_peak(struct filing *filing, int64_t job, struct sums *sums)
+/* Runs that overlap may have had their peaks at different times, so their samples decide. Where sonde run recorded the
+ * job, the agents' values are not used. */
+static enum err add_peak(struct saving *saving, int64_t job, struct sums *sums)
 {
     uint64_t bytes = 0;
     enum err err = OK;
-    if (sums->watched.found)
-        err = peak_of_runs(filing->store, job, sums->watched.runs, &bytes);
-    else if (sums->nodes.found && !sums->watched.runs)
-        err = peak_of_nodes(filing->store, job, &bytes);
+    if (sums->recorded.found)
+        err = peak_of_runs(saving->store, job, sums->recorded.runs, &bytes);
+    else if (sums->nodes.found && !sums->recorded.runs)
+        err = peak_of_nodes(saving->store, job, &bytes);
     if (err == OK && bytes > sums->summary.rss_peak_bytes)
         sums->summary.rss_peak_bytes = bytes;
     return err;
 }
 
-static enum err write_sums(struct filing *filing, int64_t job, const struct sums *sums)
+static enum err write_sums(struct saving *saving, int64_t job, const struct sums *sums)
 {
     struct statement *statement;
-    enum err err = db_prepare(filing->store, &statement, "file a job", SUMS_SQL);
+    enum err err = db_prepare(saving->store, &statement, "save a job", SUMS_SQL);
     if (err != OK)
         return err;
     int at = columns_bind_summary(statement, 1, &sums->summary);
@@ -198,22 +198,22 @@ static enum err write_sums(struct filing *filing, int64_t job, const struct sums
     columns_bind_known(statement, at++, sums->end_ns);
     statement_bind_i64(statement, at++, sums->ended);
     statement_bind_i64(statement, at++, job);
-    err = db_run(filing->store, statement, "file a job");
+    err = db_run(saving->store, statement, "save a job");
     statement_free(statement);
     return err;
 }
 
-enum err file_job(struct filing *filing, int64_t job)
+enum err save_job(struct saving *saving, int64_t job)
 {
     struct sums sums;
-    enum err err = file_tags(filing, job);
+    enum err err = save_tags(saving, job);
     if (err == OK)
-        err = sum_runs(filing, job, &sums);
+        err = sum_runs(saving, job, &sums);
     if (err == OK && !sums.runs)
-        return run_sql(filing, job, "DELETE FROM jobs WHERE id = ?1");
+        return run_sql(saving, job, "DELETE FROM jobs WHERE id = ?1");
     if (err == OK)
-        err = add_peak(filing, job, &sums);
+        err = add_peak(saving, job, &sums);
     if (err == OK)
-        err = write_sums(filing, job, &sums);
-    return err == OK ? run_sql(filing, job, FACTS_SQL) : err;
+        err = write_sums(saving, job, &sums);
+    return err == OK ? run_sql(saving, job, FACTS_SQL) : err;
 }

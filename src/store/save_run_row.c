@@ -1,24 +1,24 @@
-/* The rows of a run, its host and its job; and the removal of what was filed before for the same run. */
-#include "store/saving.h"
+/* Saves the rows of a run, its host and its job, and deletes what was saved before for the same run. */
+#include "store/save.h"
 
 #include "store/columns.h"
 #include "store/shell_quote.h"
 
 #define RUN_SQL \
-    "INSERT INTO runs (" RUN_TEXTS(COLUMNS_NAME) RUN_NUMBERS(COLUMNS_NAME) \
+    "INSERT INTO runs (" RUN_STRINGS(COLUMNS_NAME) RUN_NUMBERS(COLUMNS_NAME) \
     COLUMNS_SUMMARY(COLUMNS_NAME, COLUMNS_COUNTER_NAME, COLUMNS_TOTAL_NAME) "id) VALUES (" \
-    RUN_TEXTS(COLUMNS_PARAMETER) RUN_NUMBERS(COLUMNS_PARAMETER) \
+    RUN_STRINGS(COLUMNS_PARAMETER) RUN_NUMBERS(COLUMNS_PARAMETER) \
     COLUMNS_SUMMARY(COLUMNS_PARAMETER, COLUMNS_COUNTER_PARAMETER, COLUMNS_COUNTER_PARAMETER) "NULL)"
 
 enum run_parameter {
     RUN_none,
 #define X(name) RUN_##name,
-    RUN_TEXTS(X) RUN_NUMBERS(X)
+    RUN_STRINGS(X) RUN_NUMBERS(X)
 #undef X
     RUN_summary,
 };
 
-/* Names of the tables with rows of a run, and what tells them: run, or the numbers of its processes. */
+/* The tables with rows of a run, selected by run or by process numbers. */
 static const char *const by_run[] = {
     "DELETE FROM run_executables WHERE job = ?1 AND run = ?2",
     "DELETE FROM top_processes WHERE job = ?1 AND run = ?2",
@@ -32,11 +32,11 @@ static const char *const by_run[] = {
     "DELETE FROM runs WHERE id = ?2 AND job = ?1",
 };
 
-struct range {
+struct saved_run {
     int64_t job, run, first, last;
 };
 
-static enum err remove_range(struct store *store, const struct range *range)
+static enum err remove_rows(struct store *store, const struct saved_run *range)
 {
     enum err err = OK;
     for (size_t i = 0; i < sizeof by_run / sizeof by_run[0] && err == OK; i++) {
@@ -54,25 +54,25 @@ static enum err remove_range(struct store *store, const struct range *range)
     return err;
 }
 
-enum err file_run_remove(struct filing *filing, int64_t *old_job)
+enum err save_run_row_remove(struct saving *saving, int64_t *old_job)
 {
     struct statement *statement;
-    struct range range = { 0 };
+    struct saved_run range = { 0 };
     bool found;
-    enum err err = db_prepare(filing->store, &statement, "look up a run",
+    enum err err = db_prepare(saving->store, &statement, "look up a run",
                               "SELECT job, id, first_process, last_process FROM runs WHERE run_id = ?1");
     if (err != OK)
         return err;
-    columns_bind_bytes(statement, 1, filing->run->id);
-    err = db_step(filing->store, statement, "look up a run", &found);
+    columns_bind_bytes(statement, 1, saving->run->id);
+    err = db_step(saving->store, statement, "look up a run", &found);
     if (found)
-        range = (struct range){ statement_i64(statement, 0), statement_i64(statement, 1),
+        range = (struct saved_run){ statement_i64(statement, 0), statement_i64(statement, 1),
                                 statement_i64(statement, 2), statement_i64(statement, 3) };
     statement_free(statement);
     if (err != OK || !found)
         return err;
     *old_job = range.job;
-    return remove_range(filing->store, &range);
+    return remove_rows(saving->store, &range);
 }
 
 static void bind_host(struct statement *statement, const struct host *host)
@@ -84,59 +84,59 @@ static void bind_host(struct statement *statement, const struct host *host)
     columns_bind_known(statement, 5, host->memory_bytes);
 }
 
-/* A host is one row as long as it stays the same: a new kernel or more memory makes another. */
-static enum err find_host(struct filing *filing, const char *sql, int64_t *row)
+/* A host has one row as long as it does not change: a new kernel or more memory adds another. */
+static enum err find_host(struct saving *saving, const char *sql, int64_t *row)
 {
     struct statement *statement;
     bool found;
-    enum err err = db_prepare(filing->store, &statement, "file a host", sql);
+    enum err err = db_prepare(saving->store, &statement, "save a host", sql);
     if (err != OK)
         return err;
-    bind_host(statement, &filing->run->host);
-    err = db_step(filing->store, statement, "file a host", &found);
+    bind_host(statement, &saving->run->host);
+    err = db_step(saving->store, statement, "save a host", &found);
     *row = found ? statement_i64(statement, 0) : 0;
     statement_free(statement);
     return err;
 }
 
-static enum err file_host(struct filing *filing, int64_t *row)
+static enum err save_host(struct saving *saving, int64_t *row)
 {
-    enum err err = find_host(filing, "SELECT id FROM hosts WHERE name IS ?1 AND kernel IS ?2 AND cpu_model IS ?3 AND"
+    enum err err = find_host(saving, "SELECT id FROM hosts WHERE name IS ?1 AND kernel IS ?2 AND cpu_model IS ?3 AND"
                                      " cores IS ?4 AND memory_bytes IS ?5", row);
     if (err != OK || *row)
         return err;
-    err = find_host(filing, "INSERT INTO hosts (name, kernel, cpu_model, cores, memory_bytes)"
+    err = find_host(saving, "INSERT INTO hosts (name, kernel, cpu_model, cores, memory_bytes)"
                             " VALUES (?1,?2,?3,?4,?5)", row);
-    *row = db_last_id(filing->store);
+    *row = db_last_id(saving->store);
     return err;
 }
 
-/* The job's row; one that is new gets its columns from file_job. */
-static enum err find_job(struct filing *filing)
+/* Finds or inserts the job's row; save_job fills its columns. */
+static enum err find_job(struct saving *saving)
 {
-    struct bytes job_id = filing->run->job_id.size ? filing->run->job_id : filing->run->id;
-    struct rows jobs;
-    enum err err = rows_open(&jobs, filing->store, "SELECT id FROM jobs WHERE job_id = ?1",
-                             "INSERT INTO jobs (job_id) VALUES (?1)");
+    struct bytes job_id = saving->run->job_id.size ? saving->run->job_id : saving->run->id;
+    struct intern jobs;
+    enum err err = intern_open(&jobs, saving->store, "SELECT id FROM jobs WHERE job_id = ?1",
+                               "INSERT INTO jobs (job_id) VALUES (?1)");
     if (err == OK)
-        err = rows_id(&jobs, job_id, &filing->job);
-    rows_close(&jobs);
+        err = intern_id(&jobs, job_id, &saving->job);
+    intern_close(&jobs);
     return err;
 }
 
-static void bind_run(struct statement *statement, const struct filing *filing, int64_t host, struct bytes command)
+static void bind_run(struct statement *statement, const struct saving *saving, int64_t host, struct bytes command)
 {
-    const struct run *run = filing->run;
+    const struct run *run = saving->run;
     columns_bind_bytes(statement, RUN_run_id, run->id);
     columns_bind_bytes(statement, RUN_name, run->name);
     columns_bind_bytes(statement, RUN_user, run->user);
     columns_bind_bytes(statement, RUN_cwd, run->cwd);
     columns_bind_bytes(statement, RUN_command, command);
     columns_bind_bytes(statement, RUN_tags, run->tags);
-    statement_bind_i64(statement, RUN_job, filing->job);
+    statement_bind_i64(statement, RUN_job, saving->job);
     statement_bind_i64(statement, RUN_host, host);
-    statement_bind_i64(statement, RUN_first_process, filing->first);
-    statement_bind_i64(statement, RUN_last_process, (int64_t)filing->first + (int64_t)run->process_count - 1);
+    statement_bind_i64(statement, RUN_first_process, saving->first);
+    statement_bind_i64(statement, RUN_last_process, (int64_t)saving->first + (int64_t)run->process_count - 1);
     statement_bind_i64(statement, RUN_uid, run->uid);
     columns_bind_known(statement, RUN_start_ns, run->start_ns);
     columns_bind_known(statement, RUN_end_ns, run->end_ns);
@@ -148,42 +148,42 @@ static void bind_run(struct statement *statement, const struct filing *filing, i
     columns_bind_known(statement, RUN_cores_allowed_milli, run->cores_allowed_milli);
     columns_bind_known(statement, RUN_memory_limit_bytes, run->memory_limit_bytes);
     columns_bind_known(statement, RUN_period_ns, run->period_ns);
-    columns_bind_summary(statement, RUN_summary, &filing->summary);
+    columns_bind_summary(statement, RUN_summary, &saving->summary);
 }
 
-static enum err insert_run(struct filing *filing, int64_t host)
+static enum err insert_run(struct saving *saving, int64_t host)
 {
     struct statement *statement;
     struct buf command;
-    enum err err = db_prepare(filing->store, &statement, "file a run", RUN_SQL);
+    enum err err = db_prepare(saving->store, &statement, "save a run", RUN_SQL);
     if (err != OK)
         return err;
     buf_init(&command, SIZE_MAX / 2);
-    words_encode(&command, filing->run->command);
-    bind_run(statement, filing, host, (struct bytes){ command.data, command.size });
-    err = buf_err(&command) == OK ? db_run(filing->store, statement, "file a run") : NOMEM;
-    filing->run_row = db_last_id(filing->store);
+    shell_quote_encode(&command, saving->run->command);
+    bind_run(statement, saving, host, (struct bytes){ command.data, command.size });
+    err = buf_err(&command) == OK ? db_run(saving->store, statement, "save a run") : NOMEM;
+    saving->run_row = db_last_id(saving->store);
     statement_free(statement);
     buf_clear(&command);
     return err;
 }
 
-enum err file_run_row(struct filing *filing)
+enum err save_run_row(struct saving *saving)
 {
     int64_t host = 0;
-    enum err err = file_host(filing, &host);
-    return err == OK ? insert_run(filing, host) : err;
+    enum err err = save_host(saving, &host);
+    return err == OK ? insert_run(saving, host) : err;
 }
 
-enum err file_run(struct filing *filing)
+enum err save_run_row_with_job(struct saving *saving)
 {
     int64_t last = -1;
-    enum err err = find_job(filing);
+    enum err err = find_job(saving);
     if (err == OK)
-        err = db_number(filing->store, "look up runs", "SELECT max(last_process) FROM runs WHERE job = ?1",
-                        filing->job, &last);
-    if (err == OK && last + (int64_t)filing->run->process_count >= UINT32_MAX)
-        return db_say(filing->store, FULL, "the job has 4,294,967,294 processes: no more can be filed under its id");
-    filing->first = (uint32_t)(last + 1);
-    return err == OK ? file_run_row(filing) : err;
+        err = db_number(saving->store, "look up runs", "SELECT max(last_process) FROM runs WHERE job = ?1",
+                        saving->job, &last);
+    if (err == OK && last + (int64_t)saving->run->process_count >= UINT32_MAX)
+        return db_error(saving->store, FULL, "the job has reached the limit of 4,294,967,294 processes");
+    saving->first = (uint32_t)(last + 1);
+    return err == OK ? save_run_row(saving) : err;
 }

@@ -1,10 +1,10 @@
-/* Version 1 of the schema. It stays as it was released: what comes later is a step in migrate.c. The tables are the same in
- * SQLite and PostgreSQL (store/postgres_sql.c says the types otherwise). */
+/* Version 1 of the schema, unchanged since its release: later changes are steps in migrate.c. SQLite and PostgreSQL
+ * have the same tables (store/postgres_sql.c translates the types). */
 #include "store/schema.h"
 
 #include "store/columns.h"
 
-/* The statements are longer than what C99 makes every compiler take; ours take them. */
+/* Longer than the C standard guarantees; our compilers accept it. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 
 _Static_assert(COUNTERS_SIZE == 28, "a new counter needs a migration that adds its columns (migrate.c)");
@@ -12,7 +12,7 @@ _Static_assert(COUNTERS_SIZE == 28, "a new counter needs a migration that adds i
 #define COUNTER_COLUMNS COUNTERS_LIST(COLUMNS_COUNTER_INTEGER)
 #define SUMMARY_COLUMNS COLUMNS_SUMMARY(COLUMNS_INTEGER, COLUMNS_COUNTER_INTEGER, COLUMNS_TOTAL_INTEGER)
 
-/* What a process was, for people: ends with a column that needs no comma. */
+/* Ends with a column that needs no comma. */
 #define VIEW_COUNTER(name, kind, unit, help) "p." #name ","
 
 const char schema_version_1[] =
@@ -21,11 +21,11 @@ const char schema_version_1[] =
     "CREATE TABLE hosts (id INTEGER PRIMARY KEY, name TEXT, kernel TEXT, cpu_model TEXT, cores INTEGER,"
     " memory_bytes INTEGER);"
 
-    "CREATE TABLE jobs (id INTEGER PRIMARY KEY," JOB_TEXTS(COLUMNS_TEXT) JOB_NUMBERS(COLUMNS_INTEGER) SUMMARY_COLUMNS
+    "CREATE TABLE jobs (id INTEGER PRIMARY KEY," JOB_STRINGS(COLUMNS_TEXT) JOB_NUMBERS(COLUMNS_INTEGER) SUMMARY_COLUMNS
     " UNIQUE (job_id));"
     "CREATE TABLE job_tags (job INTEGER, key TEXT, value TEXT, PRIMARY KEY (job, key)) WITHOUT ROWID;"
 
-    "CREATE TABLE runs (id INTEGER PRIMARY KEY," RUN_TEXTS(COLUMNS_TEXT) RUN_NUMBERS(COLUMNS_INTEGER) SUMMARY_COLUMNS
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY," RUN_STRINGS(COLUMNS_TEXT) RUN_NUMBERS(COLUMNS_INTEGER) SUMMARY_COLUMNS
     " UNIQUE (run_id));"
 
     "CREATE TABLE executables (id INTEGER PRIMARY KEY, path TEXT, name TEXT);"
@@ -97,7 +97,7 @@ const char schema_indexes_1[] =
     "CREATE UNIQUE INDEX directories_by_path ON directories (path);"
     "CREATE UNIQUE INDEX tag_sets_by_tags ON tag_sets (tags);";
 
-/* What SQLite has by itself, before the tables. */
+/* Functions that SQLite has built in; created before the tables. */
 const char schema_postgres_functions_1[] =
     "CREATE FUNCTION datetime(seconds bigint, format text) RETURNS text LANGUAGE sql IMMUTABLE AS"
     " $$ SELECT to_char(to_timestamp(seconds) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') $$;"
@@ -109,7 +109,7 @@ const char schema_postgres_functions_1[] =
     " ELSE so_far || between_them || more END $$;"
     "CREATE AGGREGATE group_concat(text, text) (SFUNC = group_concat_add, STYPE = text);";
 
-/* A text may be longer than what a b-tree of PostgreSQL takes; that each is there once is kept by the one who writes. */
+/* A string may exceed the limit of a PostgreSQL b-tree entry, so these are hash indexes; the writer ensures uniqueness. */
 const char schema_postgres_indexes_1[] =
     "CREATE INDEX hosts_by_name ON hosts (name);"
     "CREATE INDEX jobs_by_start ON jobs (start_ns);"
@@ -121,7 +121,7 @@ const char schema_postgres_indexes_1[] =
     "CREATE INDEX directories_by_path ON directories USING hash (path);"
     "CREATE INDEX tag_sets_by_tags ON tag_sets USING hash (tags);";
 
-/* Version 2: what a collector files while it goes on. */
+/* Version 2: what a collector saves while jobs are running. */
 const char schema_version_2[] =
     "CREATE TABLE tracks (run INTEGER, number INTEGER, set_id INTEGER, instance TEXT, PRIMARY KEY (run, number))"
     " WITHOUT ROWID;"
@@ -130,8 +130,8 @@ const char schema_version_2[] =
     "CREATE TABLE gaps (id INTEGER PRIMARY KEY, host TEXT, from_ns INTEGER, to_ns INTEGER, batches INTEGER, reason TEXT);"
     "CREATE INDEX gaps_by_host ON gaps (host, from_ns);";
 
-/* Version 3: what is filed of a stream, whoever filed it, as ranges. The table streams, in which each collector told how far it
- * had come by itself, stays as it is, for those that go on with a stream of then. */
+/* Version 3: which sequences of a stream are saved, by any collector, as ranges. The table streams, where each
+ * collector kept its own position, remains for collectors that continue a stream from that time. */
 const char schema_version_3[] =
     "CREATE TABLE filed (host TEXT, stream INTEGER, first_sequence INTEGER, last_sequence INTEGER,"
     " PRIMARY KEY (host, stream, first_sequence)) WITHOUT ROWID;";

@@ -1,4 +1,4 @@
-/* Series out of the store: the chunks of one series are decoded one behind the other and told as one. */
+/* Reads series: decodes the chunks of a series in order and delivers them as one. */
 #include "store/store.h"
 
 #include "base/vec.h"
@@ -11,55 +11,56 @@
 
 #define ROWS_MAX (64u << 20) /* of one series: two years at 1 s */
 
-struct reader {
+struct series_reader {
     struct store *store;
     struct statement *chunks, *metrics;
     struct run_series series;
     struct metric *set_metrics;
-    char *texts;      /* names of the set, its metrics, the instance and the host */
+    char *strings;     /* names of the set, its metrics, the instance and the host */
     const char *host;
-    size_t room;      /* rows */
-    bool overlaps;    /* a chunk begins before the one before it ends */
+    size_t capacity;      /* in rows */
+    bool overlaps;    /* a chunk starts before the previous one ends */
     int64_t run, number, set_row;
 };
 
-static bool make_room(struct reader *reader, size_t rows)
+static bool reserve(struct series_reader *reader, size_t rows)
 {
     struct run_series *series = &reader->series;
-    if (rows <= reader->room)
+    if (rows <= reader->capacity)
         return true;
     if (rows > ROWS_MAX)
         return false;
-    size_t room = reader->room * 2 > rows ? reader->room * 2 : rows, columns = series->set.size ? series->set.size : 1;
-    if (array_resize(series->times_ns, room) || array_resize(series->values, room * columns)
-        || array_resize(series->known, room * columns))
+    size_t capacity = reader->capacity * 2 > rows ? reader->capacity * 2 : rows;
+    size_t columns = series->set.size ? series->set.size : 1;
+    if (array_resize(series->times_ns, capacity) || array_resize(series->values, capacity * columns)
+        || array_resize(series->known, capacity * columns))
         return false;
-    reader->room = room;
+    reader->capacity = capacity;
     return true;
 }
 
-static void forget(struct reader *reader)
+static void clear(struct series_reader *reader)
 {
     free(reader->series.times_ns);
     free(reader->series.values);
     free(reader->series.known);
     free(reader->set_metrics);
-    free(reader->texts);
+    free(reader->strings);
     reader->series = (struct run_series){ 0 };
     reader->set_metrics = NULL;
-    reader->texts = NULL;
-    reader->room = 0;
+    reader->strings = NULL;
+    reader->capacity = 0;
     reader->overlaps = false;
 }
 
-/* The texts of a description lie behind one another in a buffer that moves while it grows: places first. */
-static void add_text(struct buf *texts, const char *text)
+/* All strings of a description are collected in one buffer, which may move while it grows; pointers are set afterwards. */
+static void add_string(struct buf *strings, const char *text)
 {
-    buf_add_text(texts, text);
-    buf_add_char(texts, '\0');
+    buf_add_text(strings, text);
+    buf_add_char(strings, '\0');
 }
 
-static const char *next_text(const char **at)
+static const char *next_string(const char **at)
 {
     const char *text = *at;
     *at += strlen(text) + 1;
@@ -71,7 +72,7 @@ static enum metric_type type_of(const char *name)
     return strcmp(name, "f64") == 0 ? F64 : strcmp(name, "i64") == 0 ? I64 : U64;
 }
 
-static enum err read_metrics(struct reader *reader, struct buf *texts, size_t *count)
+static enum err read_metrics(struct series_reader *reader, struct buf *strings, size_t *count)
 {
     bool row;
     *count = 0;
@@ -83,44 +84,44 @@ static enum err read_metrics(struct reader *reader, struct buf *texts, size_t *c
             return err;
         }
         for (int i = 0; i < 5; i++)
-            add_text(texts, statement_text(reader->metrics, i));
+            add_string(strings, statement_text(reader->metrics, i));
     }
 }
 
-/* What the first chunk of a series tells, and the description of its set. */
-static enum err begin_series(struct reader *reader)
+/* Takes the description from the first chunk of a series and from its set. */
+static enum err begin_series(struct series_reader *reader)
 {
-    struct buf texts;
+    struct buf strings;
     size_t count;
-    buf_init(&texts, SIZE_MAX / 2);
+    buf_init(&strings, SIZE_MAX / 2);
     reader->run = statement_i64(reader->chunks, 0);
     reader->number = statement_i64(reader->chunks, 1);
     reader->set_row = statement_i64(reader->chunks, 2);
     for (int i = 3; i < 6; i++)
-        add_text(&texts, statement_text(reader->chunks, i));
-    enum err err = read_metrics(reader, &texts, &count);
-    reader->texts = texts.data;
+        add_string(&strings, statement_text(reader->chunks, i));
+    enum err err = read_metrics(reader, &strings, &count);
+    reader->strings = strings.data;
     reader->set_metrics = calloc(count + 1, sizeof *reader->set_metrics);
-    if (err != OK || buf_err(&texts) != OK || !reader->set_metrics)
+    if (err != OK || buf_err(&strings) != OK || !reader->set_metrics)
         return err != OK ? err : NOMEM;
-    const char *at = reader->texts;
-    reader->host = next_text(&at);
-    reader->series.instance = next_text(&at);
+    const char *at = reader->strings;
+    reader->host = next_string(&at);
+    reader->series.instance = next_string(&at);
     reader->series.start_ns = (uint64_t)statement_i64(reader->chunks, 7);
     reader->series.by_agent = statement_i64(reader->chunks, 8) != 0;
-    reader->series.set = (struct set){ next_text(&at), reader->set_metrics, count };
+    reader->series.set = (struct set){ next_string(&at), reader->set_metrics, count };
     for (size_t i = 0; i < count; i++) {
         struct metric *metric = &reader->set_metrics[i];
-        metric->name = next_text(&at);
-        metric->unit = next_text(&at);
-        metric->kind = strcmp(next_text(&at), "counter") == 0 ? COUNTER : GAUGE;
-        metric->type = type_of(next_text(&at));
-        metric->help = next_text(&at);
+        metric->name = next_string(&at);
+        metric->unit = next_string(&at);
+        metric->kind = strcmp(next_string(&at), "counter") == 0 ? COUNTER : GAUGE;
+        metric->type = type_of(next_string(&at));
+        metric->help = next_string(&at);
     }
     return OK;
 }
 
-static enum err add_chunk(struct reader *reader)
+static enum err add_chunk(struct series_reader *reader)
 {
     struct run_series *series = &reader->series;
     struct bytes data = statement_bytes(reader->chunks, 6);
@@ -128,13 +129,13 @@ static enum err add_chunk(struct reader *reader)
     enum err err = series_measure(data, &rows, &columns);
     if (err == OK && columns != series->set.size)
         err = CORRUPT;
-    if (err == OK && !make_room(reader, at + rows))
+    if (err == OK && !reserve(reader, at + rows))
         err = NOMEM;
     if (err == OK)
         err = series_decode(data, series->times_ns + at, series->values + at * columns, series->known + at * columns);
     if (err == CORRUPT)
-        return db_say(reader->store, CORRUPT, "a series of set %s in the store %s is damaged", series->set.name,
-                      reader->store->path);
+        return db_error(reader->store, CORRUPT, "a series of set %s in the job database %s is damaged", series->set.name,
+                        reader->store->path);
     if (err == OK && at && rows && series->times_ns[at] <= series->times_ns[at - 1])
         reader->overlaps = true;
     series->count += err == OK ? rows : 0;
@@ -147,8 +148,8 @@ static int by_time(const void *a, const void *b, void *times)
     return left < right ? -1 : left > right ? 1 : *(const size_t *)a < *(const size_t *)b ? -1 : 1;
 }
 
-/* Two collectors have filed parts of it, perhaps the same ones: rows by their times, each time once. */
-static enum err put_in_order(struct reader *reader)
+/* Two collectors saved parts of it, possibly the same ones: sorts rows by time and removes duplicates. */
+static enum err sort_rows(struct series_reader *reader)
 {
     struct run_series *series = &reader->series, in_order = *series;
     size_t columns = series->set.size, *rows = malloc(series->count * sizeof *rows), count = 0;
@@ -176,32 +177,32 @@ static enum err put_in_order(struct reader *reader)
     if (!made)
         return NOMEM;
     in_order.count = count;
-    reader->room = series->count;
+    reader->capacity = series->count;
     *series = in_order;
     return OK;
 }
 
-static bool same_series(const struct reader *reader)
+static bool same_series(const struct series_reader *reader)
 {
-    return reader->texts && statement_i64(reader->chunks, 0) == reader->run
+    return reader->strings && statement_i64(reader->chunks, 0) == reader->run
            && statement_i64(reader->chunks, 1) == reader->number;
 }
 
-static enum err tell(struct reader *reader,
+static enum err read_all(struct series_reader *reader,
                      enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
 {
     bool row = true;
     enum err err = OK;
     while (err == OK && row) {
         err = db_step(reader->store, reader->chunks, "read series", &row);
-        if (err == OK && reader->texts && !(row && same_series(reader))) {
+        if (err == OK && reader->strings && !(row && same_series(reader))) {
             if (reader->overlaps)
-                err = put_in_order(reader);
+                err = sort_rows(reader);
             if (err == OK)
                 err = each(context, reader->host, &reader->series);
-            forget(reader);
+            clear(reader);
         }
-        if (err == OK && row && !reader->texts)
+        if (err == OK && row && !reader->strings)
             err = begin_series(reader);
         if (err == OK && row)
             err = add_chunk(reader);
@@ -218,16 +219,16 @@ static enum err tell(struct reader *reader,
 static enum err read_by(struct store *store, const char *sql, int64_t row,
                         enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
 {
-    struct reader reader = { .store = store };
+    struct series_reader reader = { .store = store };
     enum err err = db_prepare_many(store, &reader.chunks, "read series", sql);
     if (err == OK)
         err = db_prepare(store, &reader.metrics, "read series",
                          "SELECT name, unit, kind, type, help FROM set_metrics WHERE set_id = ?1 ORDER BY number");
     if (err == OK) {
         statement_bind_i64(reader.chunks, 1, row);
-        err = tell(&reader, each, context);
+        err = read_all(&reader, each, context);
     }
-    forget(&reader);
+    clear(&reader);
     statement_free(reader.chunks);
     statement_free(reader.metrics);
     return err;

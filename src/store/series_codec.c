@@ -1,5 +1,5 @@
-/* Series column by column: neighbours in time are alike, so differences are small numbers. Bytes come back from a file
- * that anybody may have written, so the decoder trusts nothing. */
+/* Encodes series column by column: neighbouring values are similar, so their differences are small. The decoder
+ * validates everything, because the file may have been written by anyone. */
 #include "store/series_codec.h"
 
 #include <math.h>
@@ -9,13 +9,13 @@
 
 enum { PLAIN = 1, ZSTD = 2 };                  /* first byte */
 enum { ALL_KNOWN = 0, NONE_KNOWN = 1, BITMAP = 2 }; /* bits 0-1 of a column's first byte */
-enum { INTEGERS = 0, DECIMALS = 1, FLOATS = 2 };    /* bits 2-3; bits 4-7: decimals, the power of ten */
+enum { INTEGERS = 0, DECIMALS = 1, FLOATS = 2 };    /* bits 2-3; bits 4-7: for DECIMALS, the power of ten */
 
 #define SCALE_MAX 6
 #define COLUMNS_MAX SET_METRICS_MAX
 #define ROWS_MAX 65536u
 #define VARINT_MAX 10u
-#define COMPRESS_FROM 256u /* bytes: below, zstd has nothing to find */
+#define COMPRESS_FROM 256u /* bytes: zstd gains nothing on less */
 #define COMPRESS_LEVEL 3
 
 static const double scales[SCALE_MAX + 1] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
@@ -41,7 +41,7 @@ static void add_varint(struct buf *out, uint64_t value)
     out->size++;
 }
 
-/* One column of the rows to write. */
+/* One column of the rows to encode. */
 struct column {
     const union value *values;
     const uint8_t *known;
@@ -67,7 +67,7 @@ static unsigned presence(const struct column *column)
     return known == column->count ? ALL_KNOWN : known ? BITMAP : NONE_KNOWN;
 }
 
-/* Whether the double comes back bit by bit from a whole number divided by the scale. */
+/* Is the double exactly an integer divided by the scale? */
 static bool fits_scale(union value value, double scale)
 {
     double scaled = value.f64 * scale;
@@ -77,7 +77,7 @@ static bool fits_scale(union value value, double scale)
     return back.u64 == value.u64;
 }
 
-/* The smallest power of ten with which all values are whole numbers; SCALE_MAX + 1 when there is none. */
+/* The smallest power of ten that makes all values integers; SCALE_MAX + 1 if there is none. */
 static unsigned find_scale(const struct column *column)
 {
     unsigned scale = 0;
@@ -147,7 +147,7 @@ static void add_body(struct buf *body, const struct run_series *series, size_t f
     }
 }
 
-/* Adds the body compressed, when that is smaller. */
+/* Appends the compressed body if it is smaller. */
 static bool add_compressed(struct buf *out, const struct buf *body)
 {
     size_t bound = ZSTD_compressBound(body->size), before = out->size;
@@ -181,13 +181,13 @@ enum err series_encode(struct buf *out, const struct run_series *series, size_t 
     return failed ? NOMEM : OK;
 }
 
-/* What is left to read. bad: it ended too early, or a number had more than 64 bits. */
-struct reader {
+/* Input not read yet. bad: it ended too early, or a number had more than 64 bits. */
+struct byte_reader {
     const unsigned char *at, *end;
     bool bad;
 };
 
-static uint64_t take_varint(struct reader *reader)
+static uint64_t read_varint(struct byte_reader *reader)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && reader->at < reader->end; shift += 7) {
@@ -202,17 +202,17 @@ static uint64_t take_varint(struct reader *reader)
     return 0;
 }
 
-static void take_times(struct reader *reader, uint64_t *times_ns, size_t rows)
+static void read_times(struct byte_reader *reader, uint64_t *times_ns, size_t rows)
 {
     uint64_t before = 0, step = 0;
     for (size_t row = 0; row < rows && !reader->bad; row++) {
-        uint64_t next_step = step + unzigzag(take_varint(reader));
+        uint64_t next_step = step + unzigzag(read_varint(reader));
         times_ns[row] = before += next_step;
         step = row ? next_step : 0;
     }
 }
 
-static void take_known(struct reader *reader, unsigned presence_code, uint8_t *known, size_t rows, size_t stride)
+static void read_known(struct byte_reader *reader, unsigned presence_code, uint8_t *known, size_t rows, size_t stride)
 {
     size_t bitmap_size = presence_code == BITMAP ? (rows + 7) / 8 : 0;
     if (presence_code > BITMAP || (size_t)(reader->end - reader->at) < bitmap_size) {
@@ -226,7 +226,7 @@ static void take_known(struct reader *reader, unsigned presence_code, uint8_t *k
     reader->at += bitmap_size;
 }
 
-static void take_values(struct reader *reader, unsigned mode, union value *values, const uint8_t *known, size_t rows,
+static void read_values(struct byte_reader *reader, unsigned mode, union value *values, const uint8_t *known, size_t rows,
                         size_t stride)
 {
     unsigned coding = mode >> 2 & 3, scale = mode >> 4;
@@ -238,7 +238,7 @@ static void take_values(struct reader *reader, unsigned mode, union value *value
         value->u64 = 0;
         if (!known[row * stride])
             continue;
-        uint64_t code = take_varint(reader);
+        uint64_t code = read_varint(reader);
         before = coding == FLOATS ? before ^ __builtin_bswap64(code) : before + unzigzag(code);
         if (coding == DECIMALS)
             value->f64 = (double)(int64_t)before / scales[scale];
@@ -247,29 +247,29 @@ static void take_values(struct reader *reader, unsigned mode, union value *value
     }
 }
 
-static enum err take_body(struct bytes body, size_t rows, size_t columns, uint64_t *times_ns, union value *values,
+static enum err read_body(struct bytes body, size_t rows, size_t columns, uint64_t *times_ns, union value *values,
                           uint8_t *known)
 {
-    struct reader reader = { (const unsigned char *)body.data, (const unsigned char *)body.data + body.size, false };
-    take_times(&reader, times_ns, rows);
+    struct byte_reader reader = { (const unsigned char *)body.data, (const unsigned char *)body.data + body.size, false };
+    read_times(&reader, times_ns, rows);
     for (size_t i = 0; i < columns && !reader.bad; i++) {
         if (reader.at == reader.end)
             return CORRUPT;
         unsigned mode = *reader.at++;
-        take_known(&reader, mode & 3, known + i, rows, columns);
+        read_known(&reader, mode & 3, known + i, rows, columns);
         if (!reader.bad)
-            take_values(&reader, mode, values + i, known + i, rows, columns);
+            read_values(&reader, mode, values + i, known + i, rows, columns);
     }
     return reader.bad || reader.at != reader.end ? CORRUPT : OK;
 }
 
-/* The head of data; body is what follows it. */
-static enum err take_head(struct bytes data, int *format, size_t *rows, size_t *columns, struct bytes *body)
+/* Reads the header of data; body is the rest. */
+static enum err read_head(struct bytes data, int *format, size_t *rows, size_t *columns, struct bytes *body)
 {
-    struct reader reader = { (const unsigned char *)data.data + 1, (const unsigned char *)data.data + data.size, false };
+    struct byte_reader reader = { (const unsigned char *)data.data + 1, (const unsigned char *)data.data + data.size, false };
     if (data.size < 3 || (data.data[0] != PLAIN && data.data[0] != ZSTD))
         return CORRUPT;
-    uint64_t row_count = take_varint(&reader), column_count = take_varint(&reader);
+    uint64_t row_count = read_varint(&reader), column_count = read_varint(&reader);
     if (reader.bad || row_count > ROWS_MAX || column_count > COLUMNS_MAX)
         return CORRUPT;
     *format = (unsigned char)data.data[0];
@@ -283,17 +283,17 @@ enum err series_measure(struct bytes data, size_t *rows, size_t *columns)
 {
     int format;
     struct bytes body;
-    return take_head(data, &format, rows, columns, &body);
+    return read_head(data, &format, rows, columns, &body);
 }
 
-static enum err take_compressed(struct bytes compressed, size_t rows, size_t columns, uint64_t *times_ns,
+static enum err read_compressed(struct bytes compressed, size_t rows, size_t columns, uint64_t *times_ns,
                                 union value *values, uint8_t *known)
 {
-    struct reader reader = { (const unsigned char *)compressed.data,
+    struct byte_reader reader = { (const unsigned char *)compressed.data,
                              (const unsigned char *)compressed.data + compressed.size, false };
-    uint64_t size = take_varint(&reader);
-    uint64_t most = rows * VARINT_MAX + columns * (1 + (rows + 7) / 8 + rows * VARINT_MAX);
-    if (reader.bad || size > most)
+    uint64_t size = read_varint(&reader);
+    uint64_t size_max = rows * VARINT_MAX + columns * (1 + (rows + 7) / 8 + rows * VARINT_MAX);
+    if (reader.bad || size > size_max)
         return CORRUPT;
     char *body = malloc(size + 1);
     if (!body)
@@ -301,7 +301,7 @@ static enum err take_compressed(struct bytes compressed, size_t rows, size_t col
     size_t got = ZSTD_decompress(body, size, reader.at, (size_t)(reader.end - reader.at));
     enum err err = CORRUPT;
     if (!ZSTD_isError(got) && got == size)
-        err = take_body((struct bytes){ body, size }, rows, columns, times_ns, values, known);
+        err = read_body((struct bytes){ body, size }, rows, columns, times_ns, values, known);
     free(body);
     return err;
 }
@@ -311,10 +311,10 @@ enum err series_decode(struct bytes data, uint64_t *times_ns, union value *value
     int format;
     size_t rows, columns;
     struct bytes body;
-    enum err err = take_head(data, &format, &rows, &columns, &body);
+    enum err err = read_head(data, &format, &rows, &columns, &body);
     if (err != OK)
         return err;
     if (format == PLAIN)
-        return take_body(body, rows, columns, times_ns, values, known);
-    return take_compressed(body, rows, columns, times_ns, values, known);
+        return read_body(body, rows, columns, times_ns, values, known);
+    return read_compressed(body, rows, columns, times_ns, values, known);
 }

@@ -1,4 +1,4 @@
-/* Who but its owner may read a store that is a file: a group, which the owner names. */
+/* Read access to a job database file for a group that the owner chooses. */
 #ifndef SONDE_STORE_SHARE_H
 #define SONDE_STORE_SHARE_H
 
@@ -9,10 +9,11 @@
 /* ABSENT: there is no such group. */
 enum err share_group(const char *name, gid_t *gid);
 
-/* Lets the group read an open store, its log with it. ABSENT, DENIED, IO: store_message says why; the store goes on as it is. */
+/* Gives the group read access to an open job database and its log. ABSENT, DENIED, IO: see store_message; the database
+ * stays usable. */
 enum err share_with(struct store *store, const char *group);
 
-/* For somebody who may not read the store: says who may, and what to do. Returns DENIED. */
+/* Sets the message for a user who may not read the database: who may, and what to do. Returns DENIED. */
 enum err share_deny(struct store *store);
 
 #endif

@@ -1,4 +1,4 @@
-/* Words to text and back. Most words are bare: one look in a table per byte. */
+/* Quotes words and splits them again. Most words need no quotes: one table lookup per byte. */
 #include "store/shell_quote.h"
 
 #include "base/utf8.h"
@@ -7,7 +7,7 @@
 
 enum { BARE = 0, QUOTE = 1, ESCAPE = 2 };
 
-/* What a byte asks of the word that it is in. Bytes from 0x80 on are bare where they are UTF-8. */
+/* How a byte makes its word be quoted. Bytes from 0x80 on need nothing if the word is valid UTF-8. */
 static unsigned need_of(unsigned char c)
 {
     if (c < ' ' || c == 0x7f || c == '\'')
@@ -20,13 +20,13 @@ static unsigned need_of(unsigned char c)
 static unsigned need_of_word(struct bytes word)
 {
     static unsigned char table[256];
-    static bool made;
+    static bool is_filled;
     unsigned need = word.size ? BARE : QUOTE;
     unsigned char high = 0;
-    if (!made) {
+    if (!is_filled) {
         for (unsigned c = 0; c < 256; c++)
             table[c] = (unsigned char)need_of((unsigned char)c);
-        made = true;
+        is_filled = true;
     }
     for (size_t i = 0; i < word.size; i++) {
         need |= table[(unsigned char)word.data[i]];
@@ -35,7 +35,7 @@ static unsigned need_of_word(struct bytes word)
     return high & 0x80 && !utf8_valid(word) ? ESCAPE : need;
 }
 
-/* X(byte, letter): what has an escape of one letter. */
+/* X(byte, letter): escapes of one letter. */
 #define LETTERS(X) X('\n', 'n') X('\t', 't') X('\r', 'r') X('\\', '\\') X('\'', '\'')
 
 static char letter_of(char byte)
@@ -95,7 +95,7 @@ static void add_word(struct buf *text, struct bytes word)
     buf_add_char(text, '\'');
 }
 
-void words_encode(struct buf *text, struct bytes words)
+void shell_quote_encode(struct buf *text, struct bytes words)
 {
     for (size_t at = 0; at < words.size;) {
         const char *end = memchr(words.data + at, 0, words.size - at);
@@ -112,7 +112,7 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* One escape behind the backslash at text; returns its size, 0 when it is none of ours. */
+/* Decodes one escape after the backslash at text; returns its size, 0 if it is not one of ours. */
 static size_t add_unescaped(struct buf *words, const char *text, size_t size)
 {
     char byte = size ? byte_of(text[0]) : '\0';
@@ -129,8 +129,8 @@ static size_t add_unescaped(struct buf *words, const char *text, size_t size)
     return 3;
 }
 
-/* The word at the beginning of text, without its NUL; returns its size in text, 0 when it is none of ours. */
-static size_t take_word(struct buf *words, struct bytes text)
+/* Decodes the word at the start of text, without NUL; returns its size in text, 0 if it is not one of ours. */
+static size_t decode_word(struct buf *words, struct bytes text)
 {
     bool escaped = text.size >= 2 && text.data[0] == '$' && text.data[1] == '\'';
     size_t at = escaped ? 2 : 1;
@@ -157,7 +157,7 @@ static size_t take_word(struct buf *words, struct bytes text)
 static bool decode(struct buf *words, struct bytes text)
 {
     for (size_t at = 0; at < text.size; at++) {
-        size_t size = take_word(words, (struct bytes){ text.data + at, text.size - at });
+        size_t size = decode_word(words, (struct bytes){ text.data + at, text.size - at });
         if (!size)
             return false;
         buf_add_char(words, '\0');
@@ -168,7 +168,7 @@ static bool decode(struct buf *words, struct bytes text)
     return true;
 }
 
-void words_decode(struct buf *words, struct bytes text)
+void shell_quote_decode(struct buf *words, struct bytes text)
 {
     size_t before = words->size;
     if (decode(words, text))
@@ -178,17 +178,17 @@ void words_decode(struct buf *words, struct bytes text)
     buf_add_char(words, '\0');
 }
 
-void words_escape(struct buf *text, struct bytes bytes)
+void shell_quote_escape(struct buf *text, struct bytes bytes)
 {
     buf_add_text(text, "$'");
     add_escaped(text, bytes);
     buf_add_char(text, '\'');
 }
 
-void words_unescape(struct buf *bytes, struct bytes text)
+void shell_quote_unescape(struct buf *bytes, struct bytes text)
 {
     size_t before = bytes->size;
-    if (text.size && take_word(bytes, text) == text.size)
+    if (text.size && decode_word(bytes, text) == text.size)
         return;
     bytes->size = before;
     buf_add(bytes, text.data, text.size);

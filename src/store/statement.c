@@ -1,4 +1,4 @@
-/* What of a statement is not called for every value. */
+/* The parts of a statement that are not called for every value. */
 #include "store/statement.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A prepared statement of the store, whichever database it is. SQLite is called straight from here: a big job binds fifty
- * values for each of a million rows. */
+/* A prepared statement of either database. SQLite is called directly and inline, because a big job binds fifty values
+ * for each of a million rows. */
 #ifndef SONDE_STORE_STATEMENT_H
 #define SONDE_STORE_STATEMENT_H
 
@@ -8,7 +8,7 @@
 #include <sqlite3.h>
 
 struct statement {
-    sqlite3_stmt *sqlite; /* NULL: the other one */
+    sqlite3_stmt *sqlite; /* NULL: the driver's */
     const struct driver *driver;
     struct driver_statement *other;
 };
@@ -29,14 +29,14 @@ static inline void statement_bind_i64(struct statement *s, int at, int64_t value
         s->driver->bind_i64(s->other, at, value);
 }
 
-/* Numbers of 64 bits without sign are kept as ones with sign: only those over 2^63 look negative. */
+/* Unsigned 64-bit numbers are stored as signed ones: values of 2^63 and more look negative. */
 static inline void statement_bind_u64(struct statement *s, int at, uint64_t value)
 {
     statement_bind_i64(s, at, (int64_t)value);
 }
 
-/* Neither text nor blob is copied: they must stay until the statement has been stepped. text is UTF-8 without NUL for
- * SQLite; columns_bind_bytes takes any. */
+/* Strings and blobs are not copied: they must stay valid until the statement has been stepped. For SQLite text must be
+ * UTF-8 without NUL; columns_bind_bytes accepts any bytes. */
 static inline void statement_bind_text(struct statement *s, int at, struct bytes text)
 {
     if (s->sqlite)
@@ -58,7 +58,7 @@ static inline bool statement_is_known(const struct statement *s, int at)
     return s->sqlite ? sqlite3_column_type(s->sqlite, at) != SQLITE_NULL : s->driver->is_known(s->other, at);
 }
 
-/* 0 where it is not known. */
+/* 0 if NULL. */
 static inline int64_t statement_i64(const struct statement *s, int at)
 {
     return s->sqlite ? sqlite3_column_int64(s->sqlite, at) : s->driver->i64(s->other, at);
@@ -69,7 +69,7 @@ static inline uint64_t statement_u64(const struct statement *s, int at)
     return (uint64_t)statement_i64(s, at);
 }
 
-/* False: it is not known. */
+/* false: NULL. */
 static inline bool statement_get_u64(const struct statement *s, int at, uint64_t *value)
 {
     if (!s->sqlite) {
@@ -81,12 +81,12 @@ static inline bool statement_get_u64(const struct statement *s, int at, uint64_t
     return sqlite3_value_type(column) != SQLITE_NULL;
 }
 
-/* Borrowed until the next step; what is not known is empty. The text ends with a NUL. */
+/* Borrowed until the next step; empty if NULL. Followed by a NUL. */
 struct bytes statement_bytes(const struct statement *s, int at);
 const char *statement_text(const struct statement *s, int at);
 int statement_columns(const struct statement *s);
 
-void statement_reset(struct statement *s); /* may be stepped again; what is bound stays */
-void statement_free(struct statement *s);  /* NULL is taken */
+void statement_reset(struct statement *s); /* can be stepped again; keeps the bound values */
+void statement_free(struct statement *s);  /* accepts NULL */
 
 #endif

@@ -1,4 +1,4 @@
-/* A direct-mapped cache of texts by row. */
+/* A direct-mapped cache of strings by row. */
 #include "store/strings.h"
 
 #include "store/columns.h"
@@ -6,32 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum err texts_open(struct texts *texts, struct store *store, const char *select)
+enum err strings_open(struct strings *strings, struct store *store, const char *select)
 {
-    memset(texts, 0, sizeof *texts);
-    texts->store = store;
-    return db_prepare(store, &texts->select, "read texts", select);
+    memset(strings, 0, sizeof *strings);
+    strings->store = store;
+    return db_prepare(store, &strings->select, "read strings", select);
 }
 
-void texts_close(struct texts *texts)
+void strings_close(struct strings *strings)
 {
-    statement_free(texts->select);
-    for (size_t i = 0; i < sizeof texts->entries / sizeof texts->entries[0]; i++)
-        free(texts->entries[i].memory);
+    statement_free(strings->select);
+    for (size_t i = 0; i < sizeof strings->entries / sizeof strings->entries[0]; i++)
+        free(strings->entries[i].memory);
 }
 
-static enum err keep(struct texts *texts, struct texts_entry *entry)
+static enum err copy_columns(struct strings *strings, struct strings_entry *entry)
 {
-    int columns = statement_columns(texts->select);
+    int columns = statement_columns(strings->select);
     size_t size = 0;
-    for (int i = 0; i < columns && i < TEXTS_COLUMNS; i++) {
-        entry->columns[i] = statement_bytes(texts->select, i);
+    for (int i = 0; i < columns && i < STRINGS_COLUMNS; i++) {
+        entry->columns[i] = statement_bytes(strings->select, i);
         size += entry->columns[i].size;
     }
     char *to = entry->memory = malloc(size + 1);
     if (!to)
         return NOMEM;
-    for (int i = 0; i < columns && i < TEXTS_COLUMNS; i++) {
+    for (int i = 0; i < columns && i < STRINGS_COLUMNS; i++) {
         if (entry->columns[i].size)
             memcpy(to, entry->columns[i].data, entry->columns[i].size);
         entry->columns[i].data = to;
@@ -40,25 +40,25 @@ static enum err keep(struct texts *texts, struct texts_entry *entry)
     return OK;
 }
 
-static enum err ask(struct texts *texts, int64_t row, struct texts_entry *entry)
+static enum err load(struct strings *strings, int64_t row, struct strings_entry *entry)
 {
     bool found;
     free(entry->memory);
-    *entry = (struct texts_entry){ 0 };
-    statement_bind_i64(texts->select, 1, row);
-    enum err err = db_step(texts->store, texts->select, "read texts", &found);
+    *entry = (struct strings_entry){ 0 };
+    statement_bind_i64(strings->select, 1, row);
+    enum err err = db_step(strings->store, strings->select, "read strings", &found);
     if (err == OK && found)
-        err = keep(texts, entry);
-    statement_reset(texts->select);
+        err = copy_columns(strings, entry);
+    statement_reset(strings->select);
     if (err == OK)
         entry->row = row;
     return err;
 }
 
-enum err texts_get(struct texts *texts, int64_t row, const struct texts_entry **entry)
+enum err strings_get(struct strings *strings, int64_t row, const struct strings_entry **entry)
 {
-    static const struct texts_entry none;
-    struct texts_entry *at = &texts->entries[(size_t)row % (sizeof texts->entries / sizeof texts->entries[0])];
+    static const struct strings_entry none;
+    struct strings_entry *at = &strings->entries[(size_t)row % (sizeof strings->entries / sizeof strings->entries[0])];
     *entry = row ? at : &none;
-    return !row || at->row == row ? OK : ask(texts, row, at);
+    return !row || at->row == row ? OK : load(strings, row, at);
 }

@@ -1,29 +1,29 @@
-/* Texts of the tables that hold each once, by row: asked of the database at the first use and kept. */
+/* Reads interned strings by row: each is fetched at its first use and cached. */
 #ifndef SONDE_STORE_STRINGS_H
 #define SONDE_STORE_STRINGS_H
 
 #include "store/db.h"
 
-#define TEXTS_COLUMNS 2
+#define STRINGS_COLUMNS 2
 
-struct texts_entry {
+struct strings_entry {
     int64_t row;
-    struct bytes columns[TEXTS_COLUMNS];
+    struct bytes columns[STRINGS_COLUMNS];
     char *memory;
 };
 
-/* Remembers the texts of so many rows; a job with more pays for asking again. */
-struct texts {
+/* The cache; a job with more strings than entries fetches some repeatedly. */
+struct strings {
     struct store *store;
     struct statement *select;
-    struct texts_entry entries[1024];
+    struct strings_entry entries[1024];
 };
 
-/* select: one or two text columns by row ?1. texts is big: not for the stack. */
-enum err texts_open(struct texts *texts, struct store *store, const char *select);
-void texts_close(struct texts *texts);
+/* select: one or two string columns by row ?1. struct strings is too big for the stack. */
+enum err strings_open(struct strings *strings, struct store *store, const char *select);
+void strings_close(struct strings *strings);
 
-/* Borrowed until another row is asked for. Row 0, or one that is not there, has empty texts. */
-enum err texts_get(struct texts *texts, int64_t row, const struct texts_entry **entry);
+/* Borrowed until another row is requested. Row 0 and missing rows have empty strings. */
+enum err strings_get(struct strings *strings, int64_t row, const struct strings_entry **entry);
 
 #endif

@@ -1,4 +1,4 @@
-/* Threads out of the store: of processes that had several, all or those that cost most. */
+/* Reads threads of processes that had several: all, or those that used most CPU time. */
 #include "store/store.h"
 
 #include "store/columns.h"
@@ -25,7 +25,7 @@ static void read_thread(struct statement *statement, struct thread *thread)
     columns_read_counters(statement, THREAD_counters, &thread->counters);
 }
 
-static enum err tell(struct store *store, struct statement *statement,
+static enum err read_rows(struct store *store, struct statement *statement,
                      enum err (*each)(void *context, uint32_t number, const struct thread *thread), void *context)
 {
     struct thread thread;
@@ -49,7 +49,7 @@ static enum err read_by(struct store *store, const char *sql, int64_t job_row,
     if (err != OK)
         return err;
     statement_bind_i64(statement, 1, job_row);
-    err = tell(store, statement, each, context);
+    err = read_rows(store, statement, each, context);
     statement_free(statement);
     return err;
 }

@@ -28,12 +28,12 @@ static int end(void **state)
     return 0;
 }
 
-static struct facts *file_and_read(struct fake_run *fake, const struct fake_shape *shape, struct store_job *job)
+static struct facts *file_and_read(struct fake_run *fake, const struct fake_shape *timeline, struct store_job *job)
 {
     struct facts *facts = NULL;
-    fake_run_make(fake, shape);
-    assert_int_equal(store_file(store, &fake->run), OK);
-    assert_int_equal(store_job(store, shape->job_id, job), OK);
+    fake_run_make(fake, timeline);
+    assert_int_equal(store_save_run(store, &fake->run), OK);
+    assert_int_equal(store_job(store, timeline->job_id, job), OK);
     assert_int_equal(facts_read(&facts, store, job), OK);
     return facts;
 }
@@ -53,7 +53,7 @@ static void all_that_was_filed(void **state)
     assert_int_equal(facts->process_count, FACTS_TOP);
     assert_int_equal(facts->thread_count, FACTS_TOP);
     assert_int_equal(facts->event_count, 2);
-    assert_true(facts->shape.samples >= 100);
+    assert_true(facts->timeline.samples >= 100);
     assert_float_equal(facts_cpu_s(facts),
                        (double)counters_cpu_us(&summary.total) / 1e6, 1e-6);
 
@@ -86,8 +86,8 @@ static void a_run_without_samples_has_no_shape(void **state)
     struct store_job job;
     struct facts *facts =
         file_and_read(&fake, &(struct fake_shape){ .run_id = "b", .job_id = "b", .processes = 1 }, &job);
-    assert_int_equal(facts->shape.samples, 0);
-    assert_true(isnan(shape_peak(&facts->shape, SHAPE_CPU)));
+    assert_int_equal(facts->timeline.samples, 0);
+    assert_true(isnan(timeline_peak(&facts->timeline, TIMELINE_CPU)));
     assert_int_equal(facts->thread_count, 0);
     assert_int_equal(facts->event_count, 0);
     assert_int_equal(facts->process_count, 1);
@@ -131,7 +131,7 @@ static void file_run_on(const char *id, const char *host)
         { .set = { "tree", of_tree, 1 }, .instance = "", .count = SAMPLES, .times_ns = times_ns, .values = tree, .known = known },
         { .set = { "stat", of_stat, 1 }, .instance = "", .count = SAMPLES, .times_ns = times_ns, .values = stat, .known = known },
     };
-    assert_int_equal(store_file(store, &(struct run){ .id = bytes_of(id), .job_id = bytes_of("m"), .host.name = bytes_of(host),
+    assert_int_equal(store_save_run(store, &(struct run){ .id = bytes_of(id), .job_id = bytes_of("m"), .host.name = bytes_of(host),
         .start_ns = start_ns, .end_ns = start_ns + 10000000000, .ended = true, .series = series, .series_count = 2 }), OK);
 }
 
@@ -141,7 +141,7 @@ static double others_of(const char *job_id)
     struct facts *facts = NULL;
     assert_int_equal(store_job(store, job_id, &job), OK);
     assert_int_equal(facts_read(&facts, store, &job), OK);
-    double others = facts_cores_of_others(facts);
+    double others = facts_cores_of_other_processes(facts);
     facts_free(&facts);
     store_job_clear(&job);
     return others;

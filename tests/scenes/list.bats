@@ -35,7 +35,7 @@ ids() {
     mkdir -m 700 "$T/private"
     "$TOOLS/fake_job" "$T/private/sonde.db" job=secret
     run -1 as_nobody "$SONDE" --db "$T/private/sonde.db" list
-    [[ $output == *"may not read the store $T/private/sonde.db"* ]]
+    [[ $output == *"may not read the job database $T/private/sonde.db"* ]]
 }
 
 @test "the newest job comes first, with what it cost and how it ended" {

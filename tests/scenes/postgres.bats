@@ -141,7 +141,7 @@ both_show() {
     pg "UPDATE meta SET value = '99' WHERE key = 'schema'"
     run "$SONDE" --db "$URL" list
     [ "$status" -ne 0 ]
-    [[ $output == *"newer Sonde"* ]]
+    [[ $output == *"newer version of Sonde"* ]]
 }
 
 @test "without its module PostgreSQL is named as what is missing" {

@@ -161,7 +161,7 @@ look() { # LIST and report for members, while others write
 refused() {
     as --clear-groups /mnt/sonde --db /var/lib/sonde/sonde.db "$@" 2>/mnt/refused && exit 1
     cat /mnt/refused
-    grep -q "may not read the store /var/lib/sonde/sonde.db: its group $group may.*usermod -aG $group nobody" /mnt/refused
+    grep -q "may not read the job database /var/lib/sonde/sonde.db: its group $group may.*usermod -aG $group nobody" /mnt/refused
 }
 look list | grep -q 4711
 look report 4711 | grep -q 4711
@@ -180,7 +180,7 @@ look report 4712 | grep -q 4712
 refused list
 systemctl start sonde-collect
 wait_for 'look list | grep -q 4712'
-! grep "cannot be let read" /mnt/said
+! grep "cannot give group" /mnt/said
 S
 }
 

@@ -46,7 +46,7 @@ static int write_some(const struct crowd *crowd, unsigned who)
         enum err err = store_open(&store, crowd->path, STORE_WRITE, &message);
         if (err != OK)
             return told("writer", err, message);
-        err = store_file(store, &fake.run);
+        err = store_save_run(store, &fake.run);
         if (err != OK)
             return told("writer", err, store_message(store));
         store_close(&store);
@@ -212,7 +212,7 @@ static void a_killed_writer_leaves_nothing_by_half(void **state)
             struct store *store;
             char *message;
             if (store_open(&store, fixture->path, STORE_WRITE, &message) == OK)
-                store_file(store, &fake.run);
+                store_save_run(store, &fake.run);
             store_close(&store);
             _exit(0);
         }

@@ -8,24 +8,24 @@
 static void clusters_file_systems_are_shared(void **state)
 {
     (void)state;
-    assert_true(folder_type_is_shared(NFS_SUPER_MAGIC));
-    assert_true(folder_type_is_shared(0x0bd00bd0)); /* Lustre */
-    assert_true(folder_type_is_shared(0x47504653)); /* GPFS */
-    assert_true(folder_type_is_shared(0x19830326)); /* BeeGFS */
-    assert_true(folder_type_is_shared((long)(int)0xff534d42)); /* CIFS, with and without its sign */
-    assert_true(folder_type_is_shared(FUSE_SUPER_MAGIC));
-    assert_true(folder_type_is_shared(0x12345678));
+    assert_true(directory_type_is_shared(NFS_SUPER_MAGIC));
+    assert_true(directory_type_is_shared(0x0bd00bd0)); /* Lustre */
+    assert_true(directory_type_is_shared(0x47504653)); /* GPFS */
+    assert_true(directory_type_is_shared(0x19830326)); /* BeeGFS */
+    assert_true(directory_type_is_shared((long)(int)0xff534d42)); /* CIFS, with and without its sign */
+    assert_true(directory_type_is_shared(FUSE_SUPER_MAGIC));
+    assert_true(directory_type_is_shared(0x12345678));
 }
 
 static void disks_are_not(void **state)
 {
     (void)state;
-    assert_false(folder_type_is_shared(EXT4_SUPER_MAGIC));
-    assert_false(folder_type_is_shared(XFS_SUPER_MAGIC));
-    assert_false(folder_type_is_shared(TMPFS_MAGIC));
-    assert_false(folder_type_is_shared((long)(int)BTRFS_SUPER_MAGIC));
-    assert_false(folder_is_shared("/dev/shm"));
-    assert_true(folder_is_shared("/proc/no/such/file"));
+    assert_false(directory_type_is_shared(EXT4_SUPER_MAGIC));
+    assert_false(directory_type_is_shared(XFS_SUPER_MAGIC));
+    assert_false(directory_type_is_shared(TMPFS_MAGIC));
+    assert_false(directory_type_is_shared((long)(int)BTRFS_SUPER_MAGIC));
+    assert_false(directory_is_shared("/dev/shm"));
+    assert_true(directory_is_shared("/proc/no/such/file"));
 }
 
 int main(void)

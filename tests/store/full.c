@@ -34,8 +34,8 @@ static void try_with(const char *mounted, size_t leave)
     struct store *store = fixture_open(path, STORE_WRITE);
     fixture_file_shape(store, (struct fake_shape){ .processes = 10 });
     fill_up(filler, leave);
-    assert_int_equal(store_file(store, &big.run), FULL);
-    assert_non_null(strstr(store_message(store), "Make room"));
+    assert_int_equal(store_save_run(store, &big.run), FULL);
+    assert_non_null(strstr(store_message(store), "Free space"));
     struct store_job job;
     assert_int_equal(store_job(store, "big", &job), ABSENT);
     job = fixture_job(store, "job-1");
@@ -83,7 +83,7 @@ static void a_store_that_cannot_be_made_is_told(void **state)
     temp_join(path, mounted, "sonde.db");
     fill_up(filler, 0);
     assert_int_equal(store_open(&store, path, STORE_WRITE, &message), FULL);
-    assert_non_null(strstr(message, "Make room"));
+    assert_non_null(strstr(message, "Free space"));
     free(message);
     unlink(filler);
     store = fixture_open(path, STORE_WRITE);

@@ -14,23 +14,23 @@ static enum err fill_energy(struct store *store)
 
 static enum err refuse(struct store *store)
 {
-    return db_say(store, IO, "the second step failed");
+    return db_error(store, IO, "the second step failed");
 }
 
 /* Two versions that are not there yet. */
 static const struct migration future[] = {
-    { .about = "make the tables", .sql = schema_version_1 },
-    { .about = "make room for what grows", .sql = schema_version_2 },
-    { .about = "make room for what is filed of streams", .sql = schema_version_3 },
+    { .about = "create the tables", .sql = schema_version_1 },
+    { .about = "add the tables of collectors", .sql = schema_version_2 },
+    { .about = "add the table of saved sequences", .sql = schema_version_3 },
     { .about = "add energy", .sql = "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;", .step = fill_energy },
     { .about = "add a table",
       .sql = "CREATE TABLE models (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO models VALUES (1, 'm');" },
 };
 
 static const struct migration failing[] = {
-    { .about = "make the tables", .sql = schema_version_1 },
-    { .about = "make room for what grows", .sql = schema_version_2 },
-    { .about = "make room for what is filed of streams", .sql = schema_version_3 },
+    { .about = "create the tables", .sql = schema_version_1 },
+    { .about = "add the tables of collectors", .sql = schema_version_2 },
+    { .about = "add the table of saved sequences", .sql = schema_version_3 },
     { .about = "add energy", .sql = "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;" },
     { .about = "fail", .sql = "CREATE TABLE models (id INTEGER PRIMARY KEY);", .step = refuse },
 };

@@ -137,8 +137,8 @@ static void what_is_no_database_is_refused(void **state)
     memset(garbage, 'g', sizeof garbage);
     temp_join(path, fixture->dir, "garbage.db");
     temp_write(path, garbage, sizeof garbage);
-    assert_refused(path, STORE_READ, CORRUPT, "Move it away");
-    assert_refused(path, STORE_WRITE, CORRUPT, "Move it away");
+    assert_refused(path, STORE_READ, CORRUPT, "move it away");
+    assert_refused(path, STORE_WRITE, CORRUPT, "move it away");
     int fd = open(path, O_RDONLY);
     assert_int_equal(read(fd, back, sizeof back), sizeof garbage);
     assert_memory_equal(back, garbage, sizeof garbage); /* left as it was */
@@ -186,7 +186,7 @@ static void a_newer_store_is_left_alone(void **state)
     assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     struct run run = { .id = bytes_of("late") };
-    assert_int_equal(store_file(fixture->store, &run), USAGE); /* it was opened before */
+    assert_int_equal(store_save_run(fixture->store, &run), USAGE); /* it was opened before */
     assert_non_null(strstr(store_message(fixture->store), "another version"));
     store_close(&fixture->store);
     assert_refused(fixture->path, STORE_WRITE, USAGE, "newer");
@@ -300,7 +300,7 @@ static void filing_waits_for_another_writer(void **state)
     uint64_t start_ns = clock_monotonic_ns();
     pid_t child = lock_for(fixture->path, 400);
     struct run run = { .id = bytes_of("r") };
-    assert_int_equal(store_file(fixture->store, &run), OK);
+    assert_int_equal(store_save_run(fixture->store, &run), OK);
     assert_true(clock_monotonic_ns() - start_ns >= 390 * NS_PER_MS);
     waitpid(child, NULL, 0);
 }
@@ -311,10 +311,10 @@ static void waiting_ends_some_day(void **state)
     pid_t child = lock_for(fixture->path, 1000);
     struct run run = { .id = bytes_of("r") };
     fixture->store->wait_max_ns = 50 * NS_PER_MS;
-    assert_int_equal(store_file(fixture->store, &run), AGAIN);
+    assert_int_equal(store_save_run(fixture->store, &run), AGAIN);
     assert_non_null(strstr(store_message(fixture->store), "try again"));
     waitpid(child, NULL, 0);
-    assert_int_equal(store_file(fixture->store, &run), OK);
+    assert_int_equal(store_save_run(fixture->store, &run), OK);
 }
 
 static void the_log_does_not_grow_for_ever(void **state)

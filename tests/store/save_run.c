@@ -346,7 +346,7 @@ static void a_run_without_processes_or_job_id_is_filed(void **state)
     struct store_job job = fixture_job(fixture->store, "alone");
     assert_int_equal(job.summary.images, 0);
     store_job_clear(&job);
-    assert_int_equal(store_file(fixture->store, &(struct run){ 0 }), USAGE);
+    assert_int_equal(store_save_run(fixture->store, &(struct run){ 0 }), USAGE);
 }
 
 static void a_reader_may_not_file(void **state)
@@ -354,7 +354,7 @@ static void a_reader_may_not_file(void **state)
     struct store_fixture *fixture = *state;
     struct run run = { .id = bytes_of("r") };
     struct store *reader = fixture_open(fixture->path, STORE_READ);
-    assert_int_equal(store_file(reader, &run), USAGE);
+    assert_int_equal(store_save_run(reader, &run), USAGE);
     store_close(&reader);
 }
 

@@ -58,7 +58,7 @@ static void all_three_files_get_the_group(void **state)
     chmod(place.dir, 0700);
     if (getgid() == 0) {
         assert_int_equal(share_with(place.store, group->gr_name), DENIED);
-        assert_non_null(strstr(store_message(place.store), "not enter its folder"));
+        assert_non_null(strstr(store_message(place.store), "not enter its directory"));
     }
     end(&place);
 }
@@ -104,11 +104,11 @@ static void a_stranger_is_told_what_to_do(void **state)
     if (getuid() != 0)
         leave_out("needs root");
     begin(&place);
-    ask_as_stranger(&place, "it is its owner's alone");
+    ask_as_stranger(&place, "only its owner may");
     assert_int_equal(share_with(place.store, getgrgid(0)->gr_name), OK);
     ask_as_stranger(&place, "its group root may");
     chmod(place.dir, 0700);
-    ask_as_stranger(&place, "it is its owner's alone");
+    ask_as_stranger(&place, "only its owner may");
     end(&place);
 }
 

@@ -9,9 +9,9 @@ static void assert_line(const char *words, size_t size, const char *line)
     struct buf text, back;
     buf_init(&text, 1 << 20);
     buf_init(&back, 1 << 20);
-    words_encode(&text, (struct bytes){ words, size });
+    shell_quote_encode(&text, (struct bytes){ words, size });
     assert_string_equal(buf_text(&text), line);
-    words_decode(&back, (struct bytes){ text.data, text.size });
+    shell_quote_decode(&back, (struct bytes){ text.data, text.size });
     assert_int_equal(back.size, size);
     if (size)
         assert_memory_equal(back.data, words, size);
@@ -55,8 +55,8 @@ static void a_word_without_its_end_gets_one(void **state)
     struct buf text, back;
     buf_init(&text, 1000);
     buf_init(&back, 1000);
-    words_encode(&text, (struct bytes){ "a\0b", 3 });
-    words_decode(&back, (struct bytes){ text.data, text.size });
+    shell_quote_encode(&text, (struct bytes){ "a\0b", 3 });
+    shell_quote_decode(&back, (struct bytes){ text.data, text.size });
     assert_int_equal(back.size, 4);
     assert_memory_equal(back.data, "a\0b\0", 4);
     buf_clear(&text);
@@ -70,7 +70,7 @@ static void what_is_not_ours_is_one_word(void **state)
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
         struct buf back;
         buf_init(&back, 1000);
-        words_decode(&back, bytes_of(foreign[i]));
+        shell_quote_decode(&back, bytes_of(foreign[i]));
         assert_int_equal(back.size, strlen(foreign[i]) + 1);
         assert_string_equal(back.data, foreign[i]);
         buf_clear(&back);
@@ -93,10 +93,10 @@ static void any_bytes_come_back(void **state)
         struct buf text, back;
         buf_init(&text, 1000);
         buf_init(&back, 1000);
-        words_encode(&text, (struct bytes){ words, size });
+        shell_quote_encode(&text, (struct bytes){ words, size });
         assert_true(utf8_valid((struct bytes){ text.data, text.size }));
         assert_null(memchr(text.data, 0, text.size));
-        words_decode(&back, (struct bytes){ text.data, text.size });
+        shell_quote_decode(&back, (struct bytes){ text.data, text.size });
         assert_int_equal(back.size, size);
         assert_memory_equal(back.data, words, size);
         buf_clear(&text);

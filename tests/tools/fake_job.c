@@ -56,7 +56,7 @@ static enum err file_one(struct store *store, const struct fake_shape *shape)
 {
     struct fake_run fake = { 0 };
     fake_run_make(&fake, shape);
-    enum err err = store_file(store, &fake.run);
+    enum err err = store_save_run(store, &fake.run);
     fake_run_clear(&fake);
     return err;
 }

@@ -54,7 +54,7 @@ static inline void fixture_exec(const char *path, const char *sql)
 
 static inline void fixture_file(struct store *store, const struct run *run)
 {
-    enum err err = store_file(store, run);
+    enum err err = store_save_run(store, run);
     if (err != OK)
         print_error("%s\n", store_message(store));
     assert_int_equal(err, OK);

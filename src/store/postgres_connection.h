@@ -1,24 +1,24 @@
-/* What the files of the module store-postgres.so share: a connection, and its failures as ours. */
-#ifndef SONDE_STORE_POSTGRES_LINK_H
-#define SONDE_STORE_POSTGRES_LINK_H
+/* Shared by the files of the module store-postgres.so: a connection, and conversion of its errors. */
+#ifndef SONDE_STORE_POSTGRES_CONNECTION_H
+#define SONDE_STORE_POSTGRES_CONNECTION_H
 
 #include "store/driver.h"
 
 #include <libpq-fe.h>
 
-struct driver_link {
-    PGconn *connection;
-    unsigned statements; /* made so far: gives each a name */
+struct driver_connection {
+    PGconn *pg;
+    unsigned statements; /* created so far: for unique names */
     char message[512];
 };
 
-/* Keeps what the server or the library said last, without the line's end, and tells its kind. result may be NULL. */
-enum err postgres_failed(struct driver_link *link, const PGresult *result);
+/* Stores the last message of the server or the library, on one line, and returns its error code. result may be NULL. */
+enum err postgres_failed(struct driver_connection *connection, const PGresult *result);
 
-/* Clears result; OK when it is what a command without rows, or a query, gives. */
-enum err postgres_check_take(struct driver_link *link, PGresult *result);
+/* Frees result; OK if it is the result of a successful command or query. */
+enum err postgres_check_take(struct driver_connection *connection, PGresult *result);
 
-enum err postgres_prepare(struct driver_link *link, struct driver_statement **statement, const char *sql,
+enum err postgres_prepare(struct driver_connection *connection, struct driver_statement **statement, const char *sql,
                           enum driver_use use);
 void postgres_bind_null(struct driver_statement *statement, int at);
 void postgres_bind_i64(struct driver_statement *statement, int at, int64_t value);

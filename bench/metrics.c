@@ -71,7 +71,7 @@ static void measure(const struct view *view, const struct layout *layout, size_t
         struct buf out;
         buf_init(&out, 1u << 30);
         uint64_t begin_ns = tools_now_ns();
-        metrics_write(&out, view, i % 2 ? METRICS_OPEN : METRICS_TEXT, SIZE_MAX);
+        metrics_page_write(&out, view, i % 2 ? METRICS_OPEN : METRICS_TEXT, SIZE_MAX);
         ms[i] = (double)(tools_now_ns() - begin_ns) / 1e6;
         size = out.size;
         buf_clear(&out);
@@ -83,21 +83,21 @@ static void measure(const struct view *view, const struct layout *layout, size_t
 
 static void run(const struct layout *layout)
 {
-    struct live *live;
+    struct latest *live;
     struct batch batch;
     size_t count;
-    if (live_open(&live))
+    if (latest_open(&live))
         tools_die("out of memory");
     batch_init(&batch);
     const struct set *sets = make_sets(layout, &count);
     for (size_t i = 0; i < count; i++)
         fill(&batch, &sets[i], layout);
-    live_take(live, &batch, 1);
+    latest_update(live, &batch, 1);
     struct node_view node = { .live = live, .host = "node1234" };
     struct view view = node_view_of(&node, VIEW_ALL);
     measure(&view, layout, layout->metrics * layout->instances * (layout->jobs ? layout->jobs : 1));
     batch_clear(&batch);
-    live_close(&live);
+    latest_close(&live);
     free((void *)sets);
 }
 

@@ -10,7 +10,8 @@
  *   idle=0                    so many connections more that say nothing
  * Prints what was sent, what was acknowledged, and how long acknowledgements took; "late": longer than a period. */
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/format.h"
+#include "base/parse.h"
 #include "samplers/all.h"
 #include "samplers/sampler_state.h"
 #include "transport/message.h"
@@ -75,7 +76,7 @@ static void set_option(char *text)
             return;
         }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (strcmp(text, numbers[i].key) == 0 && !text_parse_u64(equals + 1, numbers[i].value))
+        if (strcmp(text, numbers[i].key) == 0 && !parse_u64(equals + 1, numbers[i].value))
             return;
     tools_die(text);
 }
@@ -345,7 +346,7 @@ static void run(void)
            (double)acked_records * (double)batch.count / seconds, (double)acked_records * (double)values_each / seconds,
            (double)sent_bytes / seconds);
     printf("acknowledged after %s on average, %s at worst; late %llu\n",
-           text_duration(acked_records ? total_ns / acked_records : 0).s, text_duration(worst_ns).s,
+           format_duration(acked_records ? total_ns / acked_records : 0).s, format_duration(worst_ns).s,
            (unsigned long long)late);
 }
 

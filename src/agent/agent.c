@@ -1,12 +1,11 @@
-/* The loop of the agent. Everything happens in it, one after another, but for slow sensors. */
+/* The agent's event loop. Everything runs in it, except for slow samplers and sinks that may block, which have threads. */
 #include "agent/agent.h"
 
 #include "agent/control.h"
 #include "agent/declared_jobs.h"
-#include "net/http_client.h"
+#include "api/agent_client.h"
+#include "base/code_pages.h"
 #include "base/log.h"
-#include "base/install_paths.h"
-#include "base/text.h"
 #include "samplers/self.h"
 
 #include <errno.h>
@@ -18,18 +17,19 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define LOOK_NS (1000 * NS_PER_MS)      /* between two looks after jobs, and signs of life */
-#define LOOK_EARLY_NS (200 * NS_PER_MS) /* a tick that comes shortly before is used for it: one waking less */
-#define IDLE_LOOK_NS (5 * NS_PER_S)     /* after jobs, while there are none: the kernel tells when one comes */
-#define JOBS_NS (5 * NS_PER_MS)         /* for those that come and go, in one turn: thousands of them do not delay a tick */
+#define MAINTAIN_NS (1000 * NS_PER_MS) /* interval of maintenance: jobs, watchdog */
+#define MAINTAIN_EARLY_NS (200 * NS_PER_MS) /* a tick shortly before is used for it: one wakeup less */
+#define IDLE_JOBS_NS (5 * NS_PER_S) /* job scan while there are none: the kernel reports new ones */
+#define JOBS_NS (5 * NS_PER_MS) /* for starting and ending jobs, per turn: thousands of them must not delay a tick */
 #define SWEEP_NS (10 * NS_PER_S)
 #define SWEEP_PERIODS 3
-#define ONCE_NS (10 * NS_PER_S) /* for slow sensors, when all are read once */
-#define SEND_NS (2 * NS_PER_S) /* so long the collector may take for what was read last */
-#define WARM_LOOKS 2 /* after so many, what was needed to begin is needed no more */
-#define WHY_MAX 4096
+#define ONCE_NS (10 * NS_PER_S) /* for slow samplers, when all are read once */
+#define SEND_NS (2 * NS_PER_S)  /* for the collector to acknowledge the last samples */
+#define WARM_UP_ROUNDS 2        /* after this many rounds, memory needed only for the start is released */
+#define ERROR_MAX 4096
 
 enum err agent_add_source(const struct agent *agent, int fd, enum agent_source source)
 {
@@ -44,14 +44,14 @@ static enum err open_signals(struct agent *agent)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL); /* the threads of slow sensors inherit it */
+    sigprocmask(SIG_BLOCK, &set, NULL); /* inherited by the threads of slow samplers */
     signal(SIGPIPE, SIG_IGN);
     agent->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     return agent->signal_fd < 0 ? err_from_errno(errno) : agent_add_source(agent, agent->signal_fd, AGENT_SOURCE_SIGNALS);
 }
 
-/* Many jobs have many files; nothing in here uses select. */
-static void allow_descriptors(void)
+/* Many jobs have many files; nothing here uses select. */
+static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
@@ -64,43 +64,43 @@ static void on_batch(void *context, const struct batch *batch)
 {
     struct agent *agent = context;
     struct batch whole = *batch;
-    present_fill(&agent->present, &whole);
-    outlets_write(&agent->outlets, &whole);
+    job_events_fill(&agent->job_events, &whole);
+    agent_sinks_write(&agent->sinks, &whole);
     if (agent->sender)
-        sender_take(agent->sender, &whole);
-    agent->present.event.job = NULL;
+        sender_add(agent->sender, &whole);
+    agent->job_events.event.job = NULL;
 }
 
-static void on_sensed(void *context, const struct batch *batch)
+static void on_sensor_batch(void *context, const struct batch *batch)
 {
     struct agent *agent = context;
-    const struct batch_event *event = &agent->present.event;
-    programs_sensed(agent->programs, event->event == JOB_END ? event->job : NULL, batch);
+    const struct batch_event *event = &agent->job_events.event;
+    program_metrics_add_samples(agent->programs, event->event == JOB_END ? event->job : NULL, batch);
     on_batch(context, batch);
 }
 
-/* The last samples of a job, or the first, go out with what happened to it; where there are none it goes out alone. */
+/* The first or last samples of a job are sent together with the job event; if there are none, the event is sent alone. */
 static void on_job(void *context, const struct job *job, enum job_event event)
 {
     struct agent *agent = context;
     struct batch alone = { .host = agent->host.name };
-    agent->has_told_news |= told_jobs_is(job);
-    programs_job(agent->programs, job, event); /* before: what its programs told last belongs to a job that runs */
-    bool is_noted = present_before(&agent->present, job, event) == OK;
+    agent->declared_jobs_changed |= declared_jobs_is(job);
+    program_metrics_job_event(agent->programs, job, event); /* before: the last metrics of its programs belong to a running job */
+    bool is_noted = job_events_begin(&agent->job_events, job, event) == OK;
     sensors_job(agent->sensors, job, event);
-    programs_job_sensed(agent->programs, job, event);
-    if (is_noted && agent->present.event.job)
+    program_metrics_job_sampled(agent->programs, job, event);
+    if (is_noted && agent->job_events.event.job)
         on_batch(agent, &alone);
-    present_after(&agent->present, job, event);
+    job_events_end(&agent->job_events, job, event);
 }
 
-/* Without them the node is watched all the same. */
+/* Without jobs the node is still monitored. */
 static void open_jobs(struct agent *agent)
 {
     struct jobs_listener listener = { on_job, agent };
-    enum err err = jobs_open(&agent->jobs, agent->settings.root, agent->plan.jobs, &listener);
+    enum err err = jobs_open(&agent->jobs, agent->settings.root, agent->config.jobs, &listener);
     if (err)
-        log_warn("jobs cannot be found on this node: %s. Its own numbers are read.", err_text(err));
+        log_warn("cannot find jobs on this node: %s. Only node metrics are read.", err_text(err));
     if (err)
         agent->jobs = NULL;
     else
@@ -109,112 +109,112 @@ static void open_jobs(struct agent *agent)
 
 static enum err open_parts(struct agent *agent)
 {
-    struct sensors_place place = {
+    struct sensors_settings place = {
         .root = agent->settings.root, .host = agent->host.name, .live = NULL, .schedule = &agent->schedule,
-        .out = on_sensed, .out_context = agent,
+        .out = on_sensor_batch, .out_context = agent,
     };
     agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     enum err err = agent->epoll_fd < 0 ? err_from_errno(errno) : open_signals(agent);
     if (!err)
         err = schedule_open(&agent->schedule);
     if (!err)
-        err = live_open(&agent->live);
+        err = latest_open(&agent->live);
     place.live = agent->live;
     if (!err)
         err = sensors_open(&agent->sensors, &place);
     if (!err)
         err = agent_add_source(agent, agent->schedule.fd, AGENT_SOURCE_TICKS);
     if (!err)
-        err = agent_add_source(agent, sensors_fd(agent->sensors), AGENT_SOURCE_SLOW);
+        err = agent_add_source(agent, sensors_fd(agent->sensors), AGENT_SOURCE_THREADS);
     if (err)
-        log_error("the agent cannot start: %s", err_text(err));
+        log_error("cannot start the agent: %s", err_text(err));
     return err;
 }
 
-static bool needs_spool(const struct agent *agent, const struct plan *plan)
+static bool needs_journal(const struct agent *agent, const struct agent_config *config)
 {
-    return plan->uplink.collector_count || (!agent->settings.is_once && outlets_need_spool(plan));
+    return config->uplink.collector_count || (!agent->settings.is_once && agent_sinks_need_journal(config));
 }
 
-/* What the sinks read. NULL: they are written at once. */
-static struct journal *spool_of(const struct agent *agent, const struct sender *sender)
+/* The journal that sinks read; NULL: they are written directly. */
+static struct journal *journal_of(const struct agent *agent, const struct sender *sender)
 {
-    return sender && !agent->settings.is_once ? sender_spool(sender) : NULL;
+    return sender && !agent->settings.is_once ? sender_journal(sender) : NULL;
 }
 
-static enum err open_plan(struct agent *agent)
+static enum err open_config(struct agent *agent)
 {
-    struct buf why;
-    buf_init(&why, WHY_MAX);
-    enum err err = agent->settings.make_plan(agent->settings.context, &agent->plan, &why);
-    if (!err && needs_spool(agent, &agent->plan))
-        err = sender_open(&agent->sender, &agent->plan.uplink, agent->host.name, &why);
+    struct buf error;
+    buf_init(&error, ERROR_MAX);
+    enum err err = agent->settings.load_config(agent->settings.context, &agent->config, &error);
+    if (!err && needs_journal(agent, &agent->config))
+        err = sender_open(&agent->sender, &agent->config.uplink, agent->host.name, &error);
     if (!err)
-        err = outlets_apply(&agent->outlets, &agent->plan, spool_of(agent, agent->sender), false, &why);
+        err = agent_sinks_apply(&agent->sinks, &agent->config, journal_of(agent, agent->sender), false, &error);
     if (!err && agent->sender && !agent->settings.is_once)
-        sender_forget_old(agent->sender, &agent->plan);
+        sender_remove_old_cursors(agent->sender, &agent->config);
     if (!err)
-        err = sensors_apply(agent->sensors, &agent->plan, &why);
+        err = sensors_apply(agent->sensors, &agent->config, &error);
     if (err)
-        log_error("%s", why.size ? buf_text(&why) : err_text(err));
-    buf_clear(&why);
+        log_error("%s", error.size ? buf_text(&error) : err_text(err));
+    buf_clear(&error);
     return err;
 }
 
-/* What was counted stays, but where the plan has it no more. */
+/* Counts are kept, except for program metrics that are no longer configured. */
 static enum err apply_programs(struct agent *agent)
 {
-    struct programs_context context = {
+    struct program_metrics_context context = {
         .root = agent->settings.root, .host = agent->host.name, .out = on_batch, .out_context = agent,
     };
-    if (agent->settings.is_once) /* it is there for a moment only: nobody shall speak to it */
+    if (agent->settings.is_once) /* it runs only for a moment: programs must not connect to it */
         return OK;
     bool is_new = !agent->programs;
-    enum err err = programs_apply(&agent->programs, &agent->plan.programs, &context);
+    enum err err = program_metrics_apply(&agent->programs, &agent->config.programs, &context);
     const struct job *job;
     for (size_t at = 0; is_new && agent->programs && agent->jobs && (job = jobs_next(agent->jobs, &at));)
-        programs_job(agent->programs, job, JOB_BEGIN);
-    if (agent->serve)
-        serve_programs(agent->serve, agent->programs);
+        program_metrics_job_event(agent->programs, job, JOB_BEGIN);
+    if (agent->http)
+        agent_http_set_programs(agent->http, agent->programs);
     return err;
 }
 
 enum err agent_open(struct agent *agent, const struct agent_settings *settings)
 {
     *agent = (struct agent){ .settings = *settings, .epoll_fd = -1, .signal_fd = -1, .schedule.fd = -1, .notify.fd = -1 };
-    mallopt(M_ARENA_MAX, 1); /* a heap for each slow sensor would cost more than all of the rest */
-    allow_descriptors();
+    mallopt(M_ARENA_MAX, 1); /* one heap per slow sampler would cost more memory than everything else */
+    raise_descriptor_limit();
     notify_open(&agent->notify);
     host_read(settings->root, &agent->host);
     enum err err = open_parts(agent);
     if (!err)
-        err = open_plan(agent);
+        err = open_config(agent);
     if (!err)
         err = apply_programs(agent);
     if (!err) {
         open_jobs(agent);
         err = agent_add_source(agent, agent->jobs ? jobs_fd(agent->jobs) : -1, AGENT_SOURCE_JOBS);
     }
-    agent->ticks_by_sleep = agent->schedule.only_sets = true;
-    prctl(PR_SET_TIMERSLACK, 1); /* to the point, not up to 50 us later */
+    agent->can_sleep_to_tick = agent->schedule.only_clock_changes = true;
+    prctl(PR_SET_TIMERSLACK, 1); /* wake up exactly, not up to 50 us later */
     if (!err)
         err = schedule_arm(&agent->schedule);
-    agent->looked_ns = agent->swept_ns = clock_monotonic_ns();
+    agent->maintained_ns = agent->swept_ns = clock_monotonic_ns();
     return err;
 }
 
 void agent_close(struct agent *agent)
 {
-    agent_keep_jobs(agent);
-    serve_close(&agent->serve);
+    agent_save_declared_jobs(agent);
+    agent_http_close(&agent->http);
     colmet_close(&agent->colmet);
-    sensors_close(&agent->sensors); /* the last of what the kernel counts goes into the programs' sums */
-    programs_close(&agent->programs);
+    sensors_close(&agent->sensors); /* the kernel's last counts go into the sums of program metrics */
+    program_metrics_close(&agent->programs);
     jobs_close(&agent->jobs);
-    live_close(&agent->live);
+    latest_close(&agent->live);
     schedule_close(&agent->schedule);
     notify_close(&agent->notify);
-    plan_clear(&agent->plan);
+    agent_config_clear(&agent->config);
     if (agent->signal_fd >= 0)
         close(agent->signal_fd);
     if (agent->epoll_fd >= 0)
@@ -222,97 +222,97 @@ void agent_close(struct agent *agent)
     agent->signal_fd = agent->epoll_fd = -1;
 }
 
-static bool keeps_sender(const struct agent *agent, const struct plan *next)
+static bool can_keep_sender(const struct agent *agent, const struct agent_config *next)
 {
-    return agent->sender && needs_spool(agent, next) && sender_keeps(agent->sender, &next->uplink);
+    return agent->sender && needs_journal(agent, next) && sender_has_same_journal(agent->sender, &next->uplink);
 }
 
-/* The spool that next wants: the one that is there, another, none. */
-static enum err open_sender(struct agent *agent, const struct plan *next, struct sender **sender, struct buf *why)
+/* The sender that next needs: the current one, another, or none. */
+static enum err open_sender(struct agent *agent, const struct agent_config *next, struct sender **sender, struct buf *error)
 {
-    *sender = keeps_sender(agent, next) ? agent->sender : NULL;
-    return *sender || !needs_spool(agent, next) ? OK : sender_open(sender, &next->uplink, agent->host.name, why);
+    *sender = can_keep_sender(agent, next) ? agent->sender : NULL;
+    return *sender || !needs_journal(agent, next) ? OK : sender_open(sender, &next->uplink, agent->host.name, error);
 }
 
-/* The last of all to be applied: a spool that was opened is not closed again because something else is wrong. */
-static enum err change_sender_take(struct agent *agent, const struct plan *next, struct sender *sender, bool anew,
-                                   struct buf *why)
+/* Applied last: a journal that was opened is not closed again because of another error. */
+static enum err change_sender_take(struct agent *agent, const struct agent_config *next, struct sender *sender, bool reopen,
+                                   struct buf *error)
 {
     if (sender != agent->sender) {
         sender_close(&agent->sender, SEND_NS);
         agent->sender = sender;
-    } else if (sender && (anew || !uplink_plan_equal(&agent->plan.uplink, &next->uplink))) {
-        enum err err = sender_apply(sender, &next->uplink, why);
+    } else if (sender && (reopen || !uplink_config_equal(&agent->config.uplink, &next->uplink))) {
+        enum err err = sender_apply(sender, &next->uplink, error);
         if (err)
             return err;
     }
     if (sender)
-        sender_forget_old(sender, next);
+        sender_remove_old_cursors(sender, next);
     return OK;
 }
 
-static enum err apply(struct agent *agent, const struct plan *next, bool anew, struct buf *why)
+static enum err apply(struct agent *agent, const struct agent_config *next, bool reopen, struct buf *error)
 {
     struct sender *sender = NULL;
-    enum err err = sensors_apply(agent->sensors, next, why);
+    enum err err = sensors_apply(agent->sensors, next, error);
     if (!err)
-        err = open_sender(agent, next, &sender, why);
+        err = open_sender(agent, next, &sender, error);
     if (!err)
-        err = outlets_apply(&agent->outlets, next, spool_of(agent, sender), anew, why);
+        err = agent_sinks_apply(&agent->sinks, next, journal_of(agent, sender), reopen, error);
     if (!err)
-        err = agent_listen_apply(agent, next, why);
+        err = agent_listen_apply(agent, next, error);
     if (!err)
-        err = change_sender_take(agent, next, sender, anew, why);
+        err = change_sender_take(agent, next, sender, reopen, error);
     if (!err)
         return OK;
     struct buf ignored;
-    buf_init(&ignored, WHY_MAX);
-    sensors_apply(agent->sensors, &agent->plan, &ignored);
-    outlets_apply(&agent->outlets, &agent->plan, spool_of(agent, agent->sender), false, &ignored);
+    buf_init(&ignored, ERROR_MAX);
+    sensors_apply(agent->sensors, &agent->config, &ignored);
+    agent_sinks_apply(&agent->sinks, &agent->config, journal_of(agent, agent->sender), false, &ignored);
     buf_clear(&ignored);
     if (sender != agent->sender)
         sender_close(&sender, 0);
     return err;
 }
 
-enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, struct buf *why)
+enum err agent_apply_take(struct agent *agent, struct agent_config *next, bool reopen, struct buf *error)
 {
-    enum err err = apply(agent, next, anew, why);
+    enum err err = apply(agent, next, reopen, error);
     if (err)
-        plan_clear(next);
+        agent_config_clear(next);
     else {
-        if (next->jobs != agent->plan.jobs)
-            log_warn("jobs are taken from other batch systems when the agent is started anew, not before");
-        plan_clear(&agent->plan);
-        agent->plan = *next;
-        if (agent->serve)
-            serve_limit(agent->serve, agent->plan.series);
+        if (next->jobs != agent->config.jobs)
+            log_warn("jobs has changed; restart the agent to apply it");
+        agent_config_clear(&agent->config);
+        agent->config = *next;
+        if (agent->http)
+            agent_http_set_series_max(agent->http, agent->config.series);
         apply_programs(agent);
-        *next = (struct plan){ 0 };
+        *next = (struct agent_config){ 0 };
     }
     schedule_arm(&agent->schedule);
     return err;
 }
 
-static void tell_refused(const char *why)
+static void log_reload_error(const char *error)
 {
-    log_error("%s%s The agent goes on as before.", why, why[0] && why[strlen(why) - 1] == '?' ? "" : ".");
+    log_error("%s%s The old configuration stays in effect.", error, error[0] && error[strlen(error) - 1] == '?' ? "" : ".");
 }
 
 static void reload(struct agent *agent)
 {
-    struct plan next;
-    struct buf why;
-    buf_init(&why, WHY_MAX);
+    struct agent_config next;
+    struct buf error;
+    buf_init(&error, ERROR_MAX);
     notify_reloading(&agent->notify);
-    enum err err = agent->settings.make_plan(agent->settings.context, &next, &why);
+    enum err err = agent->settings.load_config(agent->settings.context, &next, &error);
     if (!err)
-        err = agent_apply_take(agent, &next, true, &why);
+        err = agent_apply_take(agent, &next, true, &error);
     if (err)
-        tell_refused(why.size ? buf_text(&why) : err_text(err));
+        log_reload_error(error.size ? buf_text(&error) : err_text(err));
     else
-        log_info("the configuration was read anew");
-    buf_clear(&why);
+        log_info("configuration reloaded");
+    buf_clear(&error);
     notify_send(&agent->notify, "READY=1");
 }
 
@@ -330,97 +330,128 @@ static void on_signals(struct agent *agent)
 static void on_ticks(struct agent *agent)
 {
     uint64_t late = agent->schedule.counts.late, missed = agent->schedule.counts.missed;
-    size_t due = schedule_turn(&agent->schedule, clock_realtime_ns(), clock_monotonic_ns());
+    size_t due = schedule_update(&agent->schedule, clock_realtime_ns(), clock_monotonic_ns());
     if (due) {
         self_tick(agent->schedule.late_ns, agent->schedule.counts.late - late, agent->schedule.counts.missed - missed);
         sensors_tick(agent->sensors);
         if (agent->schedule.counts.ticks == 1)
-            agent->looked_ns = 0; /* from now on in step with the ticks */
+            agent->maintained_ns = 0; /* align with the ticks from now on */
     }
     schedule_arm(&agent->schedule);
 }
 
-static void tend_sender(struct agent *agent)
+static void maintain_sender(struct agent *agent)
 {
     struct sender_figures figures;
-    sender_tend(agent->sender);
+    sender_maintain(agent->sender);
     sender_figures(agent->sender, &figures);
     bool is_settled = figures.uplink.state != UPLINK_IDLE && figures.uplink.state != UPLINK_CONNECTING;
-    if (is_settled && agent->link != figures.uplink.state) {
-        agent->link = figures.uplink.state;
-        agent->looks = 0; /* libzmq and its libraries began anew: 3 MB */
+    if (is_settled && agent->uplink_state != figures.uplink.state) {
+        agent->uplink_state = figures.uplink.state;
+        agent->warm_up_rounds = 0; /* libzmq and its libraries were loaded: 3 MB */
     }
     if (figures.has_uplink)
         self_uplink(&(struct self_uplink){
             .is_up = figures.uplink.state == UPLINK_UP, .sent_bytes = figures.uplink.bytes_sent,
             .unsent_bytes = figures.uplink.lag_bytes, .unsent_ns = figures.uplink.lag_ns,
-            .lost = figures.unspooled + figures.spool.lost_records,
+            .lost = figures.dropped + figures.spool.lost_records,
         });
 }
 
-/* What is to be done once a second, at a tick if there is one. */
-static void look_after(struct agent *agent)
+/* Once a second, at a tick if there is one. */
+static void maintain(struct agent *agent)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    if (now_ns - agent->looked_ns + LOOK_EARLY_NS < LOOK_NS)
+    if (now_ns - agent->maintained_ns + MAINTAIN_EARLY_NS < MAINTAIN_NS)
         return;
-    agent->looked_ns = now_ns;
-    if (agent->jobs && (jobs_count(agent->jobs) || now_ns - agent->jobs_ns >= IDLE_LOOK_NS)) {
+    agent->maintained_ns = now_ns;
+    if (agent->jobs && (jobs_count(agent->jobs) || now_ns - agent->jobs_ns >= IDLE_JOBS_NS)) {
         agent->jobs_ns = now_ns;
         jobs_read_some(agent->jobs, JOBS_NS);
     }
     notify_alive(&agent->notify, now_ns);
-    sensors_look(agent->sensors);
-    programs_tend(agent->programs);
-    agent_keep_jobs(agent);
+    sensors_poll(agent->sensors);
+    program_metrics_tick(agent->programs);
+    agent_save_declared_jobs(agent);
     if (agent->sender)
-        tend_sender(agent);
-    if (agent->looks < WARM_LOOKS && ++agent->looks == WARM_LOOKS)
-        self_forget_code();
+        maintain_sender(agent);
+    if (agent->warm_up_rounds < WARM_UP_ROUNDS && ++agent->warm_up_rounds == WARM_UP_ROUNDS)
+        code_pages_release();
     if (now_ns - agent->swept_ns < SWEEP_NS)
         return;
     agent->swept_ns = now_ns;
-    live_drop_stale(agent->live, SWEEP_PERIODS, SWEEP_NS);
+    latest_drop_stale(agent->live, SWEEP_PERIODS, SWEEP_NS);
 }
 
-/* Until the next look. */
+/* Until the next maintenance. */
 static uint64_t time_left_ns(const struct agent *agent, int timeout_ms)
 {
-    uint64_t passed_ns = clock_monotonic_ns() - agent->looked_ns;
-    uint64_t left_ns = passed_ns >= LOOK_NS ? 0 : LOOK_NS - passed_ns;
+    uint64_t passed_ns = clock_monotonic_ns() - agent->maintained_ns;
+    uint64_t left_ns = passed_ns >= MAINTAIN_NS ? 0 : MAINTAIN_NS - passed_ns;
     return timeout_ms >= 0 && (uint64_t)timeout_ms * NS_PER_MS < left_ns ? (uint64_t)timeout_ms * NS_PER_MS : left_ns;
+}
+
+/* The kernel lets epoll sleep 0.1 % longer than requested, 1 ms per second, to combine wakeups. Asking for that much
+ * less wakes up on time; if something else wakes the CPU just before, we wake up early and sleep for the rest. */
+static uint64_t without_slack(uint64_t left_ns)
+{
+    return left_ns - left_ns / 1001;
+}
+
+static uint64_t until_tick_ns(const struct agent *agent)
+{
+    uint64_t real_ns = clock_realtime_ns(), next_ns = schedule_next_ns(&agent->schedule);
+    return next_ns > real_ns ? without_slack(next_ns - real_ns) : 0;
+}
+
+/* Before Linux 5.11 epoll only supports whole milliseconds: then a timer is used for the ticks. */
+static int wait_for_events(struct agent *agent, struct epoll_event *events, uint64_t max_ns)
+{
+#ifdef SYS_epoll_pwait2
+    if (agent->can_sleep_to_tick) {
+        uint64_t tick_ns = until_tick_ns(agent), left_ns = tick_ns < max_ns ? tick_ns : max_ns;
+        struct timespec left = { (time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S) };
+        long count = syscall(SYS_epoll_pwait2, agent->epoll_fd, events, AGENT_SOURCE_COUNT, &left, NULL, 0);
+        if (count >= 0 || (errno != ENOSYS && errno != EPERM))
+            return (int)count;
+    }
+#endif
+    agent->can_sleep_to_tick = agent->schedule.only_clock_changes = false;
+    schedule_arm(&agent->schedule);
+    return epoll_wait(agent->epoll_fd, events, AGENT_SOURCE_COUNT, (int)(max_ns / NS_PER_MS) + 1);
 }
 
 static bool is_tick(const struct agent *agent)
 {
-    return agent->ticks_by_sleep && clock_realtime_ns() >= schedule_next_ns(&agent->schedule);
+    return agent->can_sleep_to_tick && clock_realtime_ns() >= schedule_next_ns(&agent->schedule);
 }
 
-/* Ticks first: others may take their time. */
+/* Ticks first: the others may take longer. */
 enum err agent_turn(struct agent *agent, int timeout_ms)
 {
     struct epoll_event events[AGENT_SOURCE_COUNT];
     bool ready[AGENT_SOURCE_COUNT] = { false };
-    int count = agent_wait(agent, events, time_left_ns(agent, timeout_ms));
+    int count = wait_for_events(agent, events, time_left_ns(agent, timeout_ms));
     if (count < 0 && errno != EINTR)
         return err_from_errno(errno);
     for (int i = 0; i < count; i++)
         ready[events[i].data.u32] = true;
     if (ready[AGENT_SOURCE_TICKS])
         schedule_read(&agent->schedule);
-    if (ready[AGENT_SOURCE_TICKS] || count == 0 || is_tick(agent)) /* 0: the sleep is over; or was the clock set meanwhile? */
+    if (ready[AGENT_SOURCE_TICKS] || count == 0 || is_tick(agent)) /* 0: the sleep is over; is_tick: the clock may
+                                                                    * have been set meanwhile */
         on_ticks(agent);
     if (ready[AGENT_SOURCE_JOBS])
         jobs_read_some(agent->jobs, JOBS_NS);
-    if (ready[AGENT_SOURCE_SLOW])
-        sensors_take(agent->sensors);
-    if (ready[AGENT_SOURCE_SERVE] && agent->serve)
-        serve_turn(agent->serve);
+    if (ready[AGENT_SOURCE_THREADS])
+        sensors_collect(agent->sensors);
+    if (ready[AGENT_SOURCE_HTTP] && agent->http)
+        agent_http_poll(agent->http);
     if (ready[AGENT_SOURCE_COLMET] && agent->colmet)
         colmet_turn(agent->colmet);
     if (ready[AGENT_SOURCE_SIGNALS])
         on_signals(agent);
-    look_after(agent);
+    maintain(agent);
     return OK;
 }
 
@@ -428,10 +459,10 @@ static enum err end(struct agent *agent, enum err err)
 {
     notify_send(&agent->notify, "STOPPING=1");
     if (agent->jobs && agent->sensors)
-        jobs_read(agent->jobs); /* who ended just now has a last sample */
+        jobs_read(agent->jobs); /* a job that ended just now gets its last sample */
     agent_close(agent);
-    present_clear(&agent->present);
-    bool is_written = outlets_close(&agent->outlets);
+    job_events_clear(&agent->job_events);
+    bool is_written = agent_sinks_close(&agent->sinks);
     sender_close(&agent->sender, SEND_NS);
     return is_written || err ? err : IO;
 }
@@ -449,7 +480,7 @@ enum err agent_run(const struct agent_settings *settings)
     while (!err && !agent->stop) {
         err = agent_turn(agent, -1);
         if (err)
-            log_error("the agent cannot go on: %s", err_text(err));
+            log_error("the agent failed: %s", err_text(err));
     }
     err = end(agent, err);
     free(agent);

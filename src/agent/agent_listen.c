@@ -1,195 +1,195 @@
-/* Where the agent lets others ask: its socket, /metrics, and Colmet's messages. */
+/* What the agent listens on: its socket, HTTP, and Colmet's messages. */
 #include "agent/agent.h"
 
 #include "agent/control.h"
-#include "agent/run_post.h"
 #include "agent/declared_jobs.h"
-#include "net/http_client.h"
+#include "agent/run_post.h"
+#include "api/agent_client.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/parse.h"
 
 #include <string.h>
 
-#define WHY_MAX 4096
-#define KEEP_RARELY 20u
+#define ERROR_MAX 4096
+#define SAVE_COST_FACTOR 20u
 
 static bool is_none(const char *text)
 {
-    return text && strcmp(text, PLAN_NONE) == 0;
+    return text && strcmp(text, AGENT_NONE) == 0;
 }
 
 /* "127.0.0.1:1337", "[::1]:1337" */
-static enum err listen_at(struct serve *serve, const char *listen)
+static enum err listen_at(struct agent_http *http, const char *listen)
 {
     char address[256];
     uint64_t port = 0;
     const char *colon = strrchr(listen, ':');
     size_t size = colon ? (size_t)(colon - listen) : 0;
-    if (!colon || size >= sizeof address || text_parse_u64(colon + 1, &port) || port > UINT16_MAX)
+    if (!colon || size >= sizeof address || parse_u64(colon + 1, &port) || port > UINT16_MAX)
         return USAGE;
     bool brackets = size > 2 && listen[0] == '[' && listen[size - 1] == ']';
     size -= brackets ? 2 : 0;
     memcpy(address, listen + brackets, size);
     address[size] = '\0';
-    return serve_listen_tcp(serve, address, (uint16_t)port);
+    return agent_http_listen_tcp(http, address, (uint16_t)port);
 }
 
-/* Nobody asked for the usual address: that another program has it is no reason not to run. */
-static enum err listen_tcp_as_planned(struct serve *serve, const struct plan *plan)
+/* If the default address is in use the agent still starts: nobody asked for it. */
+static enum err listen_tcp_configured(struct agent_http *http, const struct agent_config *config)
 {
-    if (is_none(plan->listen))
+    if (is_none(config->listen))
         return OK;
-    enum err err = listen_at(serve, plan->listen);
+    enum err err = listen_at(http, config->listen);
     if (!err)
         return OK;
-    const char *reason = err == AGAIN  ? "another program listens there"
-                       : err == ABSENT ? "it is no address of this node"
-                       : err == DENIED ? "ports below 1024 are root's"
+    const char *reason = err == AGAIN  ? "the address is already in use"
+                       : err == ABSENT ? "not an address of this node"
+                       : err == DENIED ? "ports below 1024 require root"
                                        : err_text(err);
-    if (strcmp(plan->listen, PLAN_LISTEN) == 0) {
-        log_warn("/metrics is not served at %s: %s. Choose another address with --listen, or none.", plan->listen, reason);
+    if (strcmp(config->listen, AGENT_LISTEN) == 0) {
+        log_warn("cannot serve /metrics on %s: %s. Set another address with --listen, or 'none'.", config->listen, reason);
         return OK;
     }
-    log_error("cannot listen at %s: %s. Choose another address with --listen.", plan->listen, reason);
+    log_error("cannot listen on %s: %s. Set another address with --listen.", config->listen, reason);
     return err;
 }
 
-static enum err listen_unix_as_planned(struct serve *serve, const struct plan *plan)
+static enum err listen_unix_configured(struct agent_http *http, const struct agent_config *config)
 {
-    char usual[ASK_PATH_MAX];
-    const char *path = plan->socket;
+    char default_path[AGENT_CLIENT_PATH_MAX];
+    const char *path = config->socket;
     if (is_none(path))
         return OK;
     if (!path) {
-        if (ask_socket_path(usual)) {
-            log_info("there is no place for a socket: 'sonde ctl' and 'sonde job' cannot reach this agent");
+        if (agent_client_socket(default_path)) {
+            log_info("no directory for a socket: 'sonde ctl' and 'sonde job' cannot reach this agent");
             return OK;
         }
-        path = usual;
+        path = default_path;
     }
-    enum err err = serve_listen_unix(serve, path);
+    enum err err = agent_http_listen_unix(http, path);
     if (err == AGAIN)
-        log_error("an agent runs here already: it listens at %s. Stop it, or give this one another --socket.", path);
+        log_error("another agent is already listening on %s. Stop it, or set another path with --socket.", path);
     else if (err)
-        log_error("cannot listen at %s: %s. Give another path with --socket, or none.", path, err_text(err));
+        log_error("cannot listen on %s: %s. Set another path with --socket, or 'none'.", path, err_text(err));
     return err;
 }
 
-static enum err take_run(void *context, const struct http_request *request, struct buf *answer)
+static enum err handle_run(void *context, const struct http_request *request, struct buf *answer)
 {
     struct run_post post = { request->peer.uid, request->fd, request->body };
     return run_post(((struct agent *)context)->sender, &post, answer);
 }
 
-void agent_keep_jobs(struct agent *agent)
+void agent_save_declared_jobs(struct agent *agent)
 {
-    const char *socket = agent->serve ? serve_socket(agent->serve) : "";
-    if (!agent->has_told_news || !agent->jobs || !*socket)
+    const char *socket = agent->http ? agent_http_socket(agent->http) : "";
+    if (!agent->declared_jobs_changed || !agent->jobs || !*socket)
         return;
-    enum err err = told_jobs_write(socket, agent->settings.root, agent->jobs);
-    if (err && !agent->cannot_keep_jobs)
-        log_warn("jobs that were told are forgotten when this agent ends: a file beside %s cannot be written: %s", socket,
+    enum err err = declared_jobs_write(socket, agent->settings.root, agent->jobs);
+    if (err && !agent->has_logged_save_error)
+        log_warn("cannot save the declared jobs beside %s: %s. They are lost when this agent stops.", socket,
                  err_text(err));
-    agent->cannot_keep_jobs = agent->has_told_news = err != OK; /* there may be room again */
+    agent->has_logged_save_error = agent->declared_jobs_changed = err != OK; /* retry: there may be space later */
 }
 
-/* Before it is answered: who was told that a job is known may rely on it, also over kill -9. Where so many jobs come that this
- * would take more than a twentieth of our time it is done at the next look. */
-static void take_told(void *context)
+/* Before the response is sent: a requester that was told that a job is known may rely on it, even after kill -9. If
+ * there are so many jobs that saving would take more than 1/20 of our time, it is left to the next maintenance. */
+static void on_job_posted(void *context)
 {
     struct agent *agent = context;
     uint64_t begin_ns = clock_monotonic_ns();
-    if (!agent->has_told_news || begin_ns < agent->keep_jobs_ns)
+    if (!agent->declared_jobs_changed || begin_ns < agent->next_save_ns)
         return;
-    agent_keep_jobs(agent);
+    agent_save_declared_jobs(agent);
     uint64_t end_ns = clock_monotonic_ns();
-    agent->keep_jobs_ns = end_ns + KEEP_RARELY * (end_ns - begin_ns);
+    agent->next_save_ns = end_ns + SAVE_COST_FACTOR * (end_ns - begin_ns);
 }
 
-static enum err listen_as(struct agent *agent, const struct plan *plan)
+static enum err open_http(struct agent *agent, const struct agent_config *config)
 {
-    struct serve_context context = {
+    struct agent_http_context context = {
         .live = agent->live, .jobs = agent->jobs, .host = agent->host.name, .control = control_answer,
-        .control_context = agent, .run = take_run, .run_context = agent, .told = take_told, .told_context = agent,
-        .programs = agent->programs, .series_max = plan->series,
+        .control_context = agent, .run = handle_run, .run_context = agent, .job_posted = on_job_posted,
+        .job_posted_context = agent, .programs = agent->programs, .series_max = config->series,
     };
-    if (is_none(plan->listen) && is_none(plan->socket))
+    if (is_none(config->listen) && is_none(config->socket))
         return OK;
-    enum err err = serve_open(&agent->serve, &context);
+    enum err err = agent_http_open(&agent->http, &context);
     if (!err)
-        err = listen_unix_as_planned(agent->serve, plan);
+        err = listen_unix_configured(agent->http, config);
     if (!err)
-        err = listen_tcp_as_planned(agent->serve, plan);
+        err = listen_tcp_configured(agent->http, config);
     if (!err)
-        err = agent_add_source(agent, serve_fd(agent->serve), AGENT_SOURCE_SERVE);
+        err = agent_add_source(agent, agent_http_fd(agent->http), AGENT_SOURCE_HTTP);
     if (err)
-        serve_close(&agent->serve);
+        agent_http_close(&agent->http);
     return err;
 }
 
-static enum err listen_for_colmet(struct agent *agent, const struct plan *plan, struct buf *why)
+static enum err listen_for_colmet(struct agent *agent, const struct agent_config *config, struct buf *error)
 {
     struct colmet_control control = { control_answer, agent };
-    if (!plan->colmet)
+    if (!config->colmet)
         return OK;
-    enum err err = colmet_open(&agent->colmet, plan->colmet, &control, why);
+    enum err err = colmet_open(&agent->colmet, config->colmet, &control, error);
     return err ? err : agent_add_source(agent, colmet_fd(agent->colmet), AGENT_SOURCE_COLMET);
 }
 
 enum err agent_listen(struct agent *agent)
 {
-    struct buf why;
-    buf_init(&why, WHY_MAX);
-    enum err err = listen_as(agent, &agent->plan);
-    if (!err && agent->serve && agent->jobs && *serve_socket(agent->serve))
-        told_jobs_read(serve_socket(agent->serve), agent->jobs);
-    programs_begin(agent->programs);
+    struct buf error;
+    buf_init(&error, ERROR_MAX);
+    enum err err = open_http(agent, &agent->config);
+    if (!err && agent->http && agent->jobs && *agent_http_socket(agent->http))
+        declared_jobs_read(agent_http_socket(agent->http), agent->jobs);
+    program_metrics_start(agent->programs);
     if (!err)
-        err = listen_for_colmet(agent, &agent->plan, &why);
-    if (why.size)
-        log_error("%s", buf_text(&why));
-    buf_clear(&why);
+        err = listen_for_colmet(agent, &agent->config, &error);
+    if (error.size)
+        log_error("%s", buf_text(&error));
+    buf_clear(&error);
     return err;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool same_string(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Never from within an answer of the server itself: what may be told over it does not change where it listens. */
-static enum err apply_server(struct agent *agent, const struct plan *next, struct buf *why)
+/* Never called while the server handles a request: requests cannot change where it listens. */
+static enum err apply_server(struct agent *agent, const struct agent_config *next, struct buf *error)
 {
-    if (same_text(agent->plan.listen, next->listen) && same_text(agent->plan.socket, next->socket))
+    if (same_string(agent->config.listen, next->listen) && same_string(agent->config.socket, next->socket))
         return OK;
-    serve_close(&agent->serve);
-    enum err err = listen_as(agent, next);
+    agent_http_close(&agent->http);
+    enum err err = open_http(agent, next);
     if (!err)
         return OK;
-    buf_add_text(why, "it cannot listen there");
-    listen_as(agent, &agent->plan);
+    buf_add_text(error, "cannot listen on the new address");
+    open_http(agent, &agent->config);
     return err;
 }
 
-/* Nor from within a message of Colmet's kind. */
-static enum err apply_colmet(struct agent *agent, const struct plan *next, struct buf *why)
+/* Never called while a message of Colmet is handled. */
+static enum err apply_colmet(struct agent *agent, const struct agent_config *next, struct buf *error)
 {
-    if (same_text(agent->plan.colmet, next->colmet))
+    if (same_string(agent->config.colmet, next->colmet))
         return OK;
     colmet_close(&agent->colmet);
-    enum err err = listen_for_colmet(agent, next, why);
+    enum err err = listen_for_colmet(agent, next, error);
     if (err) {
         struct buf ignored;
-        buf_init(&ignored, WHY_MAX);
-        listen_for_colmet(agent, &agent->plan, &ignored);
+        buf_init(&ignored, ERROR_MAX);
+        listen_for_colmet(agent, &agent->config, &ignored);
         buf_clear(&ignored);
     }
     return err;
 }
 
-enum err agent_listen_apply(struct agent *agent, const struct plan *next, struct buf *why)
+enum err agent_listen_apply(struct agent *agent, const struct agent_config *next, struct buf *error)
 {
-    enum err err = apply_server(agent, next, why);
-    return err ? err : apply_colmet(agent, next, why);
+    enum err err = apply_server(agent, next, error);
+    return err ? err : apply_colmet(agent, next, error);
 }

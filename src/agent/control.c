@@ -1,7 +1,8 @@
-/* JSON in, a changed config, JSON out. */
+/* Reads the JSON request, applies it, writes the JSON response. */
 #include "agent/control.h"
 
 #include "agent/agent.h"
+#include "api/schema.h"
 #include "net/json.h"
 #include "net/json_read.h"
 #include "proc/perf.h"
@@ -12,24 +13,25 @@
 
 #define TEXT_MAX 8192
 
-/* Whoever reads a file of many nodes is warned of events that this one lacks; whoever asks this one is job_posted. */
+/* A configuration file for many nodes may have events that this node lacks, which is only a warning; a request to this
+ * node is rejected. */
 static enum err check_events(const char *list, struct buf *error)
 {
     char name[64];
     if (!perf_find_unknown(list, name, sizeof name))
         return OK;
-    buf_printf(error, "there is no perf event '%s'; 'perf list' names those of this machine", name);
+    buf_printf(error, "unknown perf event '%s'; 'perf list' shows those of this node", name);
     return USAGE;
 }
 
-/* "period", or "meminfo.period". */
+/* "period" or "meminfo.period". */
 static enum err set(struct agent_config *config, const char *key, const char *value, struct buf *error)
 {
     const char *dot = strchr(key, '.');
     char section[64];
     if (!strcmp(key, "listen") || !strcmp(key, "socket") || !strcmp(key, "colmet") || !strcmp(key, "sink")
         || uplink_config_has(key)) {
-        buf_printf(error, "'%s' cannot be changed from here: write it into the configuration, then send SIGHUP", key);
+        buf_printf(error, "'%s' cannot be changed at run time; set it in the configuration file, then send SIGHUP", key);
         return USAGE;
     }
     if ((!strcmp(key, "events") || !strcmp(key, "perf.events")) && check_events(value, error))
@@ -38,7 +40,7 @@ static enum err set(struct agent_config *config, const char *key, const char *va
         return agent_config_set(config, "", key, value, error);
     size_t size = (size_t)(dot - key);
     if (size >= sizeof section) {
-        buf_add_text(error, "there is no sensor of such a name");
+        buf_add_text(error, "unknown sensor");
         return USAGE;
     }
     memcpy(section, key, size);
@@ -60,8 +62,9 @@ static enum err read_set(struct json_read *read, struct agent_config *config, st
     return err;
 }
 
-/* *changed: something was set. *reload: the configuration shall be read reopen. */
-static enum err read_request(const char *json, size_t size, struct agent_config *config, bool *changed, bool *reload, struct buf *error)
+/* *changed: something was set. *reload: reload the configuration. */
+static enum err read_request(const char *json, size_t size, struct agent_config *config, bool *changed, bool *reload,
+                             struct buf *error)
 {
     struct json_read read;
     struct buf key;
@@ -70,13 +73,13 @@ static enum err read_request(const char *json, size_t size, struct agent_config 
     json_read_init(&read, json, size);
     json_read_object(&read);
     while (!err && json_read_key(&read, &key)) {
-        if (strcmp(buf_text(&key), "set") == 0) {
+        if (strcmp(buf_text(&key), API_SET) == 0) {
             *changed = true;
             err = read_set(&read, config, error);
-        } else if (strcmp(buf_text(&key), "reload") == 0) {
+        } else if (strcmp(buf_text(&key), API_RELOAD) == 0) {
             json_read_bool(&read, reload);
         } else {
-            buf_printf(error, "an agent does not know '%.60s'; it knows 'set' and 'reload'", buf_text(&key));
+            buf_printf(error, "unknown request '%.60s' (expected 'set' or 'reload')", buf_text(&key));
             err = USAGE;
         }
     }
@@ -90,7 +93,7 @@ static enum err read_request(const char *json, size_t size, struct agent_config 
 
 static void add_settings(struct json *json, const struct setting_list *settings)
 {
-    json_key(json, "settings");
+    json_key(json, API_SETTINGS);
     json_begin_object(json);
     for (size_t i = 0; i < settings->count; i++) {
         const struct setting_pair *pair = &settings->list[i];
@@ -101,62 +104,62 @@ static void add_settings(struct json *json, const struct setting_list *settings)
 
 static void add_counts(struct json *json, const struct schedule_counts *counts)
 {
-    json_field_u64(json, "ticks", counts->ticks);
-    json_field_u64(json, "late", counts->late);
-    json_field_u64(json, "missed", counts->missed);
-    json_field_u64(json, "worst_ns", counts->worst_ns);
+    json_field_u64(json, API_TICKS, counts->ticks);
+    json_field_u64(json, API_LATE, counts->late);
+    json_field_u64(json, API_MISSED, counts->missed);
+    json_field_u64(json, API_WORST_NS, counts->worst_ns);
 }
 
 static void add_sensors(struct json *json, struct agent *agent)
 {
     struct sensor_facts facts;
-    json_key(json, "sensors");
+    json_key(json, API_SENSORS);
     json_begin_array(json);
     for (size_t at = 0; sensors_next(agent->sensors, &at, &facts);) {
         json_begin_object(json);
-        json_field_text(json, "name", facts.sampler->name);
-        json_field_text(json, "about", facts.sampler->about);
-        json_field_bool(json, "enabled", facts.state != SENSOR_OFF);
-        json_field_text(json, "state", sensors_state_name(facts.state));
-        json_field_u64(json, "period_ns", facts.period_ns);
+        json_field_text(json, API_NAME, facts.sampler->name);
+        json_field_text(json, API_ABOUT, facts.sampler->about);
+        json_field_bool(json, API_ENABLED, facts.state != SENSOR_OFF);
+        json_field_text(json, API_STATE, sensors_state_name(facts.state));
+        json_field_u64(json, API_PERIOD_NS, facts.period_ns);
         add_counts(json, &facts.counts);
-        json_field_u64(json, "failures", facts.failures);
+        json_field_u64(json, API_FAILURES, facts.failures);
         add_settings(json, facts.settings);
         json_end_object(json);
     }
     json_end_array(json);
 }
 
-/* One that reads the spool. */
+/* A sink that reads the journal. */
 static void add_worker(struct json *json, struct sink_worker *worker)
 {
     struct sink_worker_figures figures;
     sink_worker_figures(worker, &figures);
-    json_field_u64(json, "failures", figures.failures);
+    json_field_u64(json, API_FAILURES, figures.failures);
     if (figures.error[0])
-        json_field_text(json, "why", figures.error);
-    json_field_u64(json, "batches", figures.batches);
-    json_field_u64(json, "samples", figures.samples);
-    json_field_u64(json, "gaps", figures.gaps);
-    json_field_u64(json, "refused", figures.refused);
-    json_field_u64(json, "lag_bytes", figures.lag_bytes);
-    json_field_u64(json, "lag_ns", figures.lag_ns);
-    json_field_u64(json, "success_ns", figures.success_ns);
+        json_field_text(json, API_ERROR_REASON, figures.error);
+    json_field_u64(json, API_BATCHES, figures.batches);
+    json_field_u64(json, API_SAMPLES, figures.samples);
+    json_field_u64(json, API_GAPS, figures.gaps);
+    json_field_u64(json, API_REFUSED, figures.refused);
+    json_field_u64(json, API_LAG_BYTES, figures.lag_bytes);
+    json_field_u64(json, API_LAG_NS, figures.lag_ns);
+    json_field_u64(json, API_SUCCESS_NS, figures.success_ns);
 }
 
 static void add_sinks(struct json *json, const struct agent_sinks *sinks)
 {
-    json_key(json, "sinks");
+    json_key(json, API_SINKS);
     json_begin_array(json);
     for (size_t i = 0; i < sinks->count; i++) {
         if (!sinks->list[i].choice.sink)
             continue;
         json_begin_object(json);
-        json_field_text(json, "name", sinks->list[i].choice.sink->name);
+        json_field_text(json, API_NAME, sinks->list[i].choice.sink->name);
         if (sinks->list[i].worker)
             add_worker(json, sinks->list[i].worker);
         else
-            json_field_u64(json, "failures", sinks->list[i].failures);
+            json_field_u64(json, API_FAILURES, sinks->list[i].failures);
         add_settings(json, &sinks->list[i].choice.settings);
         json_end_object(json);
     }
@@ -165,15 +168,15 @@ static void add_sinks(struct json *json, const struct agent_sinks *sinks)
 
 static void add_journal(struct json *json, const struct sender_figures *figures)
 {
-    json_key(json, "spool");
+    json_key(json, API_SPOOL);
     json_begin_object(json);
-    json_field_text(json, "folder", figures->journal_dir);
-    json_field_u64(json, "bytes", figures->spool.bytes);
-    json_field_u64(json, "records", figures->records);
-    json_field_u64(json, "unspooled", figures->dropped);
-    json_field_u64(json, "lost", figures->spool.lost_records);
+    json_field_text(json, API_DIRECTORY, figures->journal_dir);
+    json_field_u64(json, API_BYTES, figures->spool.bytes);
+    json_field_u64(json, API_RECORDS, figures->records);
+    json_field_u64(json, API_UNSPOOLED, figures->dropped);
+    json_field_u64(json, API_LOST, figures->spool.lost_records);
     if (figures->journal_error[0])
-        json_field_text(json, "trouble", figures->journal_error);
+        json_field_text(json, API_TROUBLE, figures->journal_error);
     json_end_object(json);
 }
 
@@ -181,21 +184,21 @@ static void add_uplink(struct json *json, const struct sender_figures *figures)
 {
     static const char *const states[] = { "idle", "connecting", "up", "refused", "waiting" };
     const struct uplink_figures *uplink = &figures->uplink;
-    json_key(json, "uplink");
+    json_key(json, API_UPLINK);
     json_begin_object(json);
-    json_field_text(json, "state", states[uplink->state]);
-    json_field_text(json, "collector", uplink->collector);
+    json_field_text(json, API_STATE, states[uplink->state]);
+    json_field_text(json, API_COLLECTOR, uplink->collector);
     if (uplink->error[0])
-        json_field_text(json, "why", uplink->error);
-    json_field_u64(json, "since_ns", uplink->since_ns);
-    json_field_u64(json, "connections", uplink->connections);
-    json_field_u64(json, "records_sent", uplink->records_sent);
-    json_field_u64(json, "records_acked", uplink->records_acked);
-    json_field_u64(json, "bytes_sent", uplink->bytes_sent);
-    json_field_u64(json, "acked_ns", uplink->acked_ns);
-    json_field_u64(json, "lag_bytes", uplink->lag_bytes);
-    json_field_u64(json, "lag_ns", uplink->lag_ns);
-    json_field_u64(json, "unreadable", uplink->unreadable);
+        json_field_text(json, API_ERROR_REASON, uplink->error);
+    json_field_u64(json, API_SINCE_NS, uplink->since_ns);
+    json_field_u64(json, API_CONNECTIONS, uplink->connections);
+    json_field_u64(json, API_RECORDS_SENT, uplink->records_sent);
+    json_field_u64(json, API_RECORDS_ACKED, uplink->records_acked);
+    json_field_u64(json, API_BYTES_SENT, uplink->bytes_sent);
+    json_field_u64(json, API_ACKED_NS, uplink->acked_ns);
+    json_field_u64(json, API_LAG_BYTES, uplink->lag_bytes);
+    json_field_u64(json, API_LAG_NS, uplink->lag_ns);
+    json_field_u64(json, API_UNREADABLE, uplink->unreadable);
     add_journal(json, figures);
     json_end_object(json);
 }
@@ -212,16 +215,16 @@ static void add_sender(struct json *json, struct sender *sender)
 
 static void add_state(struct json *json, struct agent *agent)
 {
-    json_field_bool(json, "ok", true);
-    json_field_text(json, "host", agent->host.name);
-    json_field_u64(json, "period_ns", agent->config.period_ns);
-    json_field_text(json, "listen", agent->http && agent_http_port(agent->http) ? agent->config.listen : AGENT_NONE);
+    json_field_bool(json, API_OK, true);
+    json_field_text(json, API_HOST, agent->host.name);
+    json_field_u64(json, API_PERIOD_NS, agent->config.period_ns);
+    json_field_text(json, API_LISTEN, agent->http && agent_http_port(agent->http) ? agent->config.listen : AGENT_NONE);
     if (agent->config.socket)
-        json_field_text(json, "socket", agent->config.socket);
+        json_field_text(json, API_SOCKET, agent->config.socket);
     add_counts(json, &agent->schedule.counts);
-    json_field_u64(json, "clock_sets", agent->schedule.clock_sets);
-    json_field_u64(json, "jobs", agent->jobs ? jobs_count(agent->jobs) : 0);
-    json_field_u64(json, "entries", live_count(agent->live));
+    json_field_u64(json, API_CLOCK_SETS, agent->schedule.clock_sets);
+    json_field_u64(json, API_JOBS, agent->jobs ? jobs_count(agent->jobs) : 0);
+    json_field_u64(json, API_ENTRIES, latest_count(agent->live));
     add_sensors(json, agent);
     add_sinks(json, &agent->sinks);
     if (agent->sender)
@@ -234,15 +237,15 @@ static void write_answer(struct buf *answer, struct agent *agent, const char *er
     json_init(&json, answer);
     json_begin_object(&json);
     if (error) {
-        json_field_bool(&json, "ok", false);
-        json_field_text(&json, "error", error);
+        json_field_bool(&json, API_OK, false);
+        json_field_text(&json, API_ERROR, error);
     } else
         add_state(&json, agent);
     json_end_object(&json);
     json_end(&json);
 }
 
-/* Not at once: the server that is just answering may have to listen elsewhere. A mistake is job_posted now. */
+/* Not immediately: the server that is handling this request may have to listen elsewhere. Errors are reported now. */
 static enum err schedule_reload(struct agent *agent, struct buf *error)
 {
     struct agent_config config;

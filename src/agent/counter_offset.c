@@ -91,13 +91,13 @@ static const char *append_string(char **end, const char *text)
     return at;
 }
 
-static bool is_counted(const struct live_entry *live, size_t i)
+static bool is_counted(const struct latest_entry *live, size_t i)
 {
     return live->set->metrics[i].kind == COUNTER && live->known[i];
 }
 
 /* Number of counters to keep, and the bytes of all strings. */
-static size_t measure(const struct live_entry *live, size_t *string_bytes)
+static size_t measure(const struct latest_entry *live, size_t *string_bytes)
 {
     size_t count = 0;
     *string_bytes = strlen(live->set->name) + strlen(live->instance) + (live->job ? strlen(live->job) : 0) + 3;
@@ -109,7 +109,7 @@ static size_t measure(const struct live_entry *live, size_t *string_bytes)
     return count;
 }
 
-static struct counter_offset_entry *entry_new(const struct live_entry *live, size_t count, size_t string_bytes)
+static struct counter_offset_entry *entry_new(const struct latest_entry *live, size_t count, size_t string_bytes)
 {
     struct counter_offset_entry *entry = calloc(1, sizeof *entry + count * sizeof *entry->items + string_bytes);
     if (!entry)
@@ -127,7 +127,7 @@ static struct counter_offset_entry *entry_new(const struct live_entry *live, siz
     return entry;
 }
 
-static enum err save_entry(struct counter_offsets *offsets, const struct live_entry *live)
+static enum err save_entry(struct counter_offsets *offsets, const struct latest_entry *live)
 {
     size_t string_bytes, count = measure(live, &string_bytes);
     struct entry_key key = { live->set->name, live->instance, live->job };
@@ -136,7 +136,7 @@ static enum err save_entry(struct counter_offsets *offsets, const struct live_en
         drop(offsets, old);
     if (!new)
         return count ? NOMEM : OK;
-    enum err err = map_add(&offsets->entries, hash_of(&key), new, LIVE_ENTRIES_MAX);
+    enum err err = map_add(&offsets->entries, hash_of(&key), new, LATEST_ENTRIES_MAX);
     if (err)
         free(new);
     return err;
@@ -151,12 +151,12 @@ static void forget_offsets(struct counter_offsets *offsets)
             entry->items[i].has_offset = false;
 }
 
-enum err counter_offsets_save(struct counter_offsets *offsets, const struct live *live, const void *source)
+enum err counter_offsets_save(struct counter_offsets *offsets, const struct latest *live, const void *source)
 {
     enum err err = OK;
-    const struct live_entry *entry;
+    const struct latest_entry *entry;
     forget_offsets(offsets);
-    for (size_t at = 0; !err && (entry = live_next(live, &at));)
+    for (size_t at = 0; !err && (entry = latest_next(live, &at));)
         if (entry->source == source)
             err = save_entry(offsets, entry);
     return err;

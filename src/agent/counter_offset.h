@@ -1,11 +1,11 @@
 /* Keeps counters continuous when a sampler is reopened with other settings: counters that the sampler itself counts
- * since it was opened would start at 0 again. Takes the last values from model/live.h and adds offsets to the new
+ * since it was opened would start at 0 again. Takes the last values from model/latest.h and adds offsets to the new
  * samples. */
 #ifndef SONDE_AGENT_COUNTER_OFFSET_H
 #define SONDE_AGENT_COUNTER_OFFSET_H
 
 #include "base/map.h"
-#include "model/live.h"
+#include "model/latest.h"
 
 /* Zero-initialized: no offsets, no cost. */
 struct counter_offsets {
@@ -15,7 +15,7 @@ struct counter_offsets {
 /* Adjusts the samples from index from on: if the first value of a counter is lower than its last one was, it becomes
  * the last one, and all later values are increased by the same offset. A counter that is not lower continues by itself
  * (the kernel's) and is not touched any more; nor is one that restarts later. */
-enum err counter_offsets_save(struct counter_offsets *offsets, const struct live *live, const void *source);
+enum err counter_offsets_save(struct counter_offsets *offsets, const struct latest *live, const void *source);
 
 /* The first complete reading is done: entries that were not in it are dropped, except for jobs as a whole, which may be
  * found later. */

@@ -1,10 +1,11 @@
-/* Lines of JSON, each one what was posted (job_post.h), the first one which start of the machine they are of. */
+/* Lines of JSON: the first one identifies the boot, the others are requests as of POST /job (job_post.h). */
 #include "agent/declared_jobs.h"
 
 #include "agent/job_post.h"
+#include "api/schema.h"
 #include "base/file.h"
-#include "net/json.h"
 #include "base/state_file.h"
+#include "net/json.h"
 #include "proc/pid.h"
 
 #include <stdio.h>
@@ -14,21 +15,21 @@
 #define SUFFIX ".jobs"
 #define ANSWER_MAX 4096
 
-bool told_jobs_is(const struct job *job)
+bool declared_jobs_is(const struct job *job)
 {
     return strcmp(job->source, "told") == 0 || strcmp(job->source, "run") == 0;
 }
 
-static enum err name_file(char path[FILE_PATH_MAX], const char *socket)
+static enum err jobs_file_path(char path[FILE_PATH_MAX], const char *socket)
 {
     return (size_t)snprintf(path, FILE_PATH_MAX, "%s" SUFFIX, socket) < FILE_PATH_MAX ? OK : USAGE;
 }
 
 static void add_boot(struct buf *file)
 {
-    char boot[KEEP_BOOT_MAX];
+    char boot[STATE_FILE_BOOT_ID_MAX];
     struct json json;
-    keep_boot(boot);
+    state_file_boot_id(boot);
     json_init_line(&json, file);
     json_begin_object(&json);
     json_field_text(&json, "boot", boot);
@@ -42,7 +43,7 @@ static void add_number(struct json *json, const char *name, uint64_t number)
         json_field_u64(json, name, number);
 }
 
-static void add_text(struct json *json, const char *name, const char *text)
+static void add_string(struct json *json, const char *name, const char *text)
 {
     if (*text)
         json_field_text(json, name, text);
@@ -50,60 +51,60 @@ static void add_text(struct json *json, const char *name, const char *text)
 
 static void add_job(struct buf *file, const char *root, const struct job *job)
 {
-    static const char *const wishes[] = {
+    static const char *const modes[] = {
         [JOB_SYSCALLS_NONE] = "", [JOB_SYSCALLS_COUNT] = "count", [JOB_SYSCALLS_TIME] = "time",
     };
     uint64_t pid_start;
     struct json json;
     json_init_line(&json, file);
     json_begin_object(&json);
-    json_key(&json, "begin");
+    json_key(&json, API_BEGIN);
     json_begin_object(&json);
-    json_field_text(&json, "id", job->id);
-    json_field_u64(&json, "kept", 1);
-    add_text(&json, "other_id", job->other_id);
-    json_field_text(&json, "source", job->source);
-    add_text(&json, "user", job->user);
+    json_field_text(&json, API_ID, job->id);
+    json_field_u64(&json, API_KEPT, 1);
+    add_string(&json, API_OTHER_ID, job->other_id);
+    json_field_text(&json, API_SOURCE, job->source);
+    add_string(&json, API_USER, job->user);
     if (job->uid != UINT32_MAX)
-        json_field_u64(&json, "uid", job->uid);
-    add_number(&json, "start_ns", job->start_ns);
-    add_number(&json, "cores_milli", job->cores_milli);
-    add_number(&json, "memory_bytes", job->memory_bytes);
-    add_text(&json, "cgroup", job->cgroup);
-    add_text(&json, "syscalls", wishes[job->syscalls]);
-    add_number(&json, "pid", job->pid);
+        json_field_u64(&json, API_UID, job->uid);
+    add_number(&json, API_START_NS, job->start_ns);
+    add_number(&json, API_CORES_MILLI, job->cores_milli);
+    add_number(&json, API_MEMORY_BYTES, job->memory_bytes);
+    add_string(&json, API_CGROUP, job->cgroup);
+    add_string(&json, API_SYSCALLS, modes[job->syscalls]);
+    add_number(&json, API_PID, job->pid);
     if (job->pid && !pid_start_ns(root, (pid_t)job->pid, &pid_start))
-        json_field_u64(&json, "pid_start_ns", pid_start);
+        json_field_u64(&json, API_PID_START_NS, pid_start);
     json_end_object(&json);
     json_end_object(&json);
     json_end(&json);
 }
 
-enum err told_jobs_write(const char *socket, const char *root, const struct jobs *jobs)
+enum err declared_jobs_write(const char *socket, const char *root, const struct jobs *jobs)
 {
     char path[FILE_PATH_MAX];
     struct buf file;
     const struct job *job;
     size_t count = 0;
-    enum err err = name_file(path, socket);
+    enum err err = jobs_file_path(path, socket);
     if (err)
         return err;
-    buf_init(&file, KEEP_MAX);
+    buf_init(&file, STATE_FILE_MAX);
     add_boot(&file);
     for (size_t at = 0; (job = jobs_next(jobs, &at));)
-        if (told_jobs_is(job) && !job->end_ns) {
+        if (declared_jobs_is(job) && !job->end_ns) {
             add_job(&file, root, job);
             count++;
         }
     if (count)
-        err = keep_write(path, &file);
+        err = state_file_write(path, &file);
     else
         unlink(path);
     buf_clear(&file);
     return err;
 }
 
-/* The next line, without its end. False: there is none. */
+/* The next line, without its newline. False: there is none. */
 static bool take_line(struct bytes *rest, struct bytes *line)
 {
     const char *end = rest->size ? memchr(rest->data, '\n', rest->size) : NULL;
@@ -115,7 +116,7 @@ static bool take_line(struct bytes *rest, struct bytes *line)
     return true;
 }
 
-static bool is_of_this_start(struct bytes line)
+static bool is_of_this_boot(struct bytes line)
 {
     struct buf ours;
     buf_init(&ours, ANSWER_MAX);
@@ -125,20 +126,20 @@ static bool is_of_this_start(struct bytes line)
     return is_same;
 }
 
-size_t told_jobs_read(const char *socket, struct jobs *jobs)
+size_t declared_jobs_read(const char *socket, struct jobs *jobs)
 {
     char path[FILE_PATH_MAX];
     struct buf file, answer;
     struct bytes line;
     size_t count = 0;
-    buf_init(&file, KEEP_MAX + 1);
+    buf_init(&file, STATE_FILE_MAX + 1);
     buf_init(&answer, ANSWER_MAX);
-    if (!name_file(path, socket) && !keep_read(path, &file)) {
+    if (!jobs_file_path(path, socket) && !state_file_read(path, &file)) {
         struct bytes rest = { file.data, file.size };
-        bool is_ours = take_line(&rest, &line) && is_of_this_start(line);
+        bool is_ours = take_line(&rest, &line) && is_of_this_boot(line);
         while (is_ours && take_line(&rest, &line)) {
             buf_reset(&answer);
-            count += job_post(jobs, &(struct job_teller){ .is_master = true }, line, &answer) == OK;
+            count += job_post(jobs, &(struct job_requester){ .is_privileged = true }, line, &answer) == OK;
         }
     }
     buf_clear(&file);

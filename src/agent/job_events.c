@@ -1,56 +1,56 @@
-/* A list of pointers into the table of jobs, which keeps each where it is until its end was told. */
+/* A list of pointers to the table of jobs, in which a job keeps its address until its end was reported. */
 #include "agent/job_events.h"
 
 #include "base/vec.h"
 
 #include <stdlib.h>
 
-static size_t place_of(const struct present *present, const struct job *job)
+static size_t index_of(const struct job_events *events, const struct job *job)
 {
     size_t at = 0;
-    while (at < present->count && present->jobs[at] != job)
+    while (at < events->count && events->jobs[at] != job)
         at++;
     return at;
 }
 
-static enum err add(struct present *present, const struct job *job)
+static enum err add(struct job_events *events, const struct job *job)
 {
-    if (place_of(present, job) < present->count)
+    if (index_of(events, job) < events->count)
         return OK;
-    if (array_reserve(present->jobs, present->room, present->count + 1, VEC_MAX))
+    if (array_reserve(events->jobs, events->capacity, events->count + 1, VEC_MAX))
         return NOMEM;
-    present->jobs[present->count++] = job;
+    events->jobs[events->count++] = job;
     return OK;
 }
 
-enum err present_before(struct present *present, const struct job *job, enum job_event event)
+enum err job_events_begin(struct job_events *events, const struct job *job, enum job_event event)
 {
-    enum err err = add(present, job);
+    enum err err = add(events, job);
     if (!err)
-        present->event = (struct batch_event){ event, job };
+        events->event = (struct batch_event){ event, job };
     return err;
 }
 
-bool present_after(struct present *present, const struct job *job, enum job_event event)
+bool job_events_end(struct job_events *events, const struct job *job, enum job_event event)
 {
-    bool is_out = !present->event.job;
-    present->event.job = NULL;
-    size_t at = place_of(present, job);
-    if (event == JOB_END && at < present->count)
-        present->jobs[at] = present->jobs[--present->count];
+    bool is_out = !events->event.job;
+    events->event.job = NULL;
+    size_t at = index_of(events, job);
+    if (event == JOB_END && at < events->count)
+        events->jobs[at] = events->jobs[--events->count];
     return is_out;
 }
 
-void present_fill(struct present *present, struct batch *batch)
+void job_events_fill(struct job_events *events, struct batch *batch)
 {
-    batch->jobs = present->jobs;
-    batch->job_count = present->count;
-    batch->events = present->event.job ? &present->event : NULL;
-    batch->event_count = present->event.job ? 1 : 0;
+    batch->jobs = events->jobs;
+    batch->job_count = events->count;
+    batch->events = events->event.job ? &events->event : NULL;
+    batch->event_count = events->event.job ? 1 : 0;
 }
 
-void present_clear(struct present *present)
+void job_events_clear(struct job_events *events)
 {
-    free(present->jobs);
-    *present = (struct present){ 0 };
+    free(events->jobs);
+    *events = (struct job_events){ 0 };
 }

@@ -1,10 +1,10 @@
-/* One host; entries as live.c has them. */
+/* One host, with the entries of model/latest.c. */
 #include "agent/node_view.h"
 
-static bool next_entry(const void *context, struct view_at *at, struct view_entry *entry)
+static bool next_entry(const void *context, struct view_position *at, struct view_entry *entry)
 {
     const struct node_view *node = context;
-    const struct live_entry *held = live_next(node->live, &at->entry);
+    const struct latest_entry *held = latest_next(node->live, &at->entry);
     if (!held)
         return false;
     *entry = (struct view_entry){
@@ -16,7 +16,7 @@ static bool next_entry(const void *context, struct view_at *at, struct view_entr
     return true;
 }
 
-static bool next_job(const void *context, struct view_at *at, const char **host, const struct job **job)
+static bool next_job(const void *context, struct view_position *at, const char **host, const struct job **job)
 {
     const struct node_view *node = context;
     *host = node->host;

@@ -1,4 +1,4 @@
-/* Each sensor has a life in the loop or, if it is slow, in a thread; and a slot of the schedule. */
+/* Each sensor has a sampler in the loop or, if it is slow, in a thread; and a slot of the schedule. */
 #include "agent/sensors.h"
 
 #include "agent/counter_offset.h"
@@ -11,48 +11,48 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define FIRSTS_MAX 64 /* jobs with a first sample of their own between two ticks; when more begin, the tick must do */
-#define CLOSE_NS (200 * NS_PER_MS) /* so long the slow ones may still read when all end */
-#define LAST_NS (50 * NS_PER_MS) /* so long a slow one that is changed may finish what it reads: the loop waits */
-#define CROWD 1024 /* samples: jobs come and go by the thousand */
-#define GIVE_BACK_NS (10 * NS_PER_S) /* after they have gone */
-#define LOOK_AGAIN_NS (600 * NS_PER_S) /* hardware may come, modules are loaded */
+#define FIRST_SAMPLES_MAX 64 /* jobs with an immediate first sample between two ticks; with more, the next tick has to do */
+#define CLOSE_NS (200 * NS_PER_MS) /* how long slow samplers may take to finish when all are closed */
+#define LAST_READ_NS (50 * NS_PER_MS) /* how long a slow sampler that is replaced may take to finish: the loop waits */
+#define MANY_SAMPLES 1024 /* samples: jobs come and go by the thousand */
+#define RELEASE_AFTER_NS (10 * NS_PER_S) /* after they have ended */
+#define RETRY_ABSENT_NS (600 * NS_PER_S) /* hardware may be added, modules may be loaded */
 
 struct sensor {
     const struct sampler *sampler;
     bool enabled;
     uint64_t period_ns;
-    struct setting_list settings; /* what it was opened with; life borrows them */
+    struct setting_list settings; /* as opened; borrowed by sampler_state */
     struct sampler_state sampler_state;
-    struct slow *slow; /* NULL: it is read in the loop */
-    uint64_t slow_openings;
-    struct carry carry; /* what counters had counted before the settings changed */
+    struct sampler_thread *thread; /* NULL: it is read in the loop */
+    uint64_t thread_openings;
+    struct counter_offsets offsets; /* keep counters continuous when the settings change */
     size_t slot;
 };
 
 struct sensors {
-    struct sensors_place place;
+    struct sensors_settings settings;
     struct sampler_context context;
     const struct jobs *jobs;
     int event_fd;
     struct batch batch;
     struct sensor *list;
     size_t count;
-    size_t *enabled; /* their places in list: at a tick nobody goes through all that there could be */
+    size_t *enabled; /* indices in list: a tick need not scan all possible sensors */
     size_t enabled_count;
-    unsigned begins; /* of jobs, since the last tick */
-    uint64_t crowd_ns; /* CLOCK_MONOTONIC: when the batch was last made use of by many; 0: never, or it was given back */
+    unsigned begins;   /* started jobs since the last tick */
+    uint64_t crowd_ns; /* CLOCK_MONOTONIC when the batch was last large; 0: never, or already released */
 };
 
-enum err sensors_open(struct sensors **sensors, const struct sensors_place *place)
+enum err sensors_open(struct sensors **sensors, const struct sensors_settings *settings)
 {
     struct sensors *s = *sensors = calloc(1, sizeof *s);
     if (!s)
         return NOMEM;
-    s->place = *place;
-    s->context = (struct sampler_context){ .root = place->root };
+    s->settings = *settings;
+    s->context = (struct sampler_context){ .root = settings->root };
     batch_init(&s->batch);
-    s->batch.host = place->host;
+    s->batch.host = settings->host;
     s->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (s->event_fd >= 0)
         return OK;
@@ -71,27 +71,27 @@ int sensors_fd(const struct sensors *sensors)
     return sensors->event_fd;
 }
 
-/* What one sensor added to the batch, from sample number from on. */
-static void keep(struct sensors *sensors, struct sensor *sensor, size_t from)
+/* Stores what one sensor added to the batch, from this index on. */
+static void store_samples(struct sensors *sensors, struct sensor *sensor, size_t from)
 {
-    carry_apply(&sensor->carry, &sensors->batch, from);
+    counter_offsets_apply(&sensor->offsets, &sensors->batch, from);
     struct batch part = sensors->batch;
     part.samples += from;
     part.count -= from;
     if (part.count)
-        live_take_from(sensors->place.live, &part, sensor->period_ns, sensor);
+        latest_update_from(sensors->settings.live, &part, sensor->period_ns, sensor);
 }
 
-static size_t let_out(struct sensors *sensors)
+static size_t emit(struct sensors *sensors)
 {
     size_t count = sensors->batch.count;
     if (count)
-        sensors->place.out(sensors->place.out_context, &sensors->batch);
+        sensors->settings.out(sensors->settings.out_context, &sensors->batch);
     return count;
 }
 
-/* The jobs that run, to one that was opened: a reading follows, so that it adds nothing yet. */
-static void tell_jobs(struct sensors *sensors, struct sampler_state *sampler_state)
+/* Announces the running jobs to a sampler that was just opened. A reading follows, so it adds no samples yet. */
+static void begin_jobs(struct sensors *sensors, struct sampler_state *sampler_state)
 {
     size_t at = 0;
     sampler_state->skip_first_sample = true;
@@ -99,14 +99,14 @@ static void tell_jobs(struct sensors *sensors, struct sampler_state *sampler_sta
         sampler_state_job(sampler_state, job, JOB_BEGIN, &sensors->batch);
 }
 
-/* Sets may stand elsewhere from now on. One that failed counts from 0 again, as after a start. */
+/* The addresses of its sets may have changed. A sampler that failed counts from 0 again, as after a start. */
 static void wake(struct sensors *sensors, struct sensor *sensor)
 {
     if (!sampler_state_wake(&sensor->sampler_state))
         return;
-    live_forget_addresses(sensors->place.live);
-    carry_clear(&sensor->carry);
-    tell_jobs(sensors, &sensor->sampler_state);
+    latest_forget_addresses(sensors->settings.live);
+    counter_offsets_clear(&sensor->offsets);
+    begin_jobs(sensors, &sensor->sampler_state);
 }
 
 static void read_open(struct sensors *sensors, struct sensor *sensor, void (*read)(struct sampler_state *, struct batch *))
@@ -115,42 +115,42 @@ static void read_open(struct sensors *sensors, struct sensor *sensor, void (*rea
     uint64_t since_ns = clock_monotonic_ns();
     sensors->batch.is_part = false;
     read(&sensor->sampler_state, &sensors->batch);
-    keep(sensors, sensor, from);
+    store_samples(sensors, sensor, from);
     if (sensors->batch.count > from && sensors->batch.is_part)
-        live_keep_source(sensors->place.live, sensor);
-    else if (sensors->batch.count > from) /* it told all there is: a process or a device that is not in it has gone */
-        live_drop_unread(sensors->place.live, sensor, since_ns);
+        latest_refresh_source(sensors->settings.live, sensor);
+    else if (sensors->batch.count > from) /* complete reading: a process or device that is not in it no longer exists */
+        latest_drop_missing(sensors->settings.live, sensor, since_ns);
 }
 
 static void read_one(struct sensors *sensors, struct sensor *sensor)
 {
-    if (sensor->slow) {
-        slow_tick(sensor->slow);
+    if (sensor->thread) {
+        sampler_thread_tick(sensor->thread);
         return;
     }
     wake(sensors, sensor);
     read_open(sensors, sensor, sampler_state_read);
 }
 
-void sensors_look(struct sensors *sensors)
+void sensors_poll(struct sensors *sensors)
 {
     uint64_t now_ns = clock_monotonic_ns();
     for (size_t i = 0; i < sensors->enabled_count; i++)
         sampler_state_poll(&sensors->list[sensors->enabled[i]].sampler_state, now_ns);
 }
 
-/* The memory of thousands of jobs that have gone is of more use to those that run. */
-static void give_back(struct sensors *sensors)
+/* Releases the memory of thousands of ended jobs. */
+static void release_memory(struct sensors *sensors)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    if (sensors->batch.count >= CROWD)
+    if (sensors->batch.count >= MANY_SAMPLES)
         sensors->crowd_ns = now_ns;
-    if (!sensors->crowd_ns || now_ns - sensors->crowd_ns < GIVE_BACK_NS)
+    if (!sensors->crowd_ns || now_ns - sensors->crowd_ns < RELEASE_AFTER_NS)
         return;
     sensors->crowd_ns = 0;
     batch_clear(&sensors->batch);
     batch_init(&sensors->batch);
-    sensors->batch.host = sensors->place.host;
+    sensors->batch.host = sensors->settings.host;
     malloc_trim(0);
 }
 
@@ -160,16 +160,16 @@ size_t sensors_tick(struct sensors *sensors)
     sensors->begins = 0;
     for (size_t i = 0; i < sensors->enabled_count; i++) {
         struct sensor *sensor = &sensors->list[sensors->enabled[i]];
-        if (sensors->place.schedule->slots[sensor->slot].due)
+        if (sensors->settings.schedule->slots[sensor->slot].due)
             read_one(sensors, sensor);
     }
-    size_t count = let_out(sensors);
-    give_back(sensors);
+    size_t count = emit(sensors);
+    release_memory(sensors);
     return count;
 }
 
-/* A job that ended while a slow one read is not shown any more, but written down. */
-static void keep_slow(struct sensors *sensors, const struct sensor *sensor, const struct batch *batch)
+/* Samples of a job that ended during the reading are written, but no longer shown. */
+static void store_thread_batch(struct sensors *sensors, const struct sensor *sensor, const struct batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         const char *job = batch->samples[i].job;
@@ -177,42 +177,42 @@ static void keep_slow(struct sensors *sensors, const struct sensor *sensor, cons
         one.samples += i;
         one.count = 1;
         if (!job || (sensors->jobs && jobs_find(sensors->jobs, job)))
-            live_take_from(sensors->place.live, &one, sensor->period_ns, sensor);
+            latest_update_from(sensors->settings.live, &one, sensor->period_ns, sensor);
     }
 }
 
-static void take_slow(struct sensors *sensors, struct sensor *sensor)
+static void collect_thread(struct sensors *sensors, struct sensor *sensor)
 {
-    const struct batch *read = slow_take(sensor->slow);
-    struct slow_facts facts;
+    const struct batch *read = sampler_thread_batch(sensor->thread);
+    struct sampler_thread_status facts;
     if (!read)
         return;
-    slow_look(sensor->slow, &facts);
-    bool is_new = facts.openings != sensor->slow_openings;
+    sampler_thread_status(sensor->thread, &facts);
+    bool is_new = facts.openings != sensor->thread_openings;
     if (is_new)
-        live_forget_addresses(sensors->place.live);
-    if (is_new && sensor->slow_openings)
-        carry_clear(&sensor->carry);
-    sensor->slow_openings = facts.openings;
+        latest_forget_addresses(sensors->settings.live);
+    if (is_new && sensor->thread_openings)
+        counter_offsets_clear(&sensor->offsets);
+    sensor->thread_openings = facts.openings;
     struct batch batch = *read;
-    batch.host = sensors->place.host;
-    carry_apply(&sensor->carry, &batch, 0);
+    batch.host = sensors->settings.host;
+    counter_offsets_apply(&sensor->offsets, &batch, 0);
     if (is_new)
-        carry_drop_unmet(&sensor->carry);
-    keep_slow(sensors, sensor, &batch);
-    sensors->place.out(sensors->place.out_context, &batch);
-    slow_give_back(sensor->slow);
+        counter_offsets_drop_unmatched(&sensor->offsets);
+    store_thread_batch(sensors, sensor, &batch);
+    sensors->settings.out(sensors->settings.out_context, &batch);
+    sampler_thread_release(sensor->thread);
 }
 
-/* What it has to say of its jobs may come before the reading. */
-static void take_all(struct sensors *sensors, struct sensor *sensor, uint64_t deadline_ns)
+/* A batch with job samples may come before the reading. */
+static void drain_thread(struct sensors *sensors, struct sensor *sensor, uint64_t deadline_ns)
 {
-    struct slow_facts facts;
+    struct sampler_thread_status facts;
     bool in_time;
     do {
-        in_time = slow_wait(sensor->slow, deadline_ns);
-        take_slow(sensors, sensor);
-        slow_look(sensor->slow, &facts);
+        in_time = sampler_thread_wait(sensor->thread, deadline_ns);
+        collect_thread(sensors, sensor);
+        sampler_thread_status(sensor->thread, &facts);
     } while (in_time && facts.is_busy);
 }
 
@@ -222,20 +222,20 @@ size_t sensors_read_all(struct sensors *sensors, uint64_t deadline_ns)
     for (size_t i = 0; i < sensors->count; i++)
         if (sensors->list[i].enabled)
             read_one(sensors, &sensors->list[i]);
-    size_t count = let_out(sensors);
+    size_t count = emit(sensors);
     for (size_t i = 0; i < sensors->count; i++)
-        if (sensors->list[i].slow)
-            take_all(sensors, &sensors->list[i], deadline_ns);
+        if (sensors->list[i].thread)
+            drain_thread(sensors, &sensors->list[i], deadline_ns);
     return count;
 }
 
-void sensors_take(struct sensors *sensors)
+void sensors_collect(struct sensors *sensors)
 {
     uint64_t times;
     (void)!read(sensors->event_fd, &times, sizeof times);
     for (size_t i = 0; i < sensors->count; i++)
-        if (sensors->list[i].slow)
-            take_slow(sensors, &sensors->list[i]);
+        if (sensors->list[i].thread)
+            collect_thread(sensors, &sensors->list[i]);
 }
 
 void sensors_job(struct sensors *sensors, const struct job *job, enum job_event event)
@@ -243,56 +243,57 @@ void sensors_job(struct sensors *sensors, const struct job *job, enum job_event 
     batch_reset(&sensors->batch);
     sensors->begins += event == JOB_BEGIN;
     for (size_t i = 0; i < sensors->count; i++) {
-        /* at the end backwards: the records of tasks are taken before the numbers of a cgroup that may have gone */
+        /* At the end in reverse: taskstats are read before the counters of a cgroup that may no longer exist. */
         struct sensor *sensor = &sensors->list[event == JOB_END ? sensors->count - 1 - i : i];
         if (!sensor->enabled || !sensor->sampler->job)
             continue;
         size_t from = sensors->batch.count;
-        sensor->sampler_state.skip_first_sample = sensors->begins > FIRSTS_MAX;
+        sensor->sampler_state.skip_first_sample = sensors->begins > FIRST_SAMPLES_MAX;
         if (event == JOB_BEGIN)
-            carry_drop_job(&sensor->carry, job->id); /* an earlier one of that name, whose last sample a slow one gave late */
-        if (sensor->slow)
-            slow_job(sensor->slow, job, event);
+            counter_offsets_drop_job(&sensor->offsets, job->id); /* of an earlier job with that id, whose last sample
+                                                                  * came late */
+        if (sensor->thread)
+            sampler_thread_job(sensor->thread, job, event);
         else
             sampler_state_job(&sensor->sampler_state, job, event, &sensors->batch);
-        keep(sensors, sensor, from);
-        if (event == JOB_END && !sensor->slow)
-            carry_drop_job(&sensor->carry, job->id);
+        store_samples(sensors, sensor, from);
+        if (event == JOB_END && !sensor->thread)
+            counter_offsets_drop_job(&sensor->offsets, job->id);
     }
-    let_out(sensors);
+    emit(sensors);
     if (event == JOB_END)
-        live_drop_job(sensors->place.live, job->id);
+        latest_drop_job(sensors->settings.live, job->id);
 }
 
-/* What it has counted up to now is let out, and noted for the one that goes on from there. */
+/* Emits the final counts, and saves them for the sampler that continues from there. */
 static enum err read_last(struct sensors *sensors, struct sensor *sensor)
 {
     batch_reset(&sensors->batch);
-    if (sensor->slow) {
-        slow_wait(sensor->slow, clock_monotonic_ns() + LAST_NS);
-        take_slow(sensors, sensor);
+    if (sensor->thread) {
+        sampler_thread_wait(sensor->thread, clock_monotonic_ns() + LAST_READ_NS);
+        collect_thread(sensors, sensor);
     } else {
         read_open(sensors, sensor, sampler_state_read_last);
     }
-    let_out(sensors);
-    return carry_note(&sensor->carry, sensors->place.live, sensor);
+    emit(sensors);
+    return counter_offsets_save(&sensor->offsets, sensors->settings.live, sensor);
 }
 
 static void stop(struct sensors *sensors, struct sensor *sensor)
 {
     if (!sensor->enabled)
         return;
-    if (sensor->slow)
-        take_slow(sensors, sensor);
+    if (sensor->thread)
+        collect_thread(sensors, sensor);
     else if (sensor->sampler->loses_counts_on_close)
         read_last(sensors, sensor);
-    slow_stop(&sensor->slow);
+    sampler_thread_stop(&sensor->thread);
     sampler_state_close(&sensor->sampler_state);
     setting_list_clear(&sensor->settings);
-    carry_clear(&sensor->carry);
-    schedule_remove(sensors->place.schedule, sensor->slot);
-    live_forget_addresses(sensors->place.live);
-    live_drop_source(sensors->place.live, sensor);
+    counter_offsets_clear(&sensor->offsets);
+    schedule_remove(sensors->settings.schedule, sensor->slot);
+    latest_forget_addresses(sensors->settings.live);
+    latest_drop_source(sensors->settings.live, sensor);
     sensor->enabled = false;
 }
 
@@ -303,8 +304,8 @@ void sensors_close(struct sensors **sensors)
     if (!s)
         return;
     for (size_t i = 0; i < s->count; i++)
-        if (s->list[i].slow)
-            slow_wait(s->list[i].slow, deadline_ns);
+        if (s->list[i].thread)
+            sampler_thread_wait(s->list[i].thread, deadline_ns);
     for (size_t i = 0; i < s->count; i++)
         stop(s, &s->list[i]);
     if (s->event_fd >= 0)
@@ -316,117 +317,121 @@ void sensors_close(struct sensors **sensors)
     *sensors = NULL;
 }
 
-/* A sensor with the plan's settings, beside the one that may be there: nothing of that is touched. */
-static enum err make(struct sensors *sensors, const struct plan_sensor *plan, struct sensor *made)
+/* Creates a sensor with the configured settings, independent of the existing one. */
+static enum err create(struct sensors *sensors, const struct sensor_config *config, struct sensor *created)
 {
-    enum err err = setting_list_copy(&made->settings, &plan->settings);
-    made->sampler_state = (struct sampler_state){
-        .sampler = plan->sampler, .context = &sensors->context, .settings = made->settings.list,
-        .setting_count = made->settings.count, .retry_absent_ns = LOOK_AGAIN_NS,
+    enum err err = setting_list_copy(&created->settings, &config->settings);
+    created->sampler_state = (struct sampler_state){
+        .sampler = config->sampler, .context = &sensors->context, .settings = created->settings.list,
+        .setting_count = created->settings.count, .retry_absent_ns = RETRY_ABSENT_NS,
     };
-    if (!err && plan->sampler->is_slow)
-        err = slow_start(&made->slow, plan->sampler, &sensors->context, &plan->settings, LOOK_AGAIN_NS, sensors->event_fd);
-    for (size_t at = 0; !err && made->slow && sensors->jobs;) {
+    if (!err && config->sampler->is_slow)
+        err = sampler_thread_start(&created->thread, config->sampler, &sensors->context, &config->settings,
+                                   RETRY_ABSENT_NS, sensors->event_fd);
+    for (size_t at = 0; !err && created->thread && sensors->jobs;) {
         const struct job *job = jobs_next(sensors->jobs, &at);
         if (!job)
             break;
-        slow_job(made->slow, job, JOB_BEGIN);
+        sampler_thread_job(created->thread, job, JOB_BEGIN);
     }
     return err;
 }
 
-static enum err begin(struct sensors *sensors, struct sensor *sensor, const struct plan_sensor *plan, uint64_t period_ns)
+static enum err start(struct sensors *sensors, struct sensor *sensor, const struct sensor_config *config,
+                      uint64_t period_ns)
 {
-    struct sensor made = { .sampler = plan->sampler, .period_ns = period_ns, .enabled = true };
-    enum err err = schedule_add(sensors->place.schedule, period_ns, clock_realtime_ns(), &made.slot);
+    struct sensor created = { .sampler = config->sampler, .period_ns = period_ns, .enabled = true };
+    enum err err = schedule_add(sensors->settings.schedule, period_ns, clock_realtime_ns(), &created.slot);
     if (err)
         return err;
-    err = make(sensors, plan, &made);
+    err = create(sensors, config, &created);
     if (err) {
-        schedule_remove(sensors->place.schedule, made.slot);
-        setting_list_clear(&made.settings);
+        schedule_remove(sensors->settings.schedule, created.slot);
+        setting_list_clear(&created.settings);
         return err;
     }
-    *sensor = made;
+    *sensor = created;
     batch_reset(&sensors->batch);
-    if (!sensor->slow)
+    if (!sensor->thread)
         wake(sensors, sensor);
-    let_out(sensors);
+    emit(sensors);
     return OK;
 }
 
 static void discard(struct sensor *sensor)
 {
-    slow_stop(&sensor->slow);
+    sampler_thread_stop(&sensor->thread);
     sampler_state_close(&sensor->sampler_state);
     setting_list_clear(&sensor->settings);
 }
 
-/* One that is opened now, to take the place of sensor. */
-static enum err make_other(struct sensors *sensors, const struct sensor *sensor, const struct plan_sensor *plan,
-                           struct sensor *made)
+/* Creates and opens one to replace sensor. */
+static enum err create_replacement(struct sensors *sensors, const struct sensor *sensor, const struct sensor_config *config,
+                           struct sensor *created)
 {
-    enum err err = make(sensors, plan, made);
-    if (err || made->slow)
+    enum err err = create(sensors, config, created);
+    if (err || created->thread)
         return err;
-    made->sampler_state.was_reported = true; /* whoever asked is told */
-    sampler_state_wake(&made->sampler_state);
-    err = made->sampler_state.is_open || !sensor->sampler_state.is_open ? OK : made->sampler_state.last;
-    made->sampler_state.was_reported = sensor->sampler_state.was_reported;
+    created->sampler_state.was_reported = true; /* the requester gets the error */
+    sampler_state_wake(&created->sampler_state);
+    err = created->sampler_state.is_open || !sensor->sampler_state.is_open ? OK : created->sampler_state.last;
+    created->sampler_state.was_reported = sensor->sampler_state.was_reported;
     return err;
 }
 
-/* The new one is opened, and hears of the jobs, before the old one reads for the last time: a mistake costs nothing, and
- * between the last reading of the one and the first of the other is no more than the time that they take. */
-static enum err replace(struct sensors *sensors, struct sensor *sensor, const struct plan_sensor *plan, struct buf *why)
+/* The new sampler is opened, and knows the jobs, before the old one reads for the last time: an error costs nothing,
+ * and between the last reading of the one and the first of the other there is only the time they take. */
+static enum err replace(struct sensors *sensors, struct sensor *sensor, const struct sensor_config *config,
+                        struct buf *error)
 {
-    struct sensor made = { 0 };
-    enum err err = make_other(sensors, sensor, plan, &made);
-    if (!err && !made.slow)
-        tell_jobs(sensors, &made.sampler_state);
+    struct sensor created = { 0 };
+    enum err err = create_replacement(sensors, sensor, config, &created);
+    if (!err && !created.thread)
+        begin_jobs(sensors, &created.sampler_state);
     if (!err)
         err = read_last(sensors, sensor);
     if (err) {
-        discard(&made);
-        buf_printf(why, "%s cannot be read with these settings: %s", plan->sampler->name, err_text(err));
+        discard(&created);
+        buf_printf(error, "cannot read %s with these settings: %s", config->sampler->name, err_text(err));
         return USAGE;
     }
     struct sensor old = *sensor;
-    sensor->settings = made.settings;
-    sensor->sampler_state = made.sampler_state;
-    sensor->slow = made.slow;
-    sensor->slow_openings = 0;
-    live_forget_addresses(sensors->place.live); /* the last values are shown until the first of the new one */
+    sensor->settings = created.settings;
+    sensor->sampler_state = created.sampler_state;
+    sensor->thread = created.thread;
+    sensor->thread_openings = 0;
+    latest_forget_addresses(sensors->settings.live); /* the last values are shown until the first new ones */
     batch_reset(&sensors->batch);
-    if (!sensor->slow) {
-        read_open(sensors, sensor, sampler_state_read); /* to go on from; not let out, since the last one was at the same time */
-        carry_drop_unmet(&sensor->carry);
+    if (!sensor->thread) {
+        read_open(sensors, sensor, sampler_state_read); /* as a base only, not emitted: the last one was read at the
+                                                         * same time */
+        counter_offsets_drop_unmatched(&sensor->offsets);
     }
     batch_reset(&sensors->batch);
     discard(&old);
-    live_forget_addresses(sensors->place.live);
+    latest_forget_addresses(sensors->settings.live);
     return OK;
 }
 
-static enum err apply_one(struct sensors *sensors, struct sensor *sensor, const struct plan *plan,
-                          const struct plan_sensor *wanted, struct buf *why)
+static enum err apply_one(struct sensors *sensors, struct sensor *sensor, const struct agent_config *config,
+                          const struct sensor_config *wanted, struct buf *error)
 {
-    uint64_t period_ns = plan_period_ns(plan, wanted);
+    uint64_t period_ns = agent_config_period_ns(config, wanted);
     if (!wanted->enabled) {
         stop(sensors, sensor);
         return OK;
     }
     if (!sensor->enabled)
-        return begin(sensors, sensor, wanted, period_ns);
-    enum err err = schedule_change(sensors->place.schedule, sensor->slot, period_ns, clock_realtime_ns());
+        return start(sensors, sensor, wanted, period_ns);
+    enum err err = schedule_change(sensors->settings.schedule, sensor->slot, period_ns, clock_realtime_ns());
     if (err)
         return err;
     sensor->period_ns = period_ns;
-    return setting_list_equal(&sensor->settings, &wanted->settings) ? OK : replace(sensors, sensor, wanted, why);
+    return setting_list_equal(&sensor->settings, &wanted->settings) ? OK : replace(sensors, sensor, wanted, error);
 }
 
-/* At the first plan; later ones have the same sensors. */
-static bool make_room(struct sensors *sensors, size_t count)
+/* With the first configuration; later ones have the same sensors. */
+static bool allocate(struct sensors *sensors, size_t count)
 {
     if (sensors->list)
         return true;
@@ -445,19 +450,19 @@ static void find_enabled(struct sensors *sensors)
             sensors->enabled[sensors->enabled_count++] = i;
 }
 
-enum err sensors_apply(struct sensors *sensors, const struct plan *plan, struct buf *why)
+enum err sensors_apply(struct sensors *sensors, const struct agent_config *config, struct buf *error)
 {
-    if (!make_room(sensors, plan->sensor_count))
+    if (!allocate(sensors, config->sensor_count))
         return NOMEM;
     enum err err = OK;
     for (size_t i = 0; i < sensors->count && !err; i++) {
-        sensors->list[i].sampler = plan->sensors[i].sampler;
-        err = apply_one(sensors, &sensors->list[i], plan, &plan->sensors[i], why);
+        sensors->list[i].sampler = config->sensors[i].sampler;
+        err = apply_one(sensors, &sensors->list[i], config, &config->sensors[i], error);
         if (err && err != USAGE)
-            buf_printf(why, "%s: %s", plan->sensors[i].sampler->name, err_text(err));
+            buf_printf(error, "%s: %s", config->sensors[i].sampler->name, err_text(err));
     }
     find_enabled(sensors);
-    schedule_begin_together(sensors->place.schedule, clock_realtime_ns());
+    schedule_align_first_ticks(sensors->settings.schedule, clock_realtime_ns());
     return err;
 }
 
@@ -475,20 +480,20 @@ bool sensors_next(struct sensors *sensors, size_t *at, struct sensor_facts *fact
     if (*at >= sensors->count)
         return false;
     struct sensor *sensor = &sensors->list[(*at)++];
-    struct slow_facts slow = { 0 };
+    struct sampler_thread_status thread = { 0 };
     *facts = (struct sensor_facts){ .sampler = sensor->sampler, .settings = &sensor->settings };
     if (!sensor->enabled)
         return true;
     facts->period_ns = sensor->period_ns;
-    facts->counts = sensors->place.schedule->slots[sensor->slot].counts;
+    facts->counts = sensors->settings.schedule->slots[sensor->slot].counts;
     facts->failures = sensor->sampler_state.failures;
     facts->state = state_of(sensor->sampler_state.is_open, sensor->sampler_state.is_absent, sensor->sampler_state.last);
-    if (!sensor->slow)
+    if (!sensor->thread)
         return true;
-    slow_look(sensor->slow, &slow);
-    facts->failures = slow.failures;
-    facts->counts.missed += slow.skipped;
-    facts->state = state_of(slow.is_open, slow.is_absent, slow.last);
+    sampler_thread_status(sensor->thread, &thread);
+    facts->failures = thread.failures;
+    facts->counts.missed += thread.skipped;
+    facts->state = state_of(thread.is_open, thread.is_absent, thread.last);
     return true;
 }
 

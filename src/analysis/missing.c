@@ -1,4 +1,4 @@
-/* Names the numbers that are missing: from the known bits and the counters of trouble into sentences of the report. */
+/* Turns missing counters and recorded errors into sentences for the report. */
 #include "analysis/missing.h"
 
 #include "analysis/rule.h"
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(struct unknown_list *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct missing_list *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void add(struct unknown_list *list, const char *format, ...)
+static void add(struct missing_list *list, const char *format, ...)
 {
-    if (list->count == UNKNOWN_MAX)
+    if (list->count == MISSING_MAX)
         return;
     va_list arguments;
     va_start(arguments, format);
@@ -27,125 +27,125 @@ static bool known(const struct facts *facts, enum counter counter)
     return counters_has(&facts->job.summary.sum, counter);
 }
 
-/* Bytes that were moved, and of which no process told. */
-static double moved_by_unknown(const struct facts *facts, enum counter counter)
+/* Bytes that no process accounts for. */
+static double unattributed_bytes(const struct facts *facts, enum counter counter)
 {
-    double all, told;
-    if (facts_moved_is_told(facts, counter) || !facts_moved(facts, counter, &all))
+    double all, metrics;
+    if (facts_io_is_attributed(facts, counter) || !facts_io_bytes(facts, counter, &all))
         return 0;
-    facts_sum(facts, counter, &told);
-    return all - told;
+    facts_sum(facts, counter, &metrics);
+    return all - metrics;
 }
 
-static void add_moved(struct unknown_list *list, const struct facts *facts)
+static void add_moved(struct missing_list *list, const struct facts *facts)
 {
-    double bytes_read = moved_by_unknown(facts, COUNTER_rchar), written = moved_by_unknown(facts, COUNTER_wchar);
+    double bytes_read = unattributed_bytes(facts, COUNTER_rchar), written = unattributed_bytes(facts, COUNTER_wchar);
     if (!known(facts, COUNTER_rchar) && !known(facts, COUNTER_read_bytes))
-        add(list, "input and output: no process told all of it (sonde doctor shows what this machine tells)");
+        add(list, "I/O: unavailable ('sonde doctor' shows what this node supports)");
+    else if (bytes_read > 0 && written > 0)
+        add(list, "%s read and %s written could not be attributed to a process", phrase_bytes(bytes_read).s,
+            phrase_bytes(written).s);
     else if (bytes_read > 0 || written > 0)
-        add(list, "who read %s and wrote %s of the bytes above: who was killed, or watched from outside only, does not tell",
-            say_bytes(bytes_read).s, say_bytes(written).s);
+        add(list, "%s %s could not be attributed to a process", phrase_bytes(bytes_read + written).s,
+            bytes_read > 0 ? "read" : "written");
 }
 
-static void add_waiting(struct unknown_list *list, const struct facts *facts)
+static void add_waiting(struct missing_list *list, const struct facts *facts)
 {
     if (!known(facts, COUNTER_time_waiting))
-        add(list, "waiting for a CPU: no process told all of it (sonde doctor shows what this machine tells)");
+        add(list, "CPU wait: unavailable ('sonde doctor' shows what this node supports)");
     else if (isnan(facts_waiting_s(facts)))
-        add(list, "waiting for a CPU: of those who used %s of the CPU time nobody told it (killed, or watched from outside only)",
-            say_share(1 - facts_waiting_told_share(facts)).s);
+        add(list, "CPU wait: unavailable for the processes that used %s of CPU time (killed, or without the probe)",
+            phrase_percent(1 - facts_waiting_known_share(facts)).s);
 }
 
-static void add_counters(struct unknown_list *list, const struct facts *facts)
+static void add_counters(struct missing_list *list, const struct facts *facts)
 {
     if (isnan(facts_cpu_s(facts)))
-        add(list, "CPU time: no process told of it");
-    if (facts_by_agents(facts)) {
-        add(list, "processes: none was watched (sonde run, in the job, does)");
+        add(list, "CPU time: unavailable");
+    if (facts_only_from_agents(facts)) {
+        add(list, "processes: not recorded (use 'sonde run' inside the job)");
         return;
     }
     add_waiting(list, facts);
     if (!known(facts, COUNTER_delayacct_blkio_time))
-        add(list, "waiting for disk: no process told all of it (if the kernel does not count it, as root: "
-            "sysctl kernel.task_delayacct=1)");
+        add(list, "disk wait: unavailable (if delay accounting is off, as root: sysctl kernel.task_delayacct=1)");
     add_moved(list, facts);
 }
 
-static void add_machine(struct unknown_list *list, const struct facts *facts)
+static void add_machine(struct missing_list *list, const struct facts *facts)
 {
-    if (isnan(facts_cores_allowed(facts)))
-        add(list, "how many cores were allowed");
+    if (isnan(facts_cores_allocated(facts)))
+        add(list, "number of allocated cores: unknown");
     if (isnan(facts_memory_limit(facts)))
-        add(list, "how much memory was allowed");
+        add(list, "memory limit: unknown");
 }
 
-static void add_shape(struct unknown_list *list, const struct facts *facts)
+static void add_shape(struct missing_list *list, const struct facts *facts)
 {
     double duration_s = facts_duration_s(facts), period_s = (double)facts->job.period_ns / 1e9;
-    if (facts->shape.samples >= SHAPE_SAMPLES_MIN)
+    if (facts->timeline.samples >= TIMELINE_SAMPLES_MIN)
         return;
     if (facts_run_count(facts) > 1)
-        add(list, "use over time: no run was as long as %d samples of %s", SHAPE_SAMPLES_MIN, say_seconds(period_s).s);
-    else if (duration_s < SHAPE_SAMPLES_MIN * period_s)
-        add(list, "use over time: the job was shorter than %d samples of %s", SHAPE_SAMPLES_MIN,
-            say_seconds(period_s).s);
+        add(list, "timeline: no run was longer than %d samples of %s", TIMELINE_SAMPLES_MIN,
+            phrase_duration(period_s).s);
+    else if (duration_s < TIMELINE_SAMPLES_MIN * period_s)
+        add(list, "timeline: the job was shorter than %d samples of %s", TIMELINE_SAMPLES_MIN,
+            phrase_duration(period_s).s);
     else
-        add(list, "use over time: there are no samples");
+        add(list, "timeline: no samples");
 }
 
-static void add_processes(struct unknown_list *list, const struct facts *facts)
+static void add_processes(struct missing_list *list, const struct facts *facts)
 {
     const struct summary *summary = &facts->job.summary;
     if (summary->unprobed && summary->unprobed < summary->images)
-        add(list,
-            "%s of %s programs %s watched from outside only (static, set-uid, without our environment, or killed)",
-            text_count(summary->unprobed).s, text_count(summary->images).s, summary->unprobed == 1 ? "was" : "were");
+        add(list, "%s of %s program executions ran without the probe, with kernel data only (static, set-uid, cleared "
+                  "environment, or killed)", format_count(summary->unprobed).s, format_count(summary->images).s);
     if (summary->unprobed && summary->unprobed == summary->images)
-        add(list, "no program was watched from inside: all numbers are the kernel's");
+        add(list, "the probe was not loaded into any program: kernel data only");
     if (summary->lost)
-        add(list, "the end of %s: the numbers are what was seen last",
-            say_many(summary->lost, "process", "processes").s);
+        add(list, "exit of %s: the values are the last known ones",
+            phrase_plural(summary->lost, "process", "processes").s);
     if (summary->running)
-        add(list, "the end of %s that still ran: the numbers are those until then",
-            say_many(summary->running, "process", "processes").s);
+        add(list, "exit of %s, still running: the values are the last known ones",
+            phrase_plural(summary->running, "process", "processes").s);
 }
 
-static void add_events(struct unknown_list *list, const struct facts *facts)
+static void add_events(struct missing_list *list, const struct facts *facts)
 {
     if (facts->uncounted && !facts->event_count)
-        add(list, "perf events: no program could be counted (set-uid, killed at once, or what it made was made past libc, as by "
-            "static programs)");
+        add(list, "perf events: no program could be counted (set-uid, killed early, or started by a static program)");
     else if (facts->uncounted)
-        add(list, "perf events of %s of %s programs (set-uid, killed at once, or made past libc, as by static programs): the "
-            "sums may lack them", text_count(facts->uncounted).s, text_count(facts->countable).s);
+        add(list, "perf events of %s of %s program executions (set-uid, killed early, or started by a static program): "
+                  "the totals may be too low", format_count(facts->uncounted).s, format_count(facts->countable).s);
     if (facts->counted_late)
-        add(list, "perf events of the exec and the loader of %s, which came by posix_spawn or past libc",
-            say_many(facts->counted_late, "program", "programs").s);
+        add(list, "perf events of the exec and loader of %s, started by posix_spawn or by a static program",
+            phrase_plural(facts->counted_late, "program", "programs").s);
 }
 
-static void add_gaps(struct unknown_list *list, const struct facts *facts)
+static void add_gaps(struct missing_list *list, const struct facts *facts)
 {
     const struct run_gaps *gaps = &facts->job.summary.gaps;
     if (!facts->job.ended)
-        add(list, "the end of the job: Sonde was ended before it");
+        add(list, "the end of the job: Sonde was terminated before it");
     if (gaps->records_lost)
-        add(list, "what stood in %s that could not be written", say_many(gaps->records_lost, "record", "records").s);
+        add(list, "%s that could not be written", phrase_plural(gaps->records_lost, "record", "records").s);
     if (gaps->bytes_damaged)
-        add(list, "what stood in %s of the spool that were damaged", say_bytes((double)gaps->bytes_damaged).s);
+        add(list, "%s of the spool that were damaged", phrase_bytes((double)gaps->bytes_damaged).s);
     if (gaps->events_lost)
-        add(list, "what %s of the kernel said that came too fast",
-            say_many(gaps->events_lost, "message", "messages").s);
+        add(list, "%s that arrived too fast", phrase_plural(gaps->events_lost, "kernel event", "kernel events").s);
     if (gaps->ticks_late)
-        add(list, "the moments of %s that came late", say_many(gaps->ticks_late, "sample", "samples").s);
+        add(list, "the exact time of %s, taken late", phrase_plural(gaps->ticks_late, "sample", "samples").s);
 }
 
-static void add_calls_past_libc(struct unknown_list *list, const struct facts *facts)
+static void add_calls_past_libc(struct missing_list *list, const struct facts *facts)
 {
     const struct summary *summary = &facts->job.summary;
-    if (facts->calls_gap.in_libc && summary->unprobed)
-        add(list, "system calls of %s of %s: only those watched from inside count theirs, in libc (as root without --libc, or "
-            "with --ptrace, all are counted)", text_count(summary->unprobed).s,
-            say_many(summary->images, "program", "programs").s);
+    if (facts->syscall_stats_gap.in_libc && summary->unprobed)
+        add(list, "system calls of %s of %s without the probe, since they were counted in libc (all are counted as "
+                  "root without --libc, or with --ptrace)", format_count(summary->unprobed).s,
+            phrase_plural(summary->images, "program", "programs").s);
 }
 
 static double calls_of(const struct facts *facts, const char *name)
@@ -156,34 +156,34 @@ static double calls_of(const struct facts *facts, const char *name)
     return 0;
 }
 
-/* Bytes that calls move and do not return. A ring that the kernel looks into by itself needs io_uring_enter not at all. */
-static void add_bytes_of_calls(struct unknown_list *list, const struct facts *facts)
+/* Bytes that calls transfer but do not return. A ring in polling mode needs no io_uring_enter at all. */
+static void add_bytes_of_calls(struct missing_list *list, const struct facts *facts)
 {
     double messages = calls_of(facts, "sendmmsg") + calls_of(facts, "recvmmsg");
     if (calls_of(facts, "io_uring_setup") > 0 || calls_of(facts, "io_uring_enter") > 0)
-        add(list, "bytes that went through io_uring, which was entered %s: of them only those from and to disk are counted",
-            say_many(say_whole(calls_of(facts, "io_uring_enter")), "time", "times").s);
+        add(list, "bytes transferred by io_uring (%s entered): only those from and to disk are counted",
+            phrase_plural(phrase_round(calls_of(facts, "io_uring_enter")), "time", "times").s);
     if (messages > 0)
-        add(list, "bytes of sendmmsg and recvmmsg, called %s: they return how many messages they moved",
-            say_many(say_whole(messages), "time", "times").s);
+        add(list, "bytes of sendmmsg and recvmmsg (called %s): they return the number of messages, not bytes",
+            phrase_plural(phrase_round(messages), "time", "times").s);
 }
 
-static void add_calls(struct unknown_list *list, const struct facts *facts)
+static void add_calls(struct missing_list *list, const struct facts *facts)
 {
-    const struct calls_gap *gap = &facts->calls_gap;
+    const struct syscall_stats_gap *gap = &facts->syscall_stats_gap;
     add_calls_past_libc(list, facts);
     add_bytes_of_calls(list, facts);
     double from_s = gap->from_ns > facts->job.start_ns ? (double)(gap->from_ns - facts->job.start_ns) / 1e9 : 0;
     if (!gap->from_ns)
         return;
     if (gap->is_open)
-        add(list, "system calls from %s after the start on: no agent counted them", say_seconds(from_s).s);
+        add(list, "system calls from %s after the start: no agent counted them", phrase_duration(from_s).s);
     else
-        add(list, "system calls of %s, from %s after the start on: no agent counted them",
-            say_seconds((double)gap->lost_ns / 1e9).s, say_seconds(from_s).s);
+        add(list, "system calls during %s, from %s after the start: no agent counted them",
+            phrase_duration((double)gap->lost_ns / 1e9).s, phrase_duration(from_s).s);
 }
 
-void unknown_of(struct unknown_list *list, const struct facts *facts)
+void missing_find(struct missing_list *list, const struct facts *facts)
 {
     list->count = 0;
     add_gaps(list, facts);

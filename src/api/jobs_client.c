@@ -1,4 +1,4 @@
-/* JSON into one flat array of jobs; a job is found again by its id. */
+/* Parses the answer into an array of jobs; jobs of two answers are matched by id and start time. */
 #include "api/jobs_client.h"
 
 #include "api/schema.h"
@@ -8,28 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader {
+struct jobs_reader {
     struct json_read json;
     struct buf key, text;
 };
 
-static bool is(const struct reader *reader, const char *key)
+static bool is(const struct jobs_reader *reader, const char *key)
 {
     return strcmp(buf_text(&reader->key), key) == 0;
 }
 
-/* Cut where it is too long. */
-static void read_text(struct reader *reader, char text[JOBS_ANSWER_STRING_MAX])
+/* Truncates a string that is too long. */
+static void read_string(struct jobs_reader *reader, char *text, size_t capacity)
 {
     if (!json_read_text(&reader->json, &reader->text))
         return;
     size_t size = strlen(buf_text(&reader->text));
-    size = size < JOBS_ANSWER_STRING_MAX ? size : JOBS_ANSWER_STRING_MAX - 1;
+    size = size < capacity ? size : capacity - 1;
     memcpy(text, buf_text(&reader->text), size);
     text[size] = '\0';
 }
 
-static size_t figure_of(const struct reader *reader)
+static size_t figure_of(const struct jobs_reader *reader)
 {
     static const char *const names[] = {
 #define X(name) #name,
@@ -43,7 +43,7 @@ static size_t figure_of(const struct reader *reader)
 }
 
 /* {"cpu_us": [VALUE, TIME_NS], …} */
-static void read_figures(struct reader *reader, struct jobs_answer_figure *figures)
+static void read_figures(struct jobs_reader *reader, struct jobs_answer_figure *figures)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key)) {
@@ -64,18 +64,18 @@ static void read_figures(struct reader *reader, struct jobs_answer_figure *figur
     }
 }
 
-static void read_job(struct reader *reader, struct jobs_answer_job *job)
+static void read_job(struct jobs_reader *reader, struct jobs_answer_job *job)
 {
-    const struct { const char *key; char *text; } texts[] = {
+    const struct { const char *key; char *text; } strings[] = {
         { API_ID, job->id }, { API_OTHER_ID, job->other_id }, { API_USER, job->user }, { API_SOURCE, job->source },
     };
     const struct { const char *key; uint64_t *number; } numbers[] = {
         { API_START_NS, &job->start_ns }, { API_CORES_MILLI, &job->cores_milli }, { API_MEMORY_BYTES, &job->memory_bytes },
         { API_NODES, &job->nodes },
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (is(reader, texts[i].key)) {
-            read_text(reader, texts[i].text);
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+        if (is(reader, strings[i].key)) {
+            read_string(reader, strings[i].text, JOBS_ANSWER_STRING_MAX);
             return;
         }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -83,15 +83,17 @@ static void read_job(struct reader *reader, struct jobs_answer_job *job)
             json_read_u64(&reader->json, numbers[i].number);
             return;
         }
-    if (is(reader, API_FIGURES))
+    if (is(reader, API_CGROUP))
+        read_string(reader, job->cgroup, sizeof job->cgroup);
+    else if (is(reader, API_FIGURES))
         read_figures(reader, job->figures);
     else
         json_read_skip(&reader->json);
 }
 
-static enum err read_jobs(struct reader *reader, struct jobs_answer *now)
+static enum err read_jobs(struct jobs_reader *reader, struct jobs_answer *now)
 {
-    json_read_array(&reader->json);
+    now->has_jobs = json_read_array(&reader->json);
     while (json_read_more(&reader->json)) {
         if (array_reserve(now->jobs, now->capacity, now->count + 1, VEC_MAX))
             return NOMEM;
@@ -104,7 +106,7 @@ static enum err read_jobs(struct reader *reader, struct jobs_answer *now)
     return OK;
 }
 
-static void read_node(struct reader *reader, struct jobs_answer *now)
+static void read_node(struct jobs_reader *reader, struct jobs_answer *now)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key))
@@ -114,10 +116,10 @@ static void read_node(struct reader *reader, struct jobs_answer *now)
             json_read_skip(&reader->json);
 }
 
-static enum err read_field(struct reader *reader, struct jobs_answer *now)
+static enum err read_field(struct jobs_reader *reader, struct jobs_answer *now)
 {
     if (is(reader, API_HOST))
-        read_text(reader, now->host);
+        read_string(reader, now->host, sizeof now->host);
     else if (is(reader, API_TIME_NS))
         json_read_u64(&reader->json, &now->time_ns);
     else if (is(reader, API_NODES))
@@ -135,7 +137,7 @@ static enum err read_field(struct reader *reader, struct jobs_answer *now)
 
 enum err jobs_client_read(struct jobs_answer *now, const char *text, size_t size)
 {
-    struct reader reader;
+    struct jobs_reader reader;
     enum err err = OK;
     *now = (struct jobs_answer){ 0 };
     buf_init(&reader.key, 4096);
@@ -159,8 +161,8 @@ void jobs_client_clear(struct jobs_answer *now)
     *now = (struct jobs_answer){ 0 };
 }
 
-/* A counter that fell has begun anew: no rate this time. */
-static void compare(struct jobs_answer_figure *now, const struct jobs_answer_figure *before)
+/* A counter that decreased was reset: no rate this time. */
+static void set_rates(struct jobs_answer_figure *now, const struct jobs_answer_figure *before)
 {
     for (size_t i = 0; i < JOB_FIGURES_SIZE; i++) {
         if (!now[i].is_known || !before[i].is_known)
@@ -175,7 +177,7 @@ static void compare(struct jobs_answer_figure *now, const struct jobs_answer_fig
     }
 }
 
-/* Jobs come in the same order each time, but for those that came and went: the search goes on where the last one ended. */
+/* Jobs are in the same order each time, except for new and ended ones: the search continues after the last match. */
 static const struct jobs_answer_job *find(const struct jobs_answer *now, const struct jobs_answer_job *job, size_t *next)
 {
     for (size_t n = 0; n < now->count; n++) {
@@ -191,10 +193,10 @@ static const struct jobs_answer_job *find(const struct jobs_answer *now, const s
 void jobs_client_set_rates(struct jobs_answer *now, const struct jobs_answer *before)
 {
     size_t next = 0;
-    compare(now->node, before->node);
+    set_rates(now->node, before->node);
     for (size_t i = 0; i < now->count; i++) {
         const struct jobs_answer_job *old = find(before, &now->jobs[i], &next);
         if (old)
-            compare(now->jobs[i].figures, old->figures);
+            set_rates(now->jobs[i].figures, old->figures);
     }
 }

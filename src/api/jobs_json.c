@@ -1,4 +1,4 @@
-/* The jobs, each with the few numbers that people look at first; found by id in buckets, as a collector has thousands. */
+/* Merges the jobs of all nodes by id and user: a collector has thousands. */
 #include "api/jobs_json.h"
 
 #include "base/vec.h"
@@ -56,7 +56,7 @@ static void add_job(struct jobs_json_job *held, const struct job *job, const str
 enum err jobs_json_add(struct jobs_json *jobs, const struct view *view)
 {
     struct job_figures_all all;
-    struct view_at at = { 0 };
+    struct view_position at = { 0 };
     struct jobs_json_job *held;
     const struct job *job;
     const char *host;

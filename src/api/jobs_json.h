@@ -1,5 +1,5 @@
-/* GET /jobs: the jobs on a node, or on all nodes of a collector, as JSON, for sonde top and whoever else asks. A job on several
- * nodes is one, and its numbers are the sums. */
+/* GET /jobs: the jobs on a node, or on all nodes of a collector, as JSON (read by api/jobs_client.h). A job on
+ * several nodes is listed once, with sums. */
 #ifndef SONDE_API_JOBS_JSON_H
 #define SONDE_API_JOBS_JSON_H
 
@@ -9,8 +9,8 @@
 #include "api/job_figures.h"
 
 struct jobs_json_job {
-    const struct job *job; /* as its first node has it */
-    uint64_t nodes, cores_milli, memory_bytes; /* of all of them; 0: not known on one */
+    const struct job *job; /* from its first node */
+    uint64_t nodes, cores_milli, memory_bytes; /* sums; 0: unknown on a node */
     struct job_figures figures;
 };
 
@@ -19,10 +19,10 @@ struct jobs_json {
     size_t count, capacity;
     struct map map; /* indexes into list, by id and user */
     struct job_figures node; /* of all of them */
-    uint64_t nodes, others; /* others: jobs that whoever asks may not see */
+    uint64_t nodes, others; /* others: jobs that the viewer may not see */
 };
 
-/* Adds what a view shows of one node. What it borrows must stay until it is written. NOMEM. Begins with zeroes. */
+/* Adds the jobs of one node; jobs starts zeroed. The view must stay valid until jobs_json_write. NOMEM. */
 enum err jobs_json_add(struct jobs_json *jobs, const struct view *view);
 void jobs_json_clear(struct jobs_json *jobs);
 
@@ -30,7 +30,7 @@ void jobs_json_clear(struct jobs_json *jobs);
  *  TIME_NS], …}}], "others"} */
 void jobs_json_write(const struct jobs_json *jobs, const struct view *view, struct buf *out);
 
-/* The same for one node alone. */
+/* The same for a single node. */
 void jobs_json_write_node(const struct view *view, struct buf *out);
 
 #endif

@@ -1,5 +1,4 @@
-/* A map finds the first of each chain: sets of one name may be many and large, and must not be searched for each
- * metric. */
+/* A map finds the first of each chain: there may be many large sets of one name. */
 #include "api/metrics_columns.h"
 
 #include "base/map.h"

@@ -1,6 +1,6 @@
-/* Entries are chosen and labelled once, then each family is written in one go over all entries that have it: Prometheus
- * wants families in one piece. Sets of one name may differ in their metrics (another sampler, other events): their
- * families are put together by name. */
+/* Entries are selected and labelled once; then each family is written over all entries that have it, because
+ * Prometheus wants a family in one piece. Sets of one name may have different metrics (another sampler, other
+ * events): their families are merged by name. */
 #include "api/metrics_page.h"
 
 #include "base/map.h"
@@ -19,12 +19,12 @@
 struct item {
     const union value *values;
     const uint8_t *known;
-    size_t run; /* its number */
+    size_t run; /* index of its run */
     size_t label_at, label_size;
 };
 
-/* Items of one set, in a row. */
-struct run {
+/* Consecutive items of one set. */
+struct set_items {
     const struct set *set;
     size_t first, count;
     bool is_done;
@@ -35,15 +35,15 @@ struct writer {
     enum metrics_format format;
     struct buf labels;
     struct item *items;
-    size_t item_count, item_room, series, left_out;
-    size_t job_count; /* that are told of: the first of those that may be seen */
-    struct set_index sets; /* one for each run */
-    struct run *runs;
+    size_t item_count, item_capacity, series, left_out;
+    size_t job_count; /* number of visible jobs on the page */
+    struct set_index sets; /* one per run */
+    struct set_items *runs;
     size_t run_count;
-    struct map families; /* hashes of the names of those that were written; the items have no meaning */
+    struct map families; /* hashes of the families written; the items are unused */
 };
 
-/* Equal hashes of 64 bits under a secret key are equal names. */
+/* 64-bit keyed hashes: equal hashes mean equal names. */
 static bool is_same_hash(const void *item, const void *key)
 {
     (void)item;
@@ -51,8 +51,8 @@ static bool is_same_hash(const void *item, const void *key)
     return true;
 }
 
-/* A family twice would cost the whole scrape: the second one is left out. True: it is new. In OpenMetrics a counter and a
- * gauge of one name are one family; in the text format "_total" tells them apart. */
+/* Prometheus rejects a page with a duplicate family, so the second one is skipped. In OpenMetrics a counter and a
+ * gauge of one name are the same family; in the text format "_total" distinguishes them. */
 static bool is_new_family(struct writer *writer, const struct prom_name *name)
 {
     uint64_t hash = map_hash_string(name->is_counter && writer->format == METRICS_TEXT, name->text);
@@ -70,7 +70,7 @@ static size_t series_of(const struct view_entry *entry)
 
 static bool add_item(struct writer *writer, const struct view_entry *entry)
 {
-    if (array_reserve(writer->items, writer->item_room, writer->item_count + 1, VEC_MAX))
+    if (array_reserve(writer->items, writer->item_capacity, writer->item_count + 1, VEC_MAX))
         return false;
     struct item *item = &writer->items[writer->item_count++];
     *item = (struct item){ .values = entry->values, .known = entry->known, .label_at = writer->labels.size };
@@ -79,11 +79,11 @@ static bool add_item(struct writer *writer, const struct view_entry *entry)
     return !set_index_of(&writer->sets, entry->set, &item->run);
 }
 
-/* How many series the nodes themselves take: they come before those of jobs. */
+/* Number of series of nodes, which have priority over those of jobs. */
 static size_t series_of_nodes(const struct view *view)
 {
     struct view_entry entry;
-    struct view_at at = { 0 };
+    struct view_position at = { 0 };
     size_t count = 0;
     while (view_next(view, &at, &entry))
         count += entry.job ? 0 : series_of(&entry);
@@ -100,11 +100,11 @@ struct job_fact {
 #define NAME(literal, base_unit, count) { .text = literal, .size = sizeof literal - 1, .unit = base_unit, .times = 1, \
                                           .decimals = count }
 static const struct job_fact job_facts[] = {
-    { NAME("sonde_job_info", "", 0), "a job that is on the node", 0 },
-    { NAME("sonde_job_start_time_seconds", "seconds", 9), "when the job began, since 1970",
+    { NAME("sonde_job_info", "", 0), "job on the node", 0 },
+    { NAME("sonde_job_start_time_seconds", "seconds", 9), "start time of the job, in seconds since the epoch",
       offsetof(struct job, start_ns) },
-    { NAME("sonde_job_cores_allowed", "", 3), "cores that the job may use", offsetof(struct job, cores_milli) },
-    { NAME("sonde_job_memory_limit_bytes", "bytes", 0), "memory that the job may use",
+    { NAME("sonde_job_cores_allowed", "", 3), "cores allocated to the job", offsetof(struct job, cores_milli) },
+    { NAME("sonde_job_memory_limit_bytes", "bytes", 0), "memory limit of the job",
       offsetof(struct job, memory_bytes) },
 };
 
@@ -125,12 +125,12 @@ static size_t facts_of(const struct job *job)
     return count;
 }
 
-/* Jobs in their order, each with all that is known of it, until there is no capacity: then none of the rest. */
-static void choose_jobs(struct writer *writer, const struct view *view, size_t *capacity)
+/* Selects jobs in order until series_max is reached. */
+static void select_jobs(struct writer *writer, const struct view *view, size_t *capacity)
 {
     const struct job *job;
     const char *host;
-    struct view_at at = { 0 };
+    struct view_position at = { 0 };
     bool is_full = false;
     while (view_next_job(view, &at, &host, &job)) {
         size_t series = view_shows_job(view, job) ? facts_of(job) : 0;
@@ -145,18 +145,18 @@ struct capacity {
     size_t node, jobs;
 };
 
-static struct capacity room_of(const struct view *view, size_t series_max)
+static struct capacity quota_of(const struct view *view, size_t series_max)
 {
     size_t node = series_of_nodes(view);
     return (struct capacity){ .node = series_max, .jobs = series_max > node ? series_max - node : 0 };
 }
 
-static bool choose(struct writer *writer, const struct view *view, size_t series_max)
+static bool select_entries(struct writer *writer, const struct view *view, size_t series_max)
 {
-    struct capacity capacity = room_of(view, series_max);
-    choose_jobs(writer, view, &capacity.jobs);
+    struct capacity capacity = quota_of(view, series_max);
+    select_jobs(writer, view, &capacity.jobs);
     struct view_entry entry;
-    struct view_at at = { 0 };
+    struct view_position at = { 0 };
     while (view_next(view, &at, &entry)) {
         size_t series = series_of(&entry), *left = entry.job ? &capacity.jobs : &capacity.node;
         if (series > *left) {
@@ -171,7 +171,7 @@ static bool choose(struct writer *writer, const struct view *view, size_t series
     return !buf_err(&writer->labels);
 }
 
-/* Puts the items of one set in a row, in the order in which they came. */
+/* Sorts the items by set, keeping their order within a set. */
 static bool sort_items(struct writer *writer)
 {
     struct item *sorted = calloc(writer->item_count + 1, sizeof *sorted);
@@ -184,14 +184,14 @@ static bool sort_items(struct writer *writer)
     for (size_t i = 0; i < writer->item_count; i++)
         writer->runs[writer->items[i].run].count++;
     for (size_t i = 0, first = 0; i < writer->run_count; i++) {
-        struct run *run = &writer->runs[i];
+        struct set_items *run = &writer->runs[i];
         run->set = writer->sets.sets[i];
         run->first = first;
         first += run->count;
         run->count = 0;
     }
     for (size_t i = 0; i < writer->item_count; i++) {
-        struct run *run = &writer->runs[writer->items[i].run];
+        struct set_items *run = &writer->runs[writer->items[i].run];
         sorted[run->first + run->count++] = writer->items[i];
     }
     free(writer->items);
@@ -199,7 +199,7 @@ static bool sort_items(struct writer *writer)
     return true;
 }
 
-/* In HELP a backslash and a newline are escaped, and in OpenMetrics a quotation mark. */
+/* HELP escapes backslash and newline, and in OpenMetrics the double quote. */
 static void add_help(struct writer *writer, const char *help)
 {
     const char *escaped = writer->format == METRICS_OPEN ? "\\\n\"" : "\\\n";
@@ -222,7 +222,7 @@ static char *put(char *at, const char *text, size_t size)
     return at + size;
 }
 
-/* "# TYPE sonde_x_seconds counter" and, in OpenMetrics, "# UNIT …"; then HELP, whose text may be of any length. */
+/* "# TYPE sonde_x_seconds counter", in OpenMetrics "# UNIT …", and HELP of any length. */
 static void add_about(struct writer *writer, struct bytes family, const struct prom_name *name, const char *help)
 {
     size_t unit = writer->format == METRICS_OPEN ? strlen(name->unit) : 0;
@@ -241,10 +241,10 @@ static void add_about(struct writer *writer, struct bytes family, const struct p
     *at++ = ' ';
     *at = '\0';
     writer->out->size += (size_t)(at - begin);
-    add_help(writer, help && *help ? help : "not described");
+    add_help(writer, help && *help ? help : "no description");
 }
 
-/* Makes name the one of the series: with "_total" for a counter. */
+/* Writes the header and appends "_total" to the name of a counter, as its series need it. */
 static void add_header(struct writer *writer, struct prom_name *name, const char *help)
 {
     struct bytes family = { name->text, name->size };
@@ -292,11 +292,11 @@ static void add_series(struct writer *writer, const struct prom_name *name, cons
     *at++ = ' ';
     at += write_value(at, name, type, value);
     *at++ = '\n';
-    *at = '\0'; /* as a buffer ends; there is capacity for it */
+    *at = '\0'; /* a buf ends with NUL; space for it is reserved */
     writer->out->size += (size_t)(at - begin);
 }
 
-static void add_run(struct writer *writer, const struct prom_name *name, const struct run *run, size_t metric)
+static void add_run(struct writer *writer, const struct prom_name *name, const struct set_items *run, size_t metric)
 {
     enum metric_type type = run->set->metrics[metric].type;
     for (size_t i = 0; i < run->count; i++) {
@@ -306,7 +306,7 @@ static void add_run(struct writer *writer, const struct prom_name *name, const s
     }
 }
 
-static bool is_any_known(const struct writer *writer, const struct run *run, size_t metric)
+static bool is_any_known(const struct writer *writer, const struct set_items *run, size_t metric)
 {
     for (size_t i = 0; i < run->count; i++)
         if (writer->items[run->first + i].known[metric])
@@ -314,8 +314,8 @@ static bool is_any_known(const struct writer *writer, const struct run *run, siz
     return false;
 }
 
-/* One family: a chain of columns, of the runs that they belong to. */
-static void add_family(struct writer *writer, struct run *const *runs, const struct metrics_column *first)
+/* One family: a chain of columns with their runs. */
+static void add_family(struct writer *writer, struct set_items *const *runs, const struct metrics_column *first)
 {
     const struct set *set = runs[first->set]->set;
     const struct metric *metric = &set->metrics[first->metric];
@@ -330,8 +330,8 @@ static void add_family(struct writer *writer, struct run *const *runs, const str
         add_run(writer, &name, runs[column->set], column->metric);
 }
 
-/* All families of the sets that have one name; usually there is one such set. */
-static enum err add_families(struct writer *writer, struct run **runs, const struct set **sets, size_t count)
+/* All families of the sets of one name; usually there is one such set. */
+static enum err add_families(struct writer *writer, struct set_items **runs, const struct set **sets, size_t count)
 {
     struct metrics_columns columns;
     for (size_t i = 0; count == 1 && i < sets[0]->size; i++)
@@ -346,12 +346,12 @@ static enum err add_families(struct writer *writer, struct run **runs, const str
     return OK;
 }
 
-/* Run first and the later ones of its name, which need no visit of their own then. */
-static size_t gather(struct writer *writer, size_t first, struct run **runs, const struct set **sets)
+/* The run `first` and the later ones of the same set name, which are marked as done. */
+static size_t gather(struct writer *writer, size_t first, struct set_items **runs, const struct set **sets)
 {
     size_t count = 0;
     for (size_t i = first; i < writer->run_count; i++) {
-        struct run *run = &writer->runs[i];
+        struct set_items *run = &writer->runs[i];
         if (run->is_done || strcmp(run->set->name, writer->runs[first].set->name) != 0)
             continue;
         run->is_done = true;
@@ -363,7 +363,7 @@ static size_t gather(struct writer *writer, size_t first, struct run **runs, con
 
 static enum err add_sets(struct writer *writer)
 {
-    struct run **runs = calloc(writer->run_count + 1, sizeof *runs);
+    struct set_items **runs = calloc(writer->run_count + 1, sizeof *runs);
     const struct set **sets = calloc(writer->run_count + 1, sizeof *sets);
     enum err err = runs && sets ? OK : NOMEM;
     for (size_t i = 0; !err && i < writer->run_count; i++)
@@ -374,7 +374,7 @@ static enum err add_sets(struct writer *writer)
     return err;
 }
 
-/* A family of one series, of the agent itself. */
+/* A family of one series about the agent itself. */
 static void add_own(struct writer *writer, const struct view *view, const char *text, const char *help, uint64_t value)
 {
     struct prom_name name = { .size = strlen(text), .unit = "", .times = 1 };
@@ -407,7 +407,7 @@ static void add_job_fact(struct writer *writer, const struct view *view, const s
     struct prom_name name = fact->name;
     const struct job *job;
     const char *host;
-    struct view_at at = { 0 };
+    struct view_position at = { 0 };
     bool is_begun = false;
     uint64_t value;
     for (size_t left = writer->job_count; left && view_next_job(view, &at, &host, &job);) {
@@ -430,9 +430,9 @@ static void add_rest(struct writer *writer, const struct view *view)
 {
     for (size_t i = 0; i < sizeof job_facts / sizeof *job_facts; i++)
         add_job_fact(writer, view, &job_facts[i]);
-    add_own(writer, view, "sonde_build_info", "which Sonde this is", 1);
-    add_own(writer, view, "sonde_series", "series of sensors and jobs in this answer", writer->series);
-    add_own(writer, view, "sonde_series_left_out", "series of sensors and jobs that were more than the maximum",
+    add_own(writer, view, "sonde_build_info", "version of Sonde", 1);
+    add_own(writer, view, "sonde_series", "number of series of sensors and jobs on this page", writer->series);
+    add_own(writer, view, "sonde_series_left_out", "number of series of sensors and jobs left out because of the maximum",
             writer->left_out);
     if (writer->format == METRICS_OPEN)
         buf_add_text(writer->out, "# EOF\n");
@@ -443,10 +443,10 @@ void metrics_page_write(struct buf *out, const struct view *view, enum metrics_f
     struct writer writer = { .out = out, .format = format };
     buf_init(&writer.labels, LABELS_MAX);
     set_index_init(&writer.sets);
-    if (choose(&writer, view, series_max) && sort_items(&writer) && !add_sets(&writer))
+    if (select_entries(&writer, view, series_max) && sort_items(&writer) && !add_sets(&writer))
         add_rest(&writer, view);
     else
-        out->failed = true; /* no half truths: the scrape fails */
+        out->failed = true; /* fail the scrape rather than return a partial page */
     set_index_clear(&writer.sets);
     buf_clear(&writer.labels);
     free(writer.items);

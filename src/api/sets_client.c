@@ -1,4 +1,4 @@
-/* Schemas stand before the sets that point to them. All memory is of pieces that are freed together. */
+/* Schemas precede the sets that refer to them. Memory is allocated in blocks that are freed together. */
 #include "api/sets_client.h"
 
 #include "api/schema.h"
@@ -8,86 +8,86 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sets_piece {
-    struct sets_piece *next;
+struct sets_block {
+    struct sets_block *next;
     union value data[];
 };
 
-struct reader {
+struct sets_reader {
     struct json_read json;
     struct sets_answer *sets;
     struct buf key, text;
     bool is_out_of_memory;
-    size_t schema_room, item_room;
+    size_t schema_capacity, item_capacity;
 };
 
-static bool fail_memory(struct reader *reader)
+static bool fail_memory(struct sets_reader *reader)
 {
     reader->is_out_of_memory = true;
     reader->json.failed = true;
     return false;
 }
 
-static void *piece(struct reader *reader, size_t size)
+static void *allocate(struct sets_reader *reader, size_t size)
 {
-    struct sets_piece *new = calloc(1, sizeof *new + size);
+    struct sets_block *new = calloc(1, sizeof *new + size);
     if (!new) {
         fail_memory(reader);
         return NULL;
     }
-    new->next = reader->sets->pieces;
-    reader->sets->pieces = new;
+    new->next = reader->sets->blocks;
+    reader->sets->blocks = new;
     return new->data;
 }
 
 /* Makes the capacity at least need; false if out of memory, which stops the parser. */
 #define reserve(reader, array, capacity, need) (array_reserve(array, capacity, need, VEC_MAX) ? fail_memory(reader) : true)
 
-static const char *text_of(struct reader *reader)
+static const char *read_string(struct sets_reader *reader)
 {
     if (!json_read_text(&reader->json, &reader->text))
         return "";
     size_t size = strlen(buf_text(&reader->text)) + 1;
-    char *copy = piece(reader, size);
+    char *copy = allocate(reader, size);
     return copy ? memcpy(copy, buf_text(&reader->text), size) : "";
 }
 
-static bool is_key(const struct reader *reader, const char *key)
+static bool is_key(const struct sets_reader *reader, const char *key)
 {
     return strcmp(buf_text(&reader->key), key) == 0;
 }
 
-static uint64_t number_of(struct reader *reader)
+static uint64_t read_number(struct sets_reader *reader)
 {
     uint64_t value = 0;
     json_read_u64(&reader->json, &value);
     return value;
 }
 
-static void read_metric(struct reader *reader, struct metric *metric)
+static void read_metric(struct sets_reader *reader, struct metric *metric)
 {
     *metric = (struct metric){ .name = "", .unit = "", .help = "", .kind = GAUGE, .type = U64 };
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key)) {
         if (is_key(reader, API_NAME))
-            metric->name = text_of(reader);
+            metric->name = read_string(reader);
         else if (is_key(reader, API_SOURCE))
-            metric->source = text_of(reader);
+            metric->source = read_string(reader);
         else if (is_key(reader, API_UNIT))
-            metric->unit = text_of(reader);
+            metric->unit = read_string(reader);
         else if (is_key(reader, API_HELP))
-            metric->help = text_of(reader);
+            metric->help = read_string(reader);
         else if (is_key(reader, API_KIND))
-            metric->kind = strcmp(text_of(reader), API_COUNTER) == 0 ? COUNTER : GAUGE;
+            metric->kind = strcmp(read_string(reader), API_COUNTER) == 0 ? COUNTER : GAUGE;
         else if (is_key(reader, API_TYPE)) {
-            const char *type = text_of(reader);
+            const char *type = read_string(reader);
             metric->type = *type == 'i' ? I64 : *type == 'f' ? F64 : U64;
         } else
             json_read_skip(&reader->json);
     }
 }
 
-static void read_metrics(struct reader *reader, struct set *schema)
+static void read_metrics(struct sets_reader *reader, struct set *schema)
 {
     struct metric *metrics = NULL;
     size_t count = 0, capacity = 0;
@@ -97,7 +97,7 @@ static void read_metrics(struct reader *reader, struct set *schema)
             break;
         read_metric(reader, &metrics[count++]);
     }
-    struct metric *kept = piece(reader, count * sizeof *kept);
+    struct metric *kept = allocate(reader, count * sizeof *kept);
     if (kept && count)
         memcpy(kept, metrics, count * sizeof *kept);
     schema->metrics = kept;
@@ -105,22 +105,22 @@ static void read_metrics(struct reader *reader, struct set *schema)
     free(metrics);
 }
 
-static void read_schema(struct reader *reader)
+static void read_schema(struct sets_reader *reader)
 {
     struct sets_answer *sets = reader->sets;
-    struct set *schema = piece(reader, sizeof *schema);
-    if (!schema || !reserve(reader, sets->schemas, reader->schema_room, sets->schema_count + 1))
+    struct set *schema = allocate(reader, sizeof *schema);
+    if (!schema || !reserve(reader, sets->schemas, reader->schema_capacity, sets->schema_count + 1))
         return;
     sets->schemas[sets->schema_count++] = schema;
     schema->name = "";
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key)) {
         if (is_key(reader, API_NAME))
-            schema->name = text_of(reader);
+            schema->name = read_string(reader);
         else if (is_key(reader, API_SIZE) && !schema->metrics)
-            schema->size = number_of(reader);
+            schema->size = read_number(reader);
         else if (is_key(reader, API_INSTANCES))
-            schema->instances = text_of(reader);
+            schema->instances = read_string(reader);
         else if (is_key(reader, API_METRICS))
             read_metrics(reader, schema);
         else
@@ -128,7 +128,7 @@ static void read_schema(struct reader *reader)
     }
 }
 
-static void read_value(struct reader *reader, struct sets_item *item, size_t i)
+static void read_value(struct sets_reader *reader, struct sets_item *item, size_t i)
 {
     enum metric_type type = item->schema->metrics[i].type;
     double wide = 0;
@@ -137,7 +137,7 @@ static void read_value(struct reader *reader, struct sets_item *item, size_t i)
         return;
     }
     if (type == U64) {
-        item->values[i].u64 = number_of(reader);
+        item->values[i].u64 = read_number(reader);
     } else {
         json_read_f64(&reader->json, &wide);
         if (type == F64)
@@ -148,11 +148,11 @@ static void read_value(struct reader *reader, struct sets_item *item, size_t i)
     item->known[i] = 1;
 }
 
-static void read_values(struct reader *reader, struct sets_item *item)
+static void read_values(struct sets_reader *reader, struct sets_item *item)
 {
     size_t size = item->schema && item->schema->metrics ? item->schema->size : 0, i = 0;
-    item->values = piece(reader, size * sizeof *item->values);
-    item->known = piece(reader, size);
+    item->values = allocate(reader, size * sizeof *item->values);
+    item->known = allocate(reader, size);
     json_read_array(&reader->json);
     while (json_read_more(&reader->json)) {
         if (i >= size || !item->values || !item->known) {
@@ -163,47 +163,47 @@ static void read_values(struct reader *reader, struct sets_item *item)
     }
 }
 
-static const struct set *schema_of(struct reader *reader)
+static const struct set *schema_of(struct sets_reader *reader)
 {
-    uint64_t place = number_of(reader);
+    uint64_t place = read_number(reader);
     if (place < reader->sets->schema_count)
         return reader->sets->schemas[place];
     reader->json.failed = true;
     return NULL;
 }
 
-static void read_field(struct reader *reader, struct sets_item *item)
+static void read_field(struct sets_reader *reader, struct sets_item *item)
 {
     if (is_key(reader, API_SCHEMA))
         item->schema = schema_of(reader);
     else if (is_key(reader, API_HOST))
-        item->host = text_of(reader);
+        item->host = read_string(reader);
     else if (is_key(reader, API_INSTANCE))
-        item->instance = text_of(reader);
+        item->instance = read_string(reader);
     else if (is_key(reader, API_JOB))
-        item->job = text_of(reader);
+        item->job = read_string(reader);
     else if (is_key(reader, API_USER))
-        item->user = text_of(reader);
+        item->user = read_string(reader);
     else if (is_key(reader, API_UID))
-        item->uid = (uint32_t)number_of(reader);
+        item->uid = (uint32_t)read_number(reader);
     else if (is_key(reader, API_TIME_NS))
-        item->time_ns = number_of(reader);
+        item->time_ns = read_number(reader);
     else if (is_key(reader, API_FIRST_NS))
-        item->first_ns = number_of(reader);
+        item->first_ns = read_number(reader);
     else if (is_key(reader, API_UPDATES))
-        item->updates = number_of(reader);
+        item->updates = read_number(reader);
     else if (is_key(reader, API_PERIOD_NS))
-        item->period_ns = number_of(reader);
+        item->period_ns = read_number(reader);
     else if (is_key(reader, API_VALUES))
         read_values(reader, item);
     else
         json_read_skip(&reader->json);
 }
 
-static void read_item(struct reader *reader)
+static void read_item(struct sets_reader *reader)
 {
     struct sets_answer *sets = reader->sets;
-    if (!reserve(reader, sets->items, reader->item_room, sets->count + 1))
+    if (!reserve(reader, sets->items, reader->item_capacity, sets->count + 1))
         return;
     struct sets_item item = { .instance = "", .uid = UINT32_MAX };
     json_read_object(&reader->json);
@@ -215,13 +215,13 @@ static void read_item(struct reader *reader)
         reader->json.failed = true;
 }
 
-static void read_all(struct reader *reader)
+static void read_all(struct sets_reader *reader)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key)) {
         bool is_schemas = is_key(reader, API_SCHEMAS), is_sets = is_key(reader, API_SETS);
         if (is_key(reader, API_HOST))
-            reader->sets->host = text_of(reader);
+            reader->sets->host = read_string(reader);
         else if (!is_schemas && !is_sets)
             json_read_skip(&reader->json);
         if (!is_schemas && !is_sets)
@@ -238,7 +238,7 @@ static void read_all(struct reader *reader)
 
 enum err sets_client_read(struct sets_answer *sets, const char *text, size_t size)
 {
-    struct reader reader = { .sets = sets };
+    struct sets_reader reader = { .sets = sets };
     *sets = (struct sets_answer){ .host = "" };
     buf_init(&reader.key, 4096);
     buf_init(&reader.text, 1u << 20);
@@ -255,7 +255,7 @@ enum err sets_client_read(struct sets_answer *sets, const char *text, size_t siz
 
 void sets_client_clear(struct sets_answer *sets)
 {
-    for (struct sets_piece *at = sets->pieces, *next; at; at = next) {
+    for (struct sets_block *at = sets->blocks, *next; at; at = next) {
         next = at->next;
         free(at);
     }

@@ -19,7 +19,7 @@ bool bytes_equal(struct bytes a, struct bytes b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-bool bytes_like(struct bytes bytes, const char *word)
+bool bytes_equal_nocase(struct bytes bytes, const char *word)
 {
     return bytes.size == strlen(word) && strncasecmp(bytes.data, word, bytes.size) == 0;
 }
@@ -61,15 +61,15 @@ char *buf_reserve(struct buf *buf, size_t size)
         return NULL;
     }
     size_t need = buf->size + size + 1;
-    if (need > buf->room) {
-        size_t capacity = buf->room ? buf->room : 64;
+    if (need > buf->capacity) {
+        size_t capacity = buf->capacity ? buf->capacity : 64;
         while (capacity < need)
             capacity *= 2;
         if (array_resize(buf->data, capacity)) {
             buf->failed = true;
             return NULL;
         }
-        buf->room = capacity;
+        buf->capacity = capacity;
     }
     return buf->data + buf->size;
 }

@@ -16,12 +16,12 @@ struct bytes {
 
 struct bytes bytes_of(const char *text); /* of a C string; NULL gives no bytes */
 bool bytes_equal(struct bytes a, struct bytes b);
-bool bytes_like(struct bytes bytes, const char *word); /* the same, whether letters are large or small */
+bool bytes_equal_nocase(struct bytes bytes, const char *word); /* the same, whether letters are large or small */
 struct bytes bytes_trim(struct bytes bytes);           /* without blanks and tabs at both ends */
 
 struct buf {
     char *data; /* always terminated with a NUL that is not counted in size, once anything was added */
-    size_t size, room, max;
+    size_t size, capacity, max;
     bool failed; /* an addition did not fit or memory ran out: the content is not whole */
     bool full;   /* … because of the maximum */
 };

@@ -1,5 +1,5 @@
 /* FNV-1a of 64 bits, for short keys: of tables in memory, and of names that must be the same after a restart. It is not against
- * those who choose their keys. (Long texts, eight bytes at a step: model/dictionary.c. What was torn: journal/check.h.) */
+ * those who choose their keys. (Long texts, eight bytes at a step: model/dictionary.c. What was torn: journal/checksum.h.) */
 #ifndef SONDE_BASE_HASH_H
 #define SONDE_BASE_HASH_H
 

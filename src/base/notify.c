@@ -2,7 +2,7 @@
 #include "base/notify.h"
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/parse.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -34,9 +34,9 @@ static uint64_t watchdog_of_environment(void)
 {
     const char *text = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
     uint64_t us, whom;
-    if (!text || text_parse_u64(text, &us))
+    if (!text || parse_u64(text, &us))
         return 0;
-    if (pid && (text_parse_u64(pid, &whom) || whom != (uint64_t)getpid()))
+    if (pid && (parse_u64(pid, &whom) || whom != (uint64_t)getpid()))
         return 0;
     return us * NS_PER_US;
 }
@@ -71,8 +71,8 @@ void notify_reloading(const struct notify *notify)
 
 void notify_alive(struct notify *notify, uint64_t monotonic_ns)
 {
-    if (!notify->watchdog_ns || monotonic_ns - notify->told_ns < notify->watchdog_ns / 4)
+    if (!notify->watchdog_ns || monotonic_ns - notify->sent_ns < notify->watchdog_ns / 4)
         return;
-    notify->told_ns = monotonic_ns;
+    notify->sent_ns = monotonic_ns;
     notify_send(notify, "WATCHDOG=1");
 }

@@ -7,7 +7,7 @@
 struct notify {
     int fd;               /* -1: nobody wants to know */
     uint64_t watchdog_ns; /* it wants to hear of us so often; 0: it does not */
-    uint64_t told_ns;     /* CLOCK_MONOTONIC */
+    uint64_t sent_ns;     /* CLOCK_MONOTONIC */
 };
 
 /* From $NOTIFY_SOCKET and $WATCHDOG_USEC, which are taken out of the environment. */

@@ -2,8 +2,9 @@
 #include "base/option.h"
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/nearest.h"
-#include "base/text.h"
+#include "base/parse.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -26,7 +27,7 @@ struct found {
     char shown[64];
 };
 
-bool option_at_end(const struct option *option)
+bool option_is_end(const struct option *option)
 {
     return !option->letter && !option->name;
 }
@@ -105,12 +106,12 @@ static enum err set_value(const struct option *option, char *settings, const cha
     case OPTION_CHOICE:
         return choose(option->choices, value, to);
     case OPTION_TIME:
-        return text_parse_time(value, clock_realtime_ns(), to);
+        return parse_time(value, clock_realtime_ns(), to);
     case OPTION_U64:
-        err = text_parse_u64(value, &number);
+        err = parse_u64(value, &number);
         break;
     case OPTION_DURATION:
-        err = text_parse_duration(value, &number);
+        err = parse_duration(value, &number);
         break;
     }
     return err ? err : within(option, number, to);
@@ -118,14 +119,14 @@ static enum err set_value(const struct option *option, char *settings, const cha
 
 void option_defaults(const struct option_set *set)
 {
-    for (const struct option *o = set->options; !option_at_end(o); o++)
+    for (const struct option *o = set->options; !option_is_end(o); o++)
         if (o->initial)
             set_value(o, set->settings, o->initial);
 }
 
 void option_clear(const struct option_set *set)
 {
-    for (const struct option *o = set->options; !option_at_end(o); o++)
+    for (const struct option *o = set->options; !option_is_end(o); o++)
         if (o->type == OPTION_LIST) {
             const char ***list = (const char ***)((char *)set->settings + o->offset);
             free(*list);
@@ -133,7 +134,7 @@ void option_clear(const struct option_set *set)
         }
 }
 
-static void add_range(struct buf *message, const struct option *option, struct text (*shown)(uint64_t))
+static void add_range(struct buf *message, const struct option *option, struct format_text (*shown)(uint64_t))
 {
     if (option->min && option->max)
         buf_printf(message, " from %s to %s", shown(option->min).s, shown(option->max).s);
@@ -155,13 +156,13 @@ static void add_wanted(struct buf *message, const struct option *option)
         break;
     case OPTION_U64:
         buf_add_text(message, "a whole number");
-        add_range(message, option, text_count);
+        add_range(message, option, format_count);
         break;
     case OPTION_DURATION:
         buf_add_text(message, "a duration such as 1s or 250ms");
         if (option->min || option->max)
             buf_add_char(message, ',');
-        add_range(message, option, text_duration);
+        add_range(message, option, format_duration);
         break;
     case OPTION_TIME:
         buf_add_text(message, "a time such as '2 hours ago', yesterday, 2026-11-15 or '2026-11-15 08:30'");
@@ -196,7 +197,7 @@ static enum err take_value(struct parser *p, const struct found *found, const ch
 static bool find(struct parser *p, char letter, const char *name, size_t name_size, struct found *found)
 {
     for (size_t s = 0; s < p->set_count; s++)
-        for (const struct option *o = p->sets[s].options; !option_at_end(o); o++)
+        for (const struct option *o = p->sets[s].options; !option_is_end(o); o++)
             if (name ? o->name && strlen(o->name) == name_size && memcmp(o->name, name, name_size) == 0
                      : letter && o->letter == letter) {
                 found->option = o;
@@ -212,7 +213,7 @@ static enum err unknown_long(struct parser *p, const char *name, size_t size)
     memcpy(word, name, size < sizeof word ? size : sizeof word - 1);
     struct nearest nearest = nearest_to(word);
     for (size_t s = 0; s < p->set_count; s++)
-        for (const struct option *o = p->sets[s].options; !option_at_end(o); o++)
+        for (const struct option *o = p->sets[s].options; !option_is_end(o); o++)
             if (o->name && !o->hidden)
                 nearest_try(&nearest, o->name);
     buf_add_text(p->message, "there is no option --");

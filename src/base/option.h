@@ -51,7 +51,7 @@ enum err option_parse(const struct option_set *sets, size_t set_count, int argc,
 /* Frees the lists. */
 void option_clear(const struct option_set *set);
 
-bool option_at_end(const struct option *option);
+bool option_is_end(const struct option *option);
 
 /* The i-th word of choices, as bytes; size 0 behind the last. */
 struct bytes option_choice(const char *choices, int i);

@@ -14,7 +14,7 @@ void ranges_clear(struct ranges *ranges)
 
 enum err ranges_reserve(struct ranges *ranges)
 {
-    return array_reserve(ranges->list, ranges->room, ranges->count + 1, VEC_MAX);
+    return array_reserve(ranges->list, ranges->capacity, ranges->count + 1, VEC_MAX);
 }
 
 /* The first range that does not end before the number. */
@@ -58,7 +58,7 @@ enum err ranges_add(struct ranges *ranges, struct range range)
 
 enum err ranges_copy(struct ranges *to, const struct ranges *from)
 {
-    if (array_reserve(to->list, to->room, from->count, VEC_MAX))
+    if (array_reserve(to->list, to->capacity, from->count, VEC_MAX))
         return NOMEM;
     if (from->count)
         memcpy(to->list, from->list, from->count * sizeof *from->list);

@@ -16,7 +16,7 @@ struct range {
 /* In order; no two of them overlap or touch. All 0: empty. */
 struct ranges {
     struct range *list;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 void ranges_clear(struct ranges *ranges);

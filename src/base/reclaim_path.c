@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-bool place_take(const char *path)
+bool reclaim_path(const char *path)
 {
     struct stat there;
     char aside[FILE_PATH_MAX];

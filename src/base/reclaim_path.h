@@ -6,6 +6,6 @@
 
 /* For root: what another user has put at path goes away; a folder, which may be full, is moved aside. Says so. False: it is
  * root's own, there is nothing, it cannot be done, or we are not root. */
-bool place_take(const char *path);
+bool reclaim_path(const char *path);
 
 #endif

@@ -42,7 +42,7 @@ static void add_word(struct buf *out, struct bytes word)
     buf_add_char(out, '\'');
 }
 
-void shell_add_words(struct buf *out, struct bytes words)
+void shell_add_args(struct buf *out, struct bytes words)
 {
     struct bytes word;
     for (bool first = true; next_word(&words, &word); first = false) {

@@ -36,22 +36,22 @@ static enum err replace(const char *path, const char *new, const struct buf *fil
     return err;
 }
 
-enum err keep_write(const char *path, const struct buf *file)
+enum err state_file_write(const char *path, const struct buf *file)
 {
     char new[FILE_PATH_MAX];
     if (file->failed || (size_t)snprintf(new, sizeof new, "%s.new", path) >= sizeof new)
         return FULL;
     enum err err = replace(path, new, file);
-    if (err && (place_take(new) || place_take(path))) /* folders in their places */
+    if (err && (reclaim_path(new) || reclaim_path(path))) /* folders in their places */
         err = replace(path, new, file);
     return err;
 }
 
-enum err keep_read(const char *path, struct buf *file)
+enum err state_file_read(const char *path, struct buf *file)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_size > (off_t)KEEP_MAX) {
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_size > (off_t)STATE_FILE_MAX) {
         if (fd >= 0)
             close(fd);
         return ABSENT;
@@ -64,8 +64,8 @@ enum err keep_read(const char *path, struct buf *file)
     return err;
 }
 
-void keep_boot(char boot[KEEP_BOOT_MAX])
+void state_file_boot_id(char boot[STATE_FILE_BOOT_ID_MAX])
 {
-    if (file_read_line("", "/proc/sys/kernel/random/boot_id", boot, KEEP_BOOT_MAX))
+    if (file_read_line("", "/proc/sys/kernel/random/boot_id", boot, STATE_FILE_BOOT_ID_MAX))
         boot[0] = '\0';
 }

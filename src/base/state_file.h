@@ -5,16 +5,16 @@
 
 #include "base/buf.h"
 
-#define KEEP_MAX (256u << 20)
+#define STATE_FILE_MAX (256u << 20)
 
 /* FULL: the buffer could not take it all, or the path is too long. */
-enum err keep_write(const char *path, const struct buf *file);
+enum err state_file_write(const char *path, const struct buf *file);
 
 /* Adds it to file. ABSENT: there is none of our user's. */
-enum err keep_read(const char *path, struct buf *file);
+enum err state_file_read(const char *path, struct buf *file);
 
 /* Which start of the machine this is; "" where nobody says. */
-#define KEEP_BOOT_MAX 64
-void keep_boot(char boot[KEEP_BOOT_MAX]);
+#define STATE_FILE_BOOT_ID_MAX 64
+void state_file_boot_id(char boot[STATE_FILE_BOOT_ID_MAX]);
 
 #endif

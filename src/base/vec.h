@@ -39,8 +39,9 @@ static inline size_t vec_capacity(size_t capacity, size_t need, size_t max)
 static inline enum err vec_resize(void *array, size_t count, size_t item_size)
 {
     void *items;
+    size_t size;
     memcpy(&items, array, sizeof items);
-    items = reallocarray(items, count, item_size);
+    items = __builtin_mul_overflow(count, item_size, &size) ? NULL : realloc(items, size);
     if (!items)
         return NOMEM;
     memcpy(array, &items, sizeof items);

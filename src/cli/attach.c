@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/parse.h"
 #include "report/syscall_table.h"
 #include "run/attach.h"
 
@@ -53,7 +53,7 @@ static int attach_command_run(const struct command_call *call)
     struct attach_result result;
     struct buf error;
     uint64_t pid;
-    if (text_parse_u64(call->operands[0], &pid) != OK || pid == 0 || pid > INT32_MAX)
+    if (parse_u64(call->operands[0], &pid) != OK || pid == 0 || pid > INT32_MAX)
         return command_usage_error(call, "invalid PID '%s'", call->operands[0]);
     if (options->quiet)
         log_set_level(-1);

@@ -1,5 +1,7 @@
-/* sonde collect: takes what agents and other collectors send, until stopped; or shows how one that runs is. Options and the
- * configuration file say the same things with the same names; both go through collector_plan_set. */
+/* sonde collect: receives samples from agents and other collectors until it is stopped; or shows the status of a
+ * running one. Options and the keys of the configuration file have the same names; both go through
+ * collector_config_set. */
+#include "api/schema.h"
 #include "cli/command_agent.h"
 
 #include "base/log.h"
@@ -11,38 +13,38 @@
 #include <unistd.h>
 
 #define CONFIG_USUAL "/etc/sonde/collect.conf"
-#define WHY_MAX 4096
+#define ERROR_MAX 4096
 #define PLAN_TEXT_MAX (1u << 20)
 
-struct settings {
+struct collect_options {
     const char *config, *key, *allow, *journal, *journal_size, *journal_age, *http, *socket, *rollup, *colmet, *kafka, *series;
     const char **listen, **sinks, **upstream, **upstream_keys;
     bool plain, plain_network, munge, check, status, json, quiet;
-    bool is_misused; /* the mistake is in the command line, not in the file */
+    bool is_misused; /* the error is in the command line, not in the file */
 };
 
-static enum err add(struct collector_plan *plan, const char *name, const char *value, struct buf *why)
+static enum err add(struct collector_config *config, const char *name, const char *value, struct buf *error)
 {
     if (!value)
         return OK;
-    buf_printf(why, "--%s: ", name);
-    enum err err = collector_plan_set(plan, name, value, why);
+    buf_printf(error, "--%s: ", name);
+    enum err err = collector_config_set(config, name, value, error);
     if (!err)
-        buf_reset(why);
+        buf_reset(error);
     return err;
 }
 
-static enum err add_list(struct collector_plan *plan, const char *name, const char **values, struct buf *why)
+static enum err add_list(struct collector_config *config, const char *name, const char **values, struct buf *error)
 {
     enum err err = OK;
     if (values && *values)
-        collector_plan_empty(plan, name); /* of addresses those of the options count; sinks come to those of the file */
+        collector_config_clear_list(config, name); /* addresses replace those of the file; sinks are added to them */
     for (; values && *values && !err; values++)
-        err = add(plan, name, *values, why);
+        err = add(config, name, *values, error);
     return err;
 }
 
-static enum err add_options(const struct settings *settings, struct collector_plan *plan, struct buf *why)
+static enum err add_options(const struct collect_options *settings, struct collector_config *config, struct buf *error)
 {
     const struct { const char *name, *value; } texts[] = {
         { "key", settings->key }, { "allow", settings->allow }, { "journal", settings->journal },
@@ -53,219 +55,223 @@ static enum err add_options(const struct settings *settings, struct collector_pl
     };
     enum err err = OK;
     for (size_t i = 0; i < sizeof texts / sizeof *texts && !err; i++)
-        err = add(plan, texts[i].name, texts[i].value, why);
+        err = add(config, texts[i].name, texts[i].value, error);
     if (!err)
-        err = add_list(plan, "listen", settings->listen, why);
+        err = add_list(config, "listen", settings->listen, error);
     if (!err)
-        err = add_list(plan, "sink", settings->sinks, why);
+        err = add_list(config, "sink", settings->sinks, error);
     if (!err)
-        err = add_list(plan, "upstream", settings->upstream, why);
-    return err ? err : add_list(plan, "upstream-key", settings->upstream_keys, why);
+        err = add_list(config, "upstream", settings->upstream, error);
+    return err ? err : add_list(config, "upstream-key", settings->upstream_keys, error);
 }
 
-/* The file first, so that options win. One that nobody named may be missing. */
-static enum err add_file(const struct settings *settings, struct collector_plan *plan, struct buf *why)
+/* The file comes first, so that options override it. The default file may be missing. */
+static enum err add_file(const struct collect_options *settings, struct collector_config *config, struct buf *error)
 {
-    enum err err = collector_plan_read(plan, settings->config ? settings->config : CONFIG_USUAL, why);
+    enum err err = collector_config_read(config, settings->config ? settings->config : CONFIG_USUAL, error);
     if (err != ABSENT || settings->config)
         return err;
-    buf_reset(why);
+    buf_reset(error);
     return OK;
 }
 
-static enum err make_plan(void *context, struct collector_plan *plan, struct buf *why)
+static enum err load_config(void *context, struct collector_config *config, struct buf *error)
 {
-    struct settings *settings = context;
-    collector_plan_init(plan);
-    enum err err = add_file(settings, plan, why);
+    struct collect_options *settings = context;
+    collector_config_init(config);
+    enum err err = add_file(settings, config, error);
     if (!err) {
-        err = add_options(settings, plan, why);
+        err = add_options(settings, config, error);
         settings->is_misused = err == USAGE;
     }
     if (!err) {
-        err = collector_plan_finish(plan, why);
+        err = collector_config_finish(config, error);
         settings->is_misused = err == USAGE && (settings->listen || settings->upstream);
     }
     if (err)
-        collector_plan_clear(plan);
+        collector_config_clear(config);
     return err;
 }
 
-/* What would only be seen when they are opened. */
-static enum err check_sinks(const struct collector_plan *plan, struct buf *why)
+/* Finds errors that would otherwise show up only when the sinks are opened. */
+static enum err check_sinks(const struct collector_config *config, struct buf *error)
 {
     enum err err = OK;
-    for (size_t i = 0; i < plan->sink_count && !err; i++)
-        err = sink_choice_check(&plan->sinks[i], why);
+    for (size_t i = 0; i < config->sink_count && !err; i++)
+        err = sink_choice_check(&config->sinks[i], error);
     return err;
 }
 
-static int check(const struct command_call *call, struct settings *settings)
+static int check(const struct command_call *call, struct collect_options *settings)
 {
-    struct collector_plan plan;
+    struct collector_config config;
     struct buf text;
     buf_init(&text, PLAN_TEXT_MAX);
-    enum err err = make_plan(settings, &plan, &text);
-    if (!err && settings->check && (err = check_sinks(&plan, &text)))
-        collector_plan_clear(&plan);
-    const char *why = text.size ? buf_text(&text) : err_text(err);
-    int status = !err ? EXIT_GOOD : settings->is_misused ? command_misused(call, "%s", why) : command_fail(call, "%s", why);
+    enum err err = load_config(settings, &config, &text);
+    if (!err && settings->check && (err = check_sinks(&config, &text)))
+        collector_config_clear(&config);
+    const char *error = text.size ? buf_text(&text) : err_text(err);
+    int status = !err ? EXIT_GOOD : settings->is_misused ? command_usage_error(call, "%s", error) : command_fail(call,
+                                                                                                                 "%s", error);
     if (!err && settings->check && call->globals->verbose) {
-        collector_plan_write(&plan, &text);
+        collector_config_write(&config, &text);
         status = command_print(call, &text);
     } else if (!err && settings->check && !settings->quiet)
-        puts("The configuration is good.");
+        puts("Configuration OK.");
     if (!err)
-        collector_plan_clear(&plan);
+        collector_config_clear(&config);
     buf_clear(&text);
     return status;
 }
 
-/* The collector of this machine has a socket of its own name. */
-static const char *where_of(const struct command_call *call, char path[ASK_PATH_MAX])
+/* The collector's socket has its own name. */
+static const char *address_of(const struct command_call *call, char path[AGENT_CLIENT_PATH_MAX])
 {
-    const struct settings *settings = call->settings;
+    const struct collect_options *settings = call->settings;
     if (call->count)
         return call->operands[0];
     if (settings->socket)
         return settings->socket;
-    return ask_socket_named(ASK_SOCKET_COLLECTOR, path) ? "127.0.0.1:1338" : path;
+    return agent_client_socket_named(AGENT_CLIENT_SOCKET_COLLECTOR, path) ? "127.0.0.1:1338" : path;
 }
 
 static int show_status(const struct command_call *call)
 {
-    const struct settings *settings = call->settings;
+    const struct collect_options *settings = call->settings;
     struct terminal terminal = terminal_of(STDOUT_FILENO);
-    char path[ASK_PATH_MAX];
-    struct buf answer, why, out;
+    char path[AGENT_CLIENT_PATH_MAX];
+    struct buf answer, error, out;
     int status = EXIT_GOOD;
     buf_init(&answer, COMMAND_ANSWER_MAX);
-    buf_init(&why, WHY_MAX);
+    buf_init(&error, ERROR_MAX);
     buf_init(&out, COMMAND_ANSWER_MAX);
-    enum err err = command_ask_quietly(where_of(call, path), "GET", "/status", (struct bytes){ 0 }, &answer, &why);
+    enum err err = command_try_request(address_of(call, path), "GET", API_PATH_STATUS, (struct bytes){ 0 }, &answer, &error);
     if (err == ABSENT && !call->count)
-        status = command_fail(call, "no collector runs on this machine. Start one with 'sonde collect', or say where it is.");
+        status = command_fail(call, "no collector is running on this node; start one with 'sonde collect', or give its "
+                                    "address");
     else if (err)
-        status = command_fail(call, "%s", buf_text(&why));
+        status = command_fail(call, "%s", buf_text(&error));
     else if (settings->json)
         status = command_print(call, &answer);
-    else if (collector_show(&out, &terminal, buf_text(&answer), answer.size))
-        status = command_fail(call, "the answer cannot be read; is it a collector, and of this version?");
+    else if (collector_status_print(&out, &terminal, buf_text(&answer), answer.size))
+        status = command_fail(call, "cannot parse the response; is this a collector of the same version?");
     else
         status = command_print(call, &out);
     buf_clear(&answer);
-    buf_clear(&why);
+    buf_clear(&error);
     buf_clear(&out);
     return status;
 }
 
 static int run(const struct command_call *call)
 {
-    struct settings *settings = call->settings;
+    struct collect_options *settings = call->settings;
     if (settings->status)
         return show_status(call);
     if (call->count)
-        return command_misused(call, "'%s': a place is of use with --status only", call->operands[0]);
+        return command_usage_error(call, "'%s': an address is only valid with --status", call->operands[0]);
     if (settings->quiet)
         log_set_level(-1);
     int status = check(call, settings);
     if (status || settings->check)
         return status;
-    struct collector_settings collector = { make_plan, settings };
+    struct collector_settings collector = { load_config, settings };
     return collector_run(&collector) ? EXIT_FAILED : EXIT_GOOD;
 }
 
-#define FIELD(field) .offset = offsetof(struct settings, field)
+#define FIELD(field) .offset = offsetof(struct collect_options, field)
 
 static const struct option options[] = {
     { .letter = 'c', .name = "config", .argument = "FILE", .type = OPTION_TEXT, FIELD(config),
-      .help = "Read this configuration; without it " CONFIG_USUAL ", if it is there" },
+      .help = "Configuration file; default: " CONFIG_USUAL ", if it exists" },
     { .letter = 'l', .name = "listen", .argument = "ADDRESS", .type = OPTION_LIST, FIELD(listen),
-      .help = "Take samples there; may be given several times. Default: " COLLECTOR_LISTEN },
+      .help = "Receive samples on this address; may be repeated. Default: " COLLECTOR_LISTEN },
     { .name = "key", .argument = "FILE", .type = OPTION_TEXT, FIELD(key),
-      .help = "The collector's own key pair, made by 'sonde keygen'. Default: /etc/sonde/" COLLECTOR_KEY },
+      .help = "The collector's own key pair, created by 'sonde keygen'. Default: /etc/sonde/" COLLECTOR_KEY },
     { .name = "allow", .argument = "FILE", .type = OPTION_TEXT, FIELD(allow),
-      .help = "Who may send: a line with public key and host name for each. Read again when it changes. "
+      .help = "Authorized senders: one line with public key and host name for each. Reloaded when it changes. "
               "Default: /etc/sonde/" COLLECTOR_ALLOW },
     { .name = "plain", .type = OPTION_FLAG, FIELD(plain),
-      .help = "No keys, nothing is encrypted; refused for addresses that other machines reach" },
+      .help = "No keys, no encryption; refused for addresses that other nodes can reach" },
     { .name = "plain-network", .type = OPTION_FLAG, FIELD(plain_network),
-      .help = "With --plain: for those addresses too. Then anybody who reaches them can send anything" },
-    { .name = "munge", .type = OPTION_FLAG, FIELD(munge), .help = "Whoever sends must show a credential of munge too" },
+      .help = "With --plain: also for such addresses. Anyone who reaches them can then send anything" },
+    { .name = "munge", .type = OPTION_FLAG, FIELD(munge), .help = "Require a MUNGE credential from every sender as well" },
     { .letter = 's', .name = "sink", .argument = "NAME[:KEY=VALUE,...]", .type = OPTION_LIST, FIELD(sinks),
-      .help = "Write all samples there; may be given several times, and none waits for another. "
+      .help = "Write all samples to this sink; may be repeated. Sinks do not delay each other. "
               "Default, without --upstream: store, the job database" },
     { .name = "journal", .argument = "DIR", .type = OPTION_TEXT, FIELD(journal),
-      .help = "Keep there what has come until every sink has it. Default: /var/lib/sonde/journal as root, "
+      .help = "Journal directory, where samples are kept until every sink has them. Default: /var/lib/sonde/journal as root, "
               "$XDG_STATE_HOME/sonde/journal as a user" },
     { .name = "journal-size", .argument = "BYTES", .type = OPTION_TEXT, FIELD(journal_size),
-      .help = "At most so much; beyond it the oldest goes, and sinks that had not read it are told. Default: 1GiB" },
+      .help = "Maximum size of the journal; beyond it the oldest samples are dropped, and sinks that missed them log it. "
+              "Default: 1GiB" },
     { .name = "journal-age", .argument = "TIME", .type = OPTION_TEXT, FIELD(journal_age),
-      .help = "Nothing that is older. Default: any age" },
+      .help = "Maximum age of samples in the journal. Default: unlimited" },
     { .letter = 'u', .name = "upstream", .argument = "ADDRESS", .type = OPTION_LIST, FIELD(upstream),
-      .help = "Hand all samples on to this collector; of several, to the first that answers" },
+      .help = "Forward all samples to this collector; if repeated, to the first that responds" },
     { .name = "upstream-key", .argument = "KEY|FILE", .type = OPTION_LIST, FIELD(upstream_keys),
-      .help = "Its public key; one for all, or one for each --upstream" },
+      .help = "Public key of the upstream collector; one for all, or one for each --upstream" },
     { .name = "rollup", .argument = "TIME", .type = OPTION_TEXT, FIELD(rollup),
-      .help = "Hand on only minimum, mean, maximum and last of each TIME: of each host, and of each job over its hosts" },
+      .help = "Forward only minimum, mean, maximum and last value of each TIME: per host, and per job over its hosts" },
     { .name = "colmet", .argument = "ADDRESS", .type = OPTION_TEXT, FIELD(colmet),
-      .help = "Take what the nodes of Colmet push, at this address. Default: none" },
+      .help = "Receive what Colmet's nodes push, on this address. Default: none" },
     { .name = "from-kafka", .argument = "BROKERS/TOPIC[,group=NAME]", .type = OPTION_TEXT, FIELD(kafka),
-      .help = "Take what agents and collectors with the sink kafka:format=wire have written; of several collectors each "
-              "takes a part. Then there is no --listen unless it is said" },
+      .help = "Consume what agents and collectors with the sink kafka:format=wire have written; several collectors share the "
+              "partitions. Disables the default --listen" },
     { .name = "http", .argument = "ADDRESS:PORT", .type = OPTION_TEXT, FIELD(http),
-      .help = "Serve /status, /metrics and /sets there; 'none': nowhere. Default: " COLLECTOR_HTTP },
+      .help = "Serve /status, /metrics and /sets on this address; 'none': off. Default: " COLLECTOR_HTTP },
     { .name = "socket", .argument = "PATH", .type = OPTION_TEXT, FIELD(socket),
-      .help = "Serve the same there; 'none': nowhere. Default: /run/sonde/collector.sock as root, "
+      .help = "Serve the same on this socket; 'none': off. Default: /run/sonde/collector.sock as root, "
               "$XDG_RUNTIME_DIR/sonde/collector.sock as a user" },
     { .name = "series", .argument = "N", .type = OPTION_TEXT, FIELD(series),
-      .help = "At most N series in an answer at /metrics; how many were left out is a series too. Default: 5000000" },
+      .help = "Limit a response of /metrics to N series; one more series counts those left out. Default: 5000000" },
     { .name = "check", .type = OPTION_FLAG, FIELD(check),
-      .help = "Only look whether options, configuration and sinks are good, without writing anything or connecting to anybody; "
-              "with -v write them as a configuration" },
+      .help = "Only check the options, configuration and sinks, without writing or connecting to anything; with -v print them as "
+              "a configuration file" },
     { .name = "status", .type = OPTION_FLAG, FIELD(status),
-      .help = "Show how the collector of this machine, or at WHERE, is: each host, each sink" },
-    { .name = "json", .type = OPTION_FLAG, FIELD(json), .help = "With --status: as JSON" },
-    { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, FIELD(quiet), .help = "Say nothing but errors" },
+      .help = "Show the status of the collector on this node, or at ADDRESS: each host, each sink" },
+    { .name = "json", .type = OPTION_FLAG, FIELD(json), .help = "With --status: print JSON" },
+    { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, FIELD(quiet), .help = "Print only errors" },
     OPTION_END,
 };
 
 static const struct command_fact examples[] = {
-    { "sonde collect --sink csv:path=/data/sonde.csv --sink json:path=/data/sonde.json", "take from all whose keys are "
-      "allowed, into two sinks" },
-    { "sonde collect --plain --listen tcp://127.0.0.1:5555", "to try it on one machine, without keys" },
-    { "sonde collect --status", "who sends, who is silent, which sink is behind" },
-    { "sonde collect --upstream tcp://top:5555 --upstream-key top.pub", "hand on to another collector" },
-    { "sonde ls collector:1338", "what all hosts hold now" },
+    { "sonde collect --sink csv:path=/data/sonde.csv --sink json:path=/data/sonde.json", "receive from all authorized hosts, "
+      "into two sinks" },
+    { "sonde collect --plain --listen tcp://127.0.0.1:5555", "try it on one node, without keys" },
+    { "sonde collect --status", "which hosts send, which are silent, which sinks lag" },
+    { "sonde collect --upstream tcp://top:5555 --upstream-key top.pub", "forward to another collector" },
+    { "sonde ls collector:1338", "the current metric sets of all hosts" },
     { 0 },
 };
 
 static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "the folder of the socket, in place of the usual one" },
-    { "NOTIFY_SOCKET, WATCHDOG_USEC", "set by systemd, which is told when the collector is ready and that it is alive" },
+    { "SONDE_SOCKET_DIR", "directory of the socket, instead of the default" },
+    { "NOTIFY_SOCKET, WATCHDOG_USEC", "set by systemd, which is notified when the collector is ready and while it is alive" },
     { 0 },
 };
 
 const struct command command_collect = {
     .name = "collect",
-    .about = "receive the samples of many agents, and write them to every sink",
-    .usage = "[OPTIONS]",
+    .about = "receive samples from many agents and write them to every sink",
+    .usage = "[OPTIONS] [--status [ADDRESS]]",
     .description =
-        "Takes what agents (sonde agent --collector) and other collectors send, keeps it in a journal on disk, and "
-        "acknowledges it then. Each sink reads the journal at its own speed: one that is away holds up nobody, and gets "
-        "what it has missed when it is back.\n\n"
-        "Connections are encrypted, and only those whose public keys are in the list of --allow are let in: 'sonde keygen' "
-        "makes the keys.\n\n"
-        "The configuration file has the same names as the options, one per line:\n\n"
+        "Receives samples from agents (sonde agent --collector) and other collectors, writes them to a journal on disk, then "
+        "acknowledges them. Each sink reads the journal at its own speed: a sink that is down catches up when it returns, "
+        "without delaying the others.\n\n"
+        "Connections are encrypted, and only senders whose public keys are listed in the --allow file are accepted; 'sonde "
+        "keygen' creates the keys.\n\n"
+        "Keys of the configuration file have the names of the options, one per line:\n\n"
         "  listen = tcp://*:5555\n"
         "  sink = csv:path=/var/lib/sonde/samples.csv\n"
         "  journal-size = 10GiB\n\n"
-        "SIGHUP reads it and the keys anew and opens the files of sinks anew; with a mistake in it the collector says so and "
-        "goes on as before. SIGTERM and SIGINT end it: what has come is safe and acknowledged, and the status is 0.",
+        "SIGHUP reloads the configuration and the keys and reopens the files of sinks; if the configuration has an error, the "
+        "collector logs it and keeps the old one. SIGTERM and SIGINT stop it: everything received is on disk and acknowledged, "
+        "and the exit status is 0.",
     .options = options,
-    .settings_size = sizeof(struct settings),
+    .settings_size = sizeof(struct collect_options),
     .operands_max = 1,
-    .operand = "WHERE",
+    .operand = "ADDRESS",
     .examples = examples,
     .environment = environment,
     .see_also = "agent ls",

@@ -1,11 +1,12 @@
-/* One request to an agent; what went wrong becomes a sentence with a remedy. */
+/* One request to an agent; errors are turned into a message with a suggested fix. */
 #include "cli/command_agent.h"
 
+#include "api/schema.h"
 #include "net/json_read.h"
 
 #include <string.h>
 
-void command_answer_text(const struct buf *answer, const char *name, struct buf *text)
+void command_answer_string(const struct buf *answer, const char *name, struct buf *text)
 {
     struct json_read read;
     struct buf key;
@@ -21,51 +22,51 @@ void command_answer_text(const struct buf *answer, const char *name, struct buf 
 }
 
 /* {"error": TEXT} */
-static void read_error(const struct buf *answer, struct buf *why)
+static void read_error(const struct buf *answer, struct buf *error)
 {
     struct buf text;
     buf_init(&text, 4096);
-    command_answer_text(answer, "error", &text);
-    buf_add_text(why, text.size ? buf_text(&text) : "the agent did not understand");
+    command_answer_string(answer, API_ERROR, &text);
+    buf_add_text(error, text.size ? buf_text(&text) : "the agent rejected the request");
     buf_clear(&text);
 }
 
-static void explain(const char *where, enum err err, struct buf *why)
+static void explain(const char *where, enum err err, struct buf *error)
 {
     bool is_here = !where || !*where;
     if (err == ABSENT && is_here)
-        buf_add_text(why, "no agent runs on this node. Start one with 'sonde agent'.");
+        buf_add_text(error, "no agent is running on this node; start one with 'sonde agent'");
     else if (err == ABSENT)
-        buf_printf(why, "nobody answers at %s. Is an agent or a collector there, at an address that others reach?", where);
+        buf_printf(error, "no agent or collector is reachable at %s; check that it runs and listens on the network", where);
     else if (err == AGAIN)
-        buf_printf(why, "the agent%s%s did not answer within 10 s", is_here ? "" : " at ", is_here ? "" : where);
+        buf_printf(error, "the agent%s%s did not respond within 10 s", is_here ? "" : " at ", is_here ? "" : where);
     else if (err == USAGE)
-        buf_printf(why, "'%s' is no host: say HOST, HOST:PORT or the path of an agent's socket", where);
+        buf_printf(error, "invalid host '%s' (expected HOST, HOST:PORT or the path of an agent's socket)", where);
     else if (err == CORRUPT)
-        buf_printf(why, "what listens at %s is no agent", is_here ? "the agent's socket" : where);
+        buf_printf(error, "the server at %s is not a sonde agent", is_here ? "the agent's socket" : where);
     else
-        buf_printf(why, "cannot talk to the agent%s%s: %s", is_here ? "" : " at ", is_here ? "" : where, err_text(err));
+        buf_printf(error, "cannot connect to the agent%s%s: %s", is_here ? "" : " at ", is_here ? "" : where, err_text(err));
 }
 
-enum err command_ask_quietly(const char *where, const char *method, const char *path, struct bytes body,
-                             struct buf *answer, struct buf *why)
+enum err command_try_request(const char *where, const char *method, const char *path, struct bytes body,
+                             struct buf *answer, struct buf *error)
 {
     int status = 0;
-    enum err err = ask(where ? where : "", method, path, body, answer, &status);
+    enum err err = agent_client_request(where ? where : "", method, path, body, answer, &status);
     if (err)
-        explain(where, err, why);
+        explain(where, err, error);
     else if (status != 200)
-        read_error(answer, why);
+        read_error(answer, error);
     return err ? err : status == 200 ? OK : status == 403 ? DENIED : USAGE;
 }
 
-int command_ask(const struct command_call *call, const char *where, const char *method, const char *path,
+int command_request(const struct command_call *call, const char *where, const char *method, const char *path,
                 struct bytes body, struct buf *answer)
 {
-    struct buf why;
-    buf_init(&why, 8192);
-    enum err err = command_ask_quietly(where, method, path, body, answer, &why);
-    int status = err ? command_fail(call, "%s", buf_text(&why)) : EXIT_GOOD;
-    buf_clear(&why);
+    struct buf error;
+    buf_init(&error, 8192);
+    enum err err = command_try_request(where, method, path, body, answer, &error);
+    int status = err ? command_fail(call, "%s", buf_text(&error)) : EXIT_GOOD;
+    buf_clear(&error);
     return status;
 }

@@ -1,22 +1,23 @@
-/* What commands that talk to an agent share: a request, and a message that helps when it fails. */
+/* Requests to an agent, for commands: prints a helpful message when one fails. */
 #ifndef SONDE_CLI_COMMAND_AGENT_H
 #define SONDE_CLI_COMMAND_AGENT_H
 
-#include "net/http_client.h"
 #include "cli/command.h"
+
+#include "api/agent_client.h"
 
 #define COMMAND_ANSWER_MAX (512u << 20)
 
-/* where: as of ask(); NULL is this machine's agent. Returns EXIT_GOOD when the agent has answered with success; else the
- * person was told why not. */
-int command_ask(const struct command_call *call, const char *where, const char *method, const char *path,
+/* where: as in agent_client_request(); NULL is the agent of this node. Returns EXIT_GOOD if the agent has reported success; otherwise
+ * prints what went wrong. */
+int command_request(const struct command_call *call, const char *where, const char *method, const char *path,
                 struct bytes body, struct buf *answer);
 
-/* The same without a message: an explanation is added to why. */
-enum err command_ask_quietly(const char *where, const char *method, const char *path, struct bytes body,
-                             struct buf *answer, struct buf *why);
+/* Same without printing: the error message is added to error. */
+enum err command_try_request(const char *where, const char *method, const char *path, struct bytes body,
+                             struct buf *answer, struct buf *error);
 
-/* {name: TEXT} of an answer into text, which is left as it is where there is none. */
-void command_answer_text(const struct buf *answer, const char *name, struct buf *text);
+/* Appends the value of the field name of a JSON answer to text, or nothing if it has no such field. */
+void command_answer_string(const struct buf *answer, const char *name, struct buf *text);
 
 #endif

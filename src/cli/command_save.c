@@ -1,10 +1,11 @@
-/* From a spool to the store, or to the agent of this node. */
+/* Saves a spool to the job database, or sends it to the agent of this node. */
 #include "cli/command_save.h"
 
-#include "net/http_client.h"
+#include "api/agent_client.h"
+#include "api/schema.h"
+#include "base/code_pages.h"
 #include "net/json.h"
 #include "base/log.h"
-#include "base/install_paths.h"
 #include "base/shell.h"
 #include "cli/command_store.h"
 #include "merge/submit.h"
@@ -17,24 +18,24 @@
 
 #define ANSWER_MAX 4096
 
-/* As one can paste it: folders have blanks and quotes in their names, too. */
-static void tell_kept(const char *spool)
+/* Quoted so that it can be pasted into a shell: directory names may contain spaces and quotes. */
+static void log_kept_spool(const char *spool)
 {
     struct buf word;
     buf_init(&word, 4 * PATH_MAX);
-    shell_add_words(&word, bytes_of(spool));
-    log_error("the spool is kept; file it later: sonde submit %s", buf_text(&word));
+    shell_add_args(&word, bytes_of(spool));
+    log_error("the spool is kept; save it later with: sonde submit %s", buf_text(&word));
     buf_clear(&word);
 }
 
-static void tell_filed(const struct submitted *submitted, bool quiet)
+static void log_saved(const struct submitted *submitted, bool quiet)
 {
     const struct run_gaps *gaps = &submitted->gaps;
     if (gaps->records_lost || gaps->bytes_damaged)
-        log_warn("job %s has gaps: %llu records are lost, because they could not be written. If the disk of the spool is "
-                 "full, give another folder with -o DIR.", submitted->job_id, (unsigned long long)gaps->records_lost);
+        log_warn("job %s is incomplete: %llu records could not be written and are lost. If the disk of the spool is full, "
+                 "choose another directory with -o DIR.", submitted->job_id, (unsigned long long)gaps->records_lost);
     if (!quiet && isatty(STDERR_FILENO))
-        log_warn("job %s is filed: see it with 'sonde report'", submitted->job_id);
+        log_warn("job %s saved; view it with 'sonde report'", submitted->job_id);
 }
 
 static bool is_for_agent(const struct command_call *call)
@@ -43,8 +44,9 @@ static bool is_for_agent(const struct command_call *call)
     return db && strcmp(db, STORE_AGENT) == 0;
 }
 
-/* To the agent of this node, which sends it to its collector. The file goes with its name: the agent may have another /tmp. */
-static void hand_over(const char *spool, bool quiet, bool keep)
+/* Sends the open file along with its name, since the agent may have a different /tmp. It forwards the job to its
+ * collector. */
+static void send_to_agent(const char *spool, bool quiet, bool keep)
 {
     struct buf body, answer;
     struct json json;
@@ -57,48 +59,48 @@ static void hand_over(const char *spool, bool quiet, bool keep)
     json_end_object(&json);
     json_end(&json);
     int fd = open(spool, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    enum err err = ask_handing(fd, "/run", (struct bytes){ body.data, body.size }, &answer, &status);
+    enum err err = agent_client_post_fd(fd, API_PATH_RUN, (struct bytes){ body.data, body.size }, &answer, &status);
     if (fd >= 0)
         close(fd);
     if (!err && status == 200 && !keep)
         submit_remove(spool);
     if (err || status != 200) {
-        log_error("the agent of this node does not take the job: %s", err ? err_text(err) : buf_text(&answer));
-        tell_kept(spool);
+        log_error("the agent of this node rejected the job: %s", err ? err_text(err) : buf_text(&answer));
+        log_kept_spool(spool);
     } else if (!quiet && isatty(STDERR_FILENO)) {
-        log_warn("the job is handed over to the agent, which sends it to its collector");
+        log_warn("job passed to the agent, which forwards it to its collector");
     }
     buf_clear(&body);
     buf_clear(&answer);
 }
 
-void command_file_spool(const struct command_call *call, const char *spool, bool quiet, bool keep)
+void command_save_spool(const struct command_call *call, const char *spool, bool quiet, bool keep)
 {
     struct store *store;
     struct merged merged;
     struct submitted submitted;
     if (is_for_agent(call)) {
-        hand_over(spool, quiet, keep);
+        send_to_agent(spool, quiet, keep);
         return;
     }
-    self_forget_code(); /* that of the watching, before merging and filing need room */
+    code_pages_release(); /* frees the code that recorded the job, before merging and saving need the memory */
     enum err err = submit_merge(&merged, spool, &submitted);
     if (err) {
-        log_error("cannot read back the spool: %s", err_text(err));
-        tell_kept(spool);
+        log_error("cannot read the spool: %s", err_text(err));
+        log_kept_spool(spool);
         return;
     }
     if (!command_store_open(call, STORE_WRITE, &store)) {
         merge_clear(&merged);
-        tell_kept(spool);
+        log_kept_spool(spool);
         return;
     }
-    err = submit_file_clear(store, &merged, spool, keep);
+    err = submit_save_clear(store, &merged, spool, keep);
     if (!err) {
-        tell_filed(&submitted, quiet);
+        log_saved(&submitted, quiet);
     } else {
-        log_error("cannot file the job: %s", store_message(store));
-        tell_kept(spool);
+        log_error("cannot save the job: %s", store_message(store));
+        log_kept_spool(spool);
     }
     store_close(&store);
 }

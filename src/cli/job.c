@@ -1,10 +1,10 @@
 /* sonde job: registers the start or end of a job with the agent of this node, and lists the jobs it knows. */
 #include "api/schema.h"
+#include "base/parse.h"
 #include "cli/command_agent.h"
 
 #include "base/clock.h"
 #include "net/json.h"
-#include "base/text.h"
 #include "jobs/job_id.h"
 #include "proc/pid.h"
 #include "report/node_jobs.h"
@@ -43,13 +43,13 @@ static void add_user(struct json *json, const struct job_settings *settings)
 {
     const char *user = settings->user ? settings->user : getenv("SLURM_JOB_USER"), *number = getenv("SLURM_JOB_UID");
     uint64_t uid;
-    if (user && !text_parse_u64(user, &uid)) {
+    if (user && !parse_u64(user, &uid)) {
         json_field_u64(json, API_UID, uid);
         return;
     }
     if (user && *user)
         json_field_text(json, API_USER, user);
-    if (settings->user || !number || text_parse_u64(number, &uid)) {
+    if (settings->user || !number || parse_u64(number, &uid)) {
         const struct passwd *entry = user && *user ? getpwnam(user) : NULL;
         if (!entry)
             return;
@@ -98,7 +98,7 @@ static int add_begin(const struct command_call *call, const char *id, struct buf
     const struct job_settings *settings = call->settings;
     struct json json;
     uint64_t memory_bytes = 0, cores_milli = 0;
-    if (settings->memory && text_parse_bytes(settings->memory, &memory_bytes))
+    if (settings->memory && parse_bytes(settings->memory, &memory_bytes))
         return command_usage_error(call, "invalid --memory '%s' (expected a size such as 4G or 512M)", settings->memory);
     if (settings->cores && !parse_milli(settings->cores, &cores_milli))
         return command_usage_error(call, "invalid --cores '%s' (expected a number)", settings->cores);
@@ -162,7 +162,7 @@ static int check_counted(const struct command_call *call, const struct buf *answ
     const struct job_settings *settings = call->settings;
     struct buf error;
     buf_init(&error, 4096);
-    command_answer_string(answer, API_WHY, &error);
+    command_answer_string(answer, API_ERROR_REASON, &error);
     int status = error.size && !settings->quiet
                      ? command_fail(call, "job registered, but its system calls are not counted: %s", buf_text(&error))
                      : EXIT_GOOD;
@@ -177,7 +177,7 @@ static int post(const struct command_call *call, const struct buf *body)
     buf_init(&answer, ANSWER_MAX);
     enum err err = buf_err(body);
     if (!err)
-        err = ask("", "POST", API_PATH_JOB, (struct bytes){ buf_text(body), body->size }, &answer, &http);
+        err = agent_client_request("", "POST", API_PATH_JOB, (struct bytes){ buf_text(body), body->size }, &answer, &http);
     if (err || http != 200)
         status = report_failure(call, err, &answer);
     else
@@ -194,12 +194,12 @@ static int list(const struct command_call *call)
     int http, status;
     buf_init(&answer, ANSWER_MAX);
     buf_init(&out, ANSWER_MAX);
-    enum err err = ask("", "GET", API_PATH_JOBS, (struct bytes){ 0 }, &answer, &http);
+    enum err err = agent_client_request("", "GET", API_PATH_JOBS, (struct bytes){ 0 }, &answer, &http);
     if (err || http != 200)
         status = report_failure(call, err, &answer);
     else if (settings->json)
         status = command_print(call, &answer);
-    else if (here_print((struct bytes){ buf_text(&answer), answer.size }, &terminal, &out))
+    else if (node_jobs_print((struct bytes){ buf_text(&answer), answer.size }, &terminal, &out))
         status = command_fail(call, "cannot parse the agent's response; is it of another version?");
     else
         status = command_print(call, &out);

@@ -2,7 +2,7 @@
 #include "cli/command_store.h"
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/format.h"
 #include "base/utf8.h"
 #include "merge/submit.h"
 #include "report/terminal.h"
@@ -54,8 +54,8 @@ static void show_progress(struct submission *s)
     if (!s->shows_progress || now_ns - s->shown_ns < PROGRESS_NS)
         return;
     s->shown_ns = now_ns;
-    fprintf(stderr, "\r\033[Ksaving: %s spool%s, %s processes so far", text_count(s->saved).s, ending(s->saved),
-            text_count(s->processes).s);
+    fprintf(stderr, "\r\033[Ksaving: %s spool%s, %s processes so far", format_count(s->saved).s, ending(s->saved),
+            format_count(s->processes).s);
     fflush(stderr);
 }
 
@@ -63,12 +63,12 @@ static void add_gaps(struct buf *line, const struct submitted *result)
 {
     const struct run_gaps *gaps = &result->gaps;
     if (gaps->bytes_damaged)
-        buf_printf(line, "; %s damaged and skipped", text_bytes(gaps->bytes_damaged).s);
+        buf_printf(line, "; %s damaged and skipped", format_bytes(gaps->bytes_damaged).s);
     if (gaps->records_lost)
-        buf_printf(line, "; %s record%s could not be written", text_count(gaps->records_lost).s,
+        buf_printf(line, "; %s record%s could not be written", format_count(gaps->records_lost).s,
                    ending(gaps->records_lost));
     if (gaps->events_lost)
-        buf_printf(line, "; %s kernel event%s lost", text_count(gaps->events_lost).s, ending(gaps->events_lost));
+        buf_printf(line, "; %s kernel event%s lost", format_count(gaps->events_lost).s, ending(gaps->events_lost));
     if (result->running && !result->is_alive)
         buf_add_text(line, "; some processes were still running");
     if (result->is_alive)
@@ -80,8 +80,8 @@ static void print_saved(const struct submission *s, const char *path, const stru
     struct buf line;
     buf_init(&line, LINE_MAX_BYTES);
     utf8_add_fit(&line, bytes_of(result->job_id), sizeof result->job_id, true);
-    buf_printf(&line, ": %s process%s, %s thread%s", text_count(result->processes).s, ending_es(result->processes),
-               text_count(result->threads).s, ending(result->threads));
+    buf_printf(&line, ": %s process%s, %s thread%s", format_count(result->processes).s, ending_es(result->processes),
+               format_count(result->threads).s, ending(result->threads));
     add_gaps(&line, result);
     if (s->keep || result->is_alive) {
         buf_add_text(&line, "; kept ");

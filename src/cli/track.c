@@ -20,7 +20,7 @@
 #define FREQUENCY_MAX 1000.0
 #define FAILURES_BEFORE_MESSAGE 20 /* consecutive failures before a message is printed */
 
-struct settings {
+struct track_options {
     struct metric_source_settings source;
     int format; /* enum metric_format */
     const char *output, *frequency;
@@ -45,7 +45,7 @@ struct written {
 
 struct track {
     const struct command_call *call;
-    const struct settings *settings;
+    const struct track_options *settings;
     struct metric_source source;
     struct metric_query query;
     struct metric_log log;
@@ -130,13 +130,13 @@ static void report_failure(struct track *track, enum err err)
     }
 }
 
-static const char *shown_output(const struct settings *settings)
+static const char *shown_output(const struct track_options *settings)
 {
     return settings->output ? settings->output : "standard output";
 }
 
 /* The message of tau_metric_client. */
-static void announce(const struct settings *settings)
+static void announce(const struct track_options *settings)
 {
     if (settings->announce) {
         printf("Logging in %s interrupt with CTRL + C when done... ", shown_output(settings));
@@ -147,7 +147,7 @@ static void announce(const struct settings *settings)
 /* Only once there is something to write: without an agent, the file of the last time is kept. */
 static enum err open_log(struct track *track)
 {
-    const struct settings *settings = track->settings;
+    const struct track_options *settings = track->settings;
     enum err err = metric_log_open(&track->log, settings->output, (enum metric_format)settings->format,
                                    settings->all ? METRIC_ALL : METRIC_VALUES);
     if (!err)
@@ -243,7 +243,7 @@ static bool is_directory(const char *path)
 
 static int track_run(const struct command_call *call)
 {
-    const struct settings *settings = call->settings;
+    const struct track_options *settings = call->settings;
     struct track track = { .call = call, .settings = settings, .log = { .fd = -1 } };
     uint64_t period_ns;
     int wrong = metric_source_check(call, &settings->source);
@@ -252,8 +252,8 @@ static int track_run(const struct command_call *call)
     if (is_directory(settings->output))
         return command_usage_error(call, "--output: %s is a directory", settings->output);
     if (frequency_of(settings->frequency, &period_ns))
-        return command_usage_error(call, "invalid --freq '%s' (expected up to 1000 per second; 10 is ten times a second, 0.1 every "
-                               "ten seconds)", settings->frequency);
+        return command_usage_error(call, "invalid --freq '%s' (expected up to 1000 per second; 10 is ten times a "
+                                         "second, 0.1 every ten seconds)", settings->frequency);
     char **names = metric_names_quoted(call->operands, call->count);
     if (!names)
         return command_fail(call, "out of memory");
@@ -274,7 +274,7 @@ static int track_run(const struct command_call *call)
     return status;
 }
 
-#define AT(field) .offset = offsetof(struct settings, field)
+#define AT(field) .offset = offsetof(struct track_options, field)
 static const struct option options[] = {
     { .letter = 'f', .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format), .initial = "json",
       .choices = METRIC_FORMATS, .help = "Output format; json is an array with one array per sample, as of tau_metric_client" },
@@ -287,7 +287,7 @@ static const struct option options[] = {
     { .name = "nonzero", .type = OPTION_FLAG, AT(nonzero), .help = "Leave out values that are 0" },
     { .letter = 'n', .name = "count", .argument = "N", .type = OPTION_U64, AT(count), .help = "Exit after N samples; 0: never" },
     { .name = "announce", .type = OPTION_FLAG, AT(announce), .hidden = true, .help = "Print where the log is, as tau does" },
-    METRIC_SOURCE_OPTIONS(struct settings),
+    METRIC_SOURCE_OPTIONS(struct track_options),
     OPTION_END,
 };
 
@@ -308,7 +308,7 @@ const struct command command_track = {
         "The agent reads the metrics of programs at its own interval; a higher frequency here shows nothing more. The file is "
         "valid after each sample, even if sonde is killed; if the agent restarts, sonde track waits for it.",
     .options = options,
-    .settings_size = sizeof(struct settings),
+    .settings_size = sizeof(struct track_options),
     .operands_max = -1,
     .operand = "NAME",
     .examples = examples,

@@ -3,7 +3,7 @@
 
 #include "base/config_file.h"
 #include "base/nearest.h"
-#include "base/text.h"
+#include "base/parse.h"
 #include "collector/kafka_port.h"
 #include "transport/address.h"
 #include "transport/keys.h"
@@ -138,8 +138,8 @@ static enum err set_number(uint64_t *number, const struct config_key *name, cons
     static const char *const forms[] = {
         [BYTES] = "a size such as 512M or 1GiB", [DURATION] = "a duration such as 60s or 7d", [NUMBER] = "a number",
     };
-    enum err err = name->kind == BYTES ? text_parse_bytes(value, number)
-                   : name->kind == DURATION ? text_parse_duration(value, number) : text_parse_u64(value, number);
+    enum err err = name->kind == BYTES ? parse_bytes(value, number)
+                   : name->kind == DURATION ? parse_duration(value, number) : parse_u64(value, number);
     if (err)
         buf_printf(error, "invalid %s '%.60s' (expected %s)", name->key, value, forms[name->kind]);
     return err;

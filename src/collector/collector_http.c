@@ -1,19 +1,19 @@
 /* Maps paths to functions that write the response. */
 #include "collector/collector_http.h"
 
+#include "api/agent_client.h"
 #include "api/jobs_json.h"
 #include "api/metrics_page.h"
 #include "api/schema.h"
 #include "api/sets_json.h"
 #include "api/viewer.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/parse.h"
 #include "collector/collector.h"
 #include "collector/collector_status.h"
 #include "collector/live_view.h"
 #include "collector/self_metrics.h"
 #include "net/http.h"
-#include "net/http_client.h"
 #include "net/listen.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct collector_http {
     struct collector *collector;
     struct http *http;
     struct batch own;
-    char socket_path[ASK_PATH_MAX]; /* "": none */
+    char socket_path[AGENT_CLIENT_PATH_MAX]; /* "": none */
 };
 
 static void refuse(struct http_answer *answer, int status, const char *message)
@@ -183,11 +183,11 @@ static bool is_none(const char *text)
 
 static enum err listen_socket(struct collector_http *server, const char *path, struct buf *error)
 {
-    char default_path[ASK_PATH_MAX];
+    char default_path[AGENT_CLIENT_PATH_MAX];
     int fd;
     if (is_none(path))
         return OK;
-    if (!path && ask_socket_named(ASK_SOCKET_COLLECTOR, default_path))
+    if (!path && agent_client_socket_named(AGENT_CLIENT_SOCKET_COLLECTOR, default_path))
         return OK; /* no directory for a socket */
     path = path ? path : default_path;
     enum err err = strlen(path) < sizeof server->socket_path ? listen_unix(path, &fd) : USAGE;
@@ -207,7 +207,7 @@ static enum err split(const char *listen, char address[256], uint16_t *port)
     uint64_t number = 0;
     const char *colon = strrchr(listen, ':');
     size_t size = colon ? (size_t)(colon - listen) : 0;
-    if (!colon || size >= 256 || text_parse_u64(colon + 1, &number) || number > UINT16_MAX)
+    if (!colon || size >= 256 || parse_u64(colon + 1, &number) || number > UINT16_MAX)
         return USAGE;
     bool brackets = size > 2 && listen[0] == '[' && listen[size - 1] == ']';
     size -= brackets ? 2 : 0;

@@ -2,8 +2,8 @@
 #include "collector/receiver.h"
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "transport/munge.h"
 
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static bool is_only_peer(struct receiver *receiver, struct peer *peer)
         receiver_refuse(receiver, peer, false,
                         "another %s with the host name %s is connected%s%s since %s. Stop one of them, or rename "
                         "it", kind, peer->host, other->address[0] ? " from " : "", other->address,
-                        text_time(other->since_ns).s);
+                        format_time(other->since_ns).s);
         return false;
     }
     peer_close_feeds(other);
@@ -117,7 +117,7 @@ static void update_known_host(struct peer *peer, const struct message_hello *hel
     uint64_t off_ns = known_host->clock_ahead_ns < 0 ? -(uint64_t)known_host->clock_ahead_ns
                       : (uint64_t)known_host->clock_ahead_ns;
     if (off_ns > 60 * NS_PER_S)
-        log_warn("the clock of %s is %s %s. Its timestamps are kept unchanged.", peer->host, text_duration(off_ns).s,
+        log_warn("the clock of %s is %s %s. Its timestamps are kept unchanged.", peer->host, format_duration(off_ns).s,
                  known_host->clock_ahead_ns < 0 ? "behind" : "ahead");
 }
 

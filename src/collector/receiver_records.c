@@ -3,8 +3,8 @@
 #include "collector/receiver.h"
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "model/pack.h"
 
 #include <stdio.h>
@@ -111,7 +111,7 @@ static void note_clock_set_back(struct feed *feed, uint64_t sample_ns)
     if (known_host->newest == feed)
         known_host->sample_ns = sample_ns;
     log_warn("the clock of %s was set back by %s. Its timestamps are kept unchanged.", known_host->host,
-             text_duration(back_ns).s);
+             format_duration(back_ns).s);
 }
 
 static void note_ahead(struct known_host *known_host, int64_t clock_ahead_ns)
@@ -121,7 +121,7 @@ static void note_ahead(struct known_host *known_host, int64_t clock_ahead_ns)
         return;
     if (clock_ahead_ns - known_ns > (int64_t)CLOCK_SET_NS)
         log_warn("the clock of %s is %s ahead. Its timestamps are kept unchanged.", known_host->host,
-                 text_duration((uint64_t)clock_ahead_ns).s);
+                 format_duration((uint64_t)clock_ahead_ns).s);
     known_host->clock_ahead_ns = clock_ahead_ns;
     known_host->has_clock_ahead = true;
 }

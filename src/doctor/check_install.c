@@ -1,14 +1,15 @@
 /* Checks Sonde's own files. Leaves nothing behind. */
 #include "doctor/check_install.h"
 
+#include "api/agent_client.h"
 #include "api/schema.h"
-#include "net/http_client.h"
+#include "base/format.h"
 #include "base/install_paths.h"
 #include "base/shell.h"
-#include "base/text.h"
+#include "run/spool_dir.h"
+#include "spool/probe_env.h"
 #include "store/driver.h"
 #include "store/store.h"
-#include "run/spool_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +29,7 @@ void check_install_probe(const struct doctor_target *target, struct finding *fin
 {
     (void)target;
     char path[PATH_MAX];
-    enum err err = self_find_probe(path, sizeof path);
+    enum err err = install_paths_find(PROBE_LIBRARY, path, sizeof path);
     if (err)
         finding_missing(finding, "Reinstall Sonde: libsonde-process.so belongs into lib/sonde next to bin/sonde",
                         "The library is missing: only kernel data is recorded");
@@ -66,10 +67,10 @@ void check_install_spool(const struct doctor_target *target, struct finding *fin
     if (last)
         *last = '\0';
     if (room < SPACE_FEW_BYTES)
-        finding_missing(finding, "Free space, or use sonde run -o DIR", "%s has only %s left, too little for a long "
-                                                                        "run", spool.dir, text_bytes(room).s);
+        finding_missing(finding, "Free space, or use sonde run -o DIR",
+                        "%s has only %s left, too little for a long run", spool.dir, format_bytes(room).s);
     else
-        finding_available(finding, "%s, %s free", spool.dir, text_bytes(room).s);
+        finding_available(finding, "%s, %s free", spool.dir, format_bytes(room).s);
 }
 
 /* The lock is free: the run is over. */
@@ -116,7 +117,7 @@ void check_install_left_over(const struct doctor_target *target, struct finding 
         closedir(dir);
     buf_init(&fix, 5 * PATH_MAX);
     buf_add_text(&fix, "sonde submit ");
-    shell_add_words(&fix, bytes_of(base));
+    shell_add_args(&fix, bytes_of(base));
     if (count)
         finding_missing(finding, buf_text(&fix), "%zu run%s not saved yet", count, count == 1 ? " is" : "s are");
     else
@@ -150,17 +151,17 @@ static void check_directory(const char *path, bool exists, struct finding *findi
                         exists ? path : directory);
     else if (free_bytes(directory) < SPACE_FEW_BYTES)
         finding_missing(finding, "Free space, or set $SONDE_DB to another location", "%s has only %s left", directory,
-                        text_bytes(free_bytes(directory)).s);
+                        format_bytes(free_bytes(directory)).s);
     else
         finding_available(finding, "%s%s, %s free", path, exists ? "" : " (will be created)",
-                          text_bytes(free_bytes(directory)).s);
+                          format_bytes(free_bytes(directory)).s);
 }
 
 /* Jobs are sent to the collector instead of a database of this user. */
 static void check_agent_store(struct finding *finding)
 {
-    char path[ASK_PATH_MAX];
-    if (!ask_socket_path(path) && !ask_find(path))
+    char path[AGENT_CLIENT_PATH_MAX];
+    if (!agent_client_socket(path) && !agent_client_find(path))
         finding_available(finding, STORE_AGENT " sonde run sends jobs to the agent of this node");
     else
         finding_missing(finding, "Start an agent with a collector on this node, or set $SONDE_DB to a file",
@@ -210,18 +211,18 @@ void check_install_store(const struct doctor_target *target, struct finding *fin
 void check_install_agent(const struct doctor_target *target, struct finding *finding)
 {
     (void)target;
-    char path[ASK_PATH_MAX];
+    char path[AGENT_CLIENT_PATH_MAX];
     struct buf answer;
     int status;
-    if (ask_socket_path(path)) {
+    if (agent_client_socket(path)) {
         finding_missing(finding, "Set $XDG_RUNTIME_DIR or $SONDE_SOCKET_DIR before starting it",
                         "There is no safe directory for the socket of an agent of this user");
         return;
     }
     buf_init(&answer, AGENT_ANSWER_MAX);
-    enum err err = ask_find(path);
+    enum err err = agent_client_find(path);
     if (!err)
-        err = ask("", "GET", API_PATH_JOBS, (struct bytes){ 0 }, &answer, &status);
+        err = agent_client_request("", "GET", API_PATH_JOBS, (struct bytes){ 0 }, &answer, &status);
     buf_clear(&answer);
     if (!err || err == FULL)
         finding_available(finding, "running, listening on %s", path);

@@ -1,10 +1,11 @@
-/* The ways to count system calls, each tried out: eBPF is loaded and unloaded, the agent is asked how its sensor is. */
+/* Tries each way to count system calls: loads and unloads eBPF, asks the agent for the state of its sensor. */
 #include "doctor/check_syscalls.h"
 
+#include "api/agent_client.h"
 #include "api/schema.h"
-#include "net/http_client.h"
-#include "net/json_read.h"
 #include "base/install_paths.h"
+#include "net/json_read.h"
+#include "spool/probe_env.h"
 #include "syscalls/ebpf.h"
 
 #include <limits.h>
@@ -12,46 +13,47 @@
 #include <string.h>
 
 #define ANSWER_MAX (1u << 20)
-#define WHY_ROOM 400
+#define REASON_MAX 400
 #define PATIENCE_NS 2000000000u
 #define SENSOR "syscalls"
 
-/* Not when a captured tree is looked at: the kernel is this one's. */
-static enum err try_kernel(const struct place *place, char why[WHY_ROOM])
+/* Not for a captured tree, since the kernel is that of this node. */
+static enum err try_kernel(const struct doctor_target *target, char reason[REASON_MAX])
 {
     const unsigned all = EBPF_MAY_TIME | EBPF_MAY_WATCH_CGROUPS;
     struct ebpf *syscalls;
-    why[0] = '\0';
-    enum err err = place->root && *place->root ? ABSENT : ebpf_open(&syscalls, all, why, WHY_ROOM);
+    reason[0] = '\0';
+    enum err err = target->root && *target->root ? ABSENT : ebpf_open(&syscalls, all, reason, REASON_MAX);
     if (!err)
         ebpf_close(&syscalls);
-    else if (!why[0])
-        snprintf(why, WHY_ROOM, "%s", err_text(err));
+    else if (!reason[0])
+        snprintf(reason, REASON_MAX, "%s", err_text(err));
     return err;
 }
 
-void doctor_calls_kernel(const struct place *place, struct finding *finding)
+void check_syscalls_kernel(const struct doctor_target *target, struct finding *finding)
 {
-    char why[WHY_ROOM];
-    enum err err = try_kernel(place, why);
+    char reason[REASON_MAX];
+    enum err err = try_kernel(target, reason);
     if (!err)
-        finding_there(finding, "eBPF is loaded while somebody asks: every call of every thread, with what was read and written");
+        finding_available(finding, "eBPF, loaded on demand: every call of every thread, with bytes by file type");
     else
-        finding_missing(finding, err == DENIED ? "Run as root, or have an agent run as root on this node" : "", "%s", why);
+        finding_missing(finding, err == DENIED ? "Run as root, or run an agent as root on this node" : "", "%s", reason);
 }
 
-void doctor_calls_libc(const struct place *place, struct finding *finding)
+void check_syscalls_libc(const struct doctor_target *target, struct finding *finding)
 {
     char path[PATH_MAX];
-    (void)place;
-    if (self_find_calls_probe(path, sizeof path) == OK)
-        finding_there(finding, "libsonde-calls.so: calls that programs make through libc; those of static and Go programs with "
-                      "sonde run --ptrace");
+    (void)target;
+    if (install_paths_find(PROBE_LIBRARY_CALLS, path, sizeof path) == OK)
+        finding_available(finding,
+                          "libsonde-calls.so: calls through libc; for static and Go programs use sonde run --ptrace");
     else
-        finding_missing(finding, "Install libsonde-calls.so beside libsonde-process.so", "libsonde-calls.so is not installed");
+        finding_missing(finding, "Install libsonde-calls.so next to libsonde-process.so",
+                        "libsonde-calls.so is not installed");
 }
 
-/* In one object of the list of sensors: is it ours, and does it read? */
+/* In one element of the list of sensors: is it the sensor for system calls, and is it active? */
 static bool reads_calls(struct json_read *read)
 {
     struct buf key, text;
@@ -89,28 +91,32 @@ static bool find_in_state(const struct buf *answer)
     return found;
 }
 
-/* What an agent does is not told to everybody: one that refuses us is asked first by sonde run all the same. */
+/* An agent may refuse to report its state to this user; sonde run asks it first nevertheless. */
 static bool agent_counts(void)
 {
     struct buf answer;
     int status = 0;
     buf_init(&answer, ANSWER_MAX);
-    enum err err = ask_here("POST", API_PATH_CONTROL, bytes_of("{}"), PATIENCE_NS, &answer, &status);
+    enum err err = agent_client_request_local("POST", API_PATH_CONTROL, bytes_of("{}"), PATIENCE_NS, &answer, &status);
     bool counts = !err && (status == 403 || (status == 200 && find_in_state(&answer)));
     buf_clear(&answer);
     return counts;
 }
 
-void doctor_calls_in_use(const struct place *place, struct finding *finding)
+void check_syscalls_in_use(const struct doctor_target *target, struct finding *finding)
 {
-    char why[WHY_ROOM], path[PATH_MAX];
-    enum err err = try_kernel(place, why);
+    char reason[REASON_MAX], path[PATH_MAX];
+    enum err err = try_kernel(target, reason);
     if (!err)
-        finding_there(finding, "the kernel, by eBPF");
+        finding_available(finding, "the kernel, with eBPF");
     else if (agent_counts())
-        finding_there(finding, "the agent of this node if it may, else libsonde-calls.so, because: %s", why);
-    else if (self_find_calls_probe(path, sizeof path) == OK)
-        finding_there(finding, "libsonde-calls.so in the programs, because: %s; and no agent of root counts here", why);
+        finding_available(finding,
+                          "the agent of this node if permitted, else libsonde-calls.so; eBPF is unavailable: %s",
+                          reason);
+    else if (install_paths_find(PROBE_LIBRARY_CALLS, path, sizeof path) == OK)
+        finding_available(finding,
+                          "libsonde-calls.so in the programs; no root agent is running, and eBPF is unavailable: %s",
+                          reason);
     else
-        finding_missing(finding, "See above", "Nothing: bytes read and written are known from /proc/PID/io, no calls");
+        finding_missing(finding, "See above", "None: only bytes read and written are available, from /proc/PID/io");
 }

@@ -1,17 +1,17 @@
-/* Doctor's findings as a page for people, and as JSON. */
+/* Prints doctor's findings as text and as JSON. */
 #include "doctor/doctor.h"
 
+#include "base/format.h"
 #include "net/json.h"
-#include "base/text.h"
 #include "report/page.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #define NAME_COLUMNS 19
-#define TEXT_AT (2 + 2 + NAME_COLUMNS) /* indent, mark and blank, name */
+#define TEXT_AT (2 + 2 + NAME_COLUMNS) /* indent, mark and space, name */
 
-/* What is not known is not said. */
+/* Leaves out what is unknown. */
 static void print_head(struct page *page, const struct doctor *doctor)
 {
     const struct host_facts *host = &doctor->host;
@@ -21,11 +21,11 @@ static void print_head(struct page *page, const struct doctor *doctor)
     if (host->cpu_model[0])
         buf_printf(page->out, "%s\n", host->cpu_model);
     if (limits->cores_milli && host->cores)
-        buf_printf(page->out, "A run may use %s of %s cores", text_milli(limits->cores_milli).s,
-                   text_count(host->cores).s);
+        buf_printf(page->out, "Limits: %s of %s cores", format_milli(limits->cores_milli).s,
+                   format_count(host->cores).s);
     if (limits->memory_bytes && host->memory_bytes)
-        buf_printf(page->out, ", %s of %s of memory", text_bytes(limits->memory_bytes).s,
-                   text_bytes(host->memory_bytes).s);
+        buf_printf(page->out, ", %s of %s memory", format_bytes(limits->memory_bytes).s,
+                   format_bytes(host->memory_bytes).s);
     buf_add_char(page->out, '\n');
 }
 
@@ -46,11 +46,11 @@ static void print_finding(struct page *page, const struct finding *finding)
 {
     print_mark(page, finding);
     page_wrap(page, PLAIN, bytes_of(finding->there ? finding->detail : finding->reason), TEXT_AT, TEXT_AT, 0);
-    if (finding->there || !finding->remedy[0])
+    if (finding->there || !finding->fix[0])
         return;
     page_spaces(page, TEXT_AT);
-    terminal_add(page->out, &page->terminal, BOLD, "To do: ");
-    page_wrap(page, PLAIN, bytes_of(finding->remedy), TEXT_AT + 7, TEXT_AT + 7, 0);
+    terminal_add(page->out, &page->terminal, BOLD, "Fix: ");
+    page_wrap(page, PLAIN, bytes_of(finding->fix), TEXT_AT + 7, TEXT_AT + 7, 0);
 }
 
 void doctor_print(const struct doctor *doctor, const struct terminal *terminal, struct buf *out)
@@ -67,7 +67,7 @@ void doctor_print(const struct doctor *doctor, const struct terminal *terminal, 
     }
     buf_add_char(out, '\n');
     if (doctor_is_well(doctor))
-        terminal_add(out, terminal, GREEN, "All that is essential works.");
+        terminal_add(out, terminal, GREEN, "Everything essential works.");
     else
         terminal_add(out, terminal, RED, "Something essential does not work.");
     buf_add_char(out, '\n');
@@ -102,7 +102,7 @@ static void json_finding(struct json *json, const struct finding *finding)
         json_field_text(json, "detail", finding->detail);
     else {
         json_field_text(json, "reason", finding->reason);
-        json_field_text(json, "remedy", finding->remedy);
+        json_field_text(json, "remedy", finding->fix);
     }
     json_end_object(json);
 }
@@ -115,7 +115,7 @@ void doctor_json(const struct doctor *doctor, struct buf *out)
     json_field_text(&json, "version", SONDE_VERSION);
     json_field_bool(&json, "well", doctor_is_well(doctor));
     json_host(&json, doctor);
-    json_key(&json, "modules"); /* parts that are loaded when they are used; this build has none yet */
+    json_key(&json, "modules"); /* kept for compatibility: always empty */
     json_begin_array(&json);
     json_end_array(&json);
     json_key(&json, "findings");

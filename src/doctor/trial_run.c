@@ -1,10 +1,10 @@
-/* sonde run, on a shell that starts another one; then the store is opened and looked into. */
+/* Runs sonde run on a shell that starts another one; then reads the job back from the database. */
 #include "doctor/trial_run.h"
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/format.h"
 #include "base/install_paths.h"
-#include "base/text.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -21,11 +21,11 @@
 #define TRIAL_PROCESSES 2
 #define TRIAL_SCRIPT "/bin/sh -c 'exit 3'; exit 7"
 
-enum { RAN, PROBED, FILED };
+enum { RAN, PROBED, SAVED };
 
 struct trial {
     char dir[PATH_MAX - 64], db[PATH_MAX], errors[PATH_MAX];
-    int status; /* of sonde run, as from wait */
+    int status; /* wait status of sonde run */
     uint64_t took_ns;
     unsigned processes, probed, samples;
 };
@@ -52,7 +52,7 @@ static void remove_dir(const struct trial *trial)
     nftw(trial->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* In the child: spool and store are in the folder of the trial, what is said goes into a file there. */
+/* In the child: spool and job database are in the directory of the trial, stderr goes to a file there. */
 static void become_run(const struct trial *trial, const char *binary)
 {
     char *arguments[] = { "sonde", "run", "-j", "doctor", "-n", "doctor", "-p", "10ms", "--", "/bin/sh", "-c",
@@ -71,7 +71,7 @@ static void become_run(const struct trial *trial, const char *binary)
 static enum err run_binary(struct trial *trial)
 {
     char binary[PATH_MAX];
-    enum err err = self_path(binary, sizeof binary);
+    enum err err = install_paths_executable(binary, sizeof binary);
     if (err)
         return err;
     uint64_t begin_ns = clock_monotonic_ns();
@@ -104,7 +104,7 @@ static enum err count_samples(void *context, const char *host, const struct run_
     return OK;
 }
 
-/* Also that the right job is there: the one that ended with our status. */
+/* Also checks that it is the right job: the one with our exit status. */
 static enum err read_back(struct trial *trial)
 {
     char *message = NULL;
@@ -131,70 +131,72 @@ static enum err read_back(struct trial *trial)
 }
 
 /* The first line that sonde run wrote to stderr. */
-static void read_said(const struct trial *trial, char *said, size_t size)
+static void read_message(const struct trial *trial, char *message_text, size_t size)
 {
-    if (file_read_line("", trial->errors, said, size) || !said[0])
-        snprintf(said, size, "it said nothing");
+    if (file_read_line("", trial->errors, message_text, size) || !message_text[0])
+        snprintf(message_text, size, "no error message");
 }
 
-static void tell_run(const struct trial *trial, const char *said, struct finding *finding)
+static void report_run(const struct trial *trial, const char *message_text, struct finding *finding)
 {
     if (WIFEXITED(trial->status) && WEXITSTATUS(trial->status) == TRIAL_STATUS)
-        finding_there(finding, "a program ran, and its exit status came back, in %s", text_duration(trial->took_ns).s);
+        finding_available(finding, "a program ran and returned its exit status, in %s",
+                          format_duration(trial->took_ns).s);
     else if (WIFSIGNALED(trial->status))
-        finding_missing(finding, "Report this", "sonde run was killed by signal %d: %s", WTERMSIG(trial->status), said);
+        finding_missing(finding, "Report this", "sonde run was terminated by signal %d: %s", WTERMSIG(trial->status),
+                        message_text);
     else
-        finding_missing(finding, "Report this", "sonde run ended with status %d instead of %d: %s",
-                        WEXITSTATUS(trial->status), TRIAL_STATUS, said);
+        finding_missing(finding, "Report this", "sonde run exited with status %d instead of %d: %s",
+                        WEXITSTATUS(trial->status), TRIAL_STATUS, message_text);
 }
 
-static void tell_probe(const struct trial *trial, struct finding *finding)
+static void report_probe(const struct trial *trial, struct finding *finding)
 {
     if (trial->probed)
-        finding_there(finding, "it was in %u of %u processes", trial->probed, trial->processes);
+        finding_available(finding, "loaded into %u of %u processes", trial->probed, trial->processes);
     else
-        finding_missing(finding, "See whether the probe library was found; a static /bin/sh cannot load it either",
-                        "It was in none of the %u processes", trial->processes);
+        finding_missing(finding, "Check that the probe library was found; a static /bin/sh cannot load it either",
+                        "Not loaded into any of the %u processes", trial->processes);
 }
 
-static void tell_filed(const struct trial *trial, enum err err, const char *said, struct finding *finding)
+static void report_saved(const struct trial *trial, enum err err, const char *message_text, struct finding *finding)
 {
     if (!err)
-        finding_there(finding, "%u processes and %u samples were filed and read back", trial->processes,
-                      trial->samples);
+        finding_available(finding, "%u processes and %u samples were saved and read back", trial->processes,
+                          trial->samples);
     else
-        finding_missing(finding, "See whether spool and store can be used",
-                        "The job cannot be read back (%s). What sonde run said: %s", err_text(err), said);
+        finding_missing(finding, "Check that spool and job database are usable",
+                        "Cannot read the job back (%s). Message of sonde run: %s", err_text(err), message_text);
 }
 
-static void tell_nothing(enum err err, struct finding findings[DOCTOR_TRIAL_FINDINGS])
+static void report_untried(enum err err, struct finding findings[TRIAL_RUN_FINDINGS])
 {
-    for (int i = 0; i < DOCTOR_TRIAL_FINDINGS; i++)
-        finding_missing(&findings[i], "Give $TMPDIR a folder that you can write to", "It cannot be tried: %s",
+    for (int i = 0; i < TRIAL_RUN_FINDINGS; i++)
+        finding_missing(&findings[i], "Set $TMPDIR to a directory that you can write to", "Cannot try it: %s",
                         err_text(err));
 }
 
-void doctor_trial(struct finding findings[DOCTOR_TRIAL_FINDINGS])
+void trial_run(struct finding findings[TRIAL_RUN_FINDINGS])
 {
     struct trial trial = { 0 };
-    char said[FINDING_TEXT_MAX / 2];
-    findings[RAN] = (struct finding){ .group = "A trial", .name = "run", .essential = true };
-    findings[PROBED] = (struct finding){ .group = "A trial", .name = "probe loads" };
-    findings[FILED] = (struct finding){ .group = "A trial", .name = "store", .essential = true };
+    char message_text[FINDING_TEXT_MAX / 2];
+    findings[RAN] = (struct finding){ .group = "Trial run", .name = "run", .essential = true };
+    findings[PROBED] = (struct finding){ .group = "Trial run", .name = "probe loads" };
+    findings[SAVED] = (struct finding){ .group = "Trial run", .name = "store", .essential = true };
     enum err err = make_dir(&trial);
     if (err) {
-        tell_nothing(err, findings);
+        report_untried(err, findings);
         return;
     }
     err = run_binary(&trial);
     if (err) {
-        tell_nothing(err, findings);
+        report_untried(err, findings);
     } else {
         err = read_back(&trial);
-        read_said(&trial, said, sizeof said);
-        tell_run(&trial, said, &findings[RAN]);
-        tell_probe(&trial, &findings[PROBED]);
-        tell_filed(&trial, err, said, &findings[FILED]);
+        read_message(&trial, message_text, sizeof message_text);
+        report_run(&trial, message_text, &findings[RAN]);
+        report_probe(&trial, &findings[PROBED]);
+        report_saved(&trial, err, message_text, &findings[SAVED]);
     }
     remove_dir(&trial);
 }

@@ -1,6 +1,6 @@
-/* inotify on the cgroup tree: mkdir and rmdir in a hierarchy, v1 or v2, are events of the parent's folder. So is each write to
- * a file in it, by which tasks are moved; and where v2 sees the first task come or the last one leave, it tells as if
- * cgroup.events had been written. */
+/* inotify on the cgroup tree. mkdir and rmdir in a hierarchy, v1 or v2, are events of the parent directory, and so is
+ * each write to a file in it, by which tasks are moved. When the first task enters a v2 cgroup or the last one exits,
+ * the kernel reports a modification of cgroup.events. */
 #include "jobs/cgroup_watch.h"
 
 #include "base/clock.h"
@@ -14,11 +14,11 @@
 
 #define WATCHED_EVENTS (IN_CREATE | IN_DELETE | IN_MODIFY | IN_ONLYDIR | IN_EXCL_UNLINK)
 #define CAPACITY_MAX (1u << 20)
-#define READ_BYTES 512 /* about ten events: each may mean a millisecond's work for whoever hears of it */
+#define READ_BYTES 512 /* about ten events: handling one may take a millisecond */
 
 struct watch_entry {
-    struct watch_entry *next; /* in the same bucket of paths */
-    int wd; /* the kernel's */
+    struct watch_entry *next; /* next in the same bucket of paths */
+    int wd; /* watch descriptor of the kernel */
     size_t hierarchy;
     char path[];
 };
@@ -28,7 +28,7 @@ static size_t preferred_place(const struct cgroup_watch *watch, int wd)
     return ((uint32_t)wd * 2654435761u) & (watch->capacity - 1);
 }
 
-/* Its place in the table, or the free one where it would be. The table always has a free one. */
+/* Its place in the table, or the free place where it belongs. There is always a free one. */
 static size_t place_of(const struct cgroup_watch *watch, int wd)
 {
     size_t at = preferred_place(watch, wd);
@@ -84,7 +84,7 @@ static enum err grow(struct cgroup_watch *watch)
     return OK;
 }
 
-/* Those behind it move up, so that every one is found from its home without a hole on the way. */
+/* Moves later entries up, so that every entry is found from its preferred place without a gap on the way. */
 static void drop_entry(struct cgroup_watch *watch, int wd)
 {
     size_t gap = place_of(watch, wd);
@@ -156,20 +156,20 @@ static void remove_entry(struct cgroup_watch *watch, int wd)
 void cgroup_watch_remove(struct cgroup_watch *watch, size_t hierarchy, const char *path)
 {
     struct watch_entry *entry = watch->capacity ? *bucket_of(watch, hierarchy, path) : NULL;
-    for (struct watch_entry *next; entry; entry = next) { /* all of that name: it may have been there before */
+    for (struct watch_entry *next; entry; entry = next) { /* all with that path: it may have existed before */
         next = entry->next;
         if (entry->hierarchy == hierarchy && strcmp(entry->path, path) == 0)
             remove_entry(watch, entry->wd);
     }
 }
 
-void cgroup_watch_sweep(struct cgroup_watch *watch, bool (*directory_exists)(void *context, size_t hierarchy,
-                                                                             const char *path), void *context)
+void cgroup_watch_sweep(struct cgroup_watch *watch,
+                        bool (*directory_exists)(void *context, size_t hierarchy, const char *path), void *context)
 {
     for (size_t i = 0; i < watch->capacity;) {
         const struct watch_entry *entry = watch->table[i];
         if (entry && !directory_exists(context, entry->hierarchy, entry->path))
-            remove_entry(watch, entry->wd); /* another may have moved to its place */
+            remove_entry(watch, entry->wd); /* another entry may have moved to this place */
         else
             i++;
     }

@@ -1,4 +1,4 @@
-/* A list, an array of slots, and a hash by each of three names. */
+/* A list, an array of slots, and a hash index by each of three names. */
 #include "jobs/job_table.h"
 
 #include "base/map.h"
@@ -39,7 +39,7 @@ static void unlink_from(struct job_table *table, struct job_entry *entry, enum j
     *at = entry->next[kind];
 }
 
-/* One for each entry at least. */
+/* Keeps at least one bucket per entry. */
 static enum err grow_buckets(struct job_table *table)
 {
     size_t count = table->bucket_count ? table->bucket_count * 2 : 64;
@@ -105,7 +105,7 @@ void job_table_rename(struct job_table *table, struct job_entry *entry, enum job
     unlink_from(table, entry, kind);
     if (kind == JOB_TABLE_KEY)
         table->without_key += (size_t)!size - (size_t)!*own;
-    memmove(own, name, size); /* name may be another of its own */
+    memmove(own, name, size); /* name may be another name of the same entry */
     own[size] = '\0';
     link_in(table, entry, kind);
 }

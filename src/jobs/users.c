@@ -1,5 +1,5 @@
-/* First /etc/passwd, which is quick, then whatever the machine is set up to ask (getpwuid_r). A thread that waits for an
- * answer holds its own request, so that nobody has to wait for the thread. */
+/* First /etc/passwd, which is fast, then the name service (getpwuid_r). A query is owned by its thread too, so that
+ * nobody has to wait for the thread. */
 #include "jobs/users.h"
 
 #include "base/file.h"
@@ -18,9 +18,9 @@
 #define THREAD_STACK (256 << 10)
 
 struct user {
-    bool by_name; /* the name was given, the number is asked for; else the other way */
+    bool by_name; /* looks up the uid of a name; else the name of a uid */
     uint32_t uid;
-    atomic_int holders; /* the table, and the thread as long as it runs */
+    atomic_int holders; /* references: the table, and the thread while it runs */
     atomic_bool is_answered;
     char name[NAME_MAX_BYTES];
 };
@@ -39,7 +39,7 @@ static void set_name(struct user *user, const char *name, size_t size)
     }
 }
 
-/* "anna:x:1000:…": the number is behind the second colon. False: it is another one's, or no line of users. */
+/* "anna:x:1000:…": the uid follows the second colon. False: another user, or not a user line. */
 static bool take_line(struct user *user, const char *line)
 {
     uint64_t number;
@@ -140,7 +140,7 @@ static bool is_query_for(const struct user *user, uint32_t uid, const char *name
     return user->by_name ? name && !strcmp(user->name, name) : !name && user->uid == uid;
 }
 
-/* One that was asked for, by its name or else its number; NULL: there is no memory, or no answer yet. */
+/* Finds or starts a query by name, or by uid if name is NULL. NULL: no memory, or no answer yet. */
 static const struct user *find(struct users *users, uint32_t uid, const char *name, bool *is_pending)
 {
     struct user *user = NULL;

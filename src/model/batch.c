@@ -52,12 +52,12 @@ static void point_anew(struct batch *batch)
 
 static bool grow_values(struct batch *batch, size_t need)
 {
-    if (batch->values_room && need <= batch->values_room) /* a set without metrics wants an arena too */
+    if (batch->values_capacity && need <= batch->values_capacity) /* a set without metrics wants an arena too */
         return true;
-    size_t capacity = vec_capacity(batch->values_room, need, VEC_MAX);
+    size_t capacity = vec_capacity(batch->values_capacity, need, VEC_MAX);
     if (array_resize(batch->values, capacity) || array_resize(batch->known, capacity))
         return false;
-    batch->values_room = capacity;
+    batch->values_capacity = capacity;
     point_anew(batch);
     return true;
 }
@@ -65,7 +65,7 @@ static bool grow_values(struct batch *batch, size_t need)
 struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t time_ns, const char *instance)
 {
     if (!grow_values(batch, batch->values_used + set->size)
-        || array_reserve(batch->samples, batch->room, batch->count + 1, VEC_MAX))
+        || array_reserve(batch->samples, batch->capacity, batch->count + 1, VEC_MAX))
         return NULL;
     struct sample *sample = &batch->samples[batch->count++];
     *sample = (struct sample){

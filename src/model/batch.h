@@ -54,10 +54,10 @@ struct batch_piece {
 /* Grows to its high-water mark and is then used again without allocation. */
 struct batch {
     struct sample *samples;
-    size_t count, room;
+    size_t count, capacity;
     union value *values; /* arena of the values of all samples */
     uint8_t *known;
-    size_t values_used, values_room;
+    size_t values_used, values_capacity;
     const char *host; /* where all of it was read; borrowed; NULL: here */
 
     bool is_part; /* said by a sampler: it has more than it gave this time, and what is not in it is not over */

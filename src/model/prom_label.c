@@ -31,7 +31,7 @@ static bool is_simple(const char *value, size_t size)
     return true;
 }
 
-void metrics_label_add(struct buf *out, bool is_first, const char *name, const char *value)
+void prom_label_add(struct buf *out, bool is_first, const char *name, const char *value)
 {
     size_t size = strlen(value);
     buf_add_char(out, is_first ? '{' : ',');
@@ -52,22 +52,22 @@ static const char *shorten(const char *instance, const char *what)
     return instance[size + strspn(instance + size, "0123456789")] == '\0' ? instance + size : instance;
 }
 
-const char *metrics_label_instance(const struct set *set, const char *instance, const char **name)
+const char *prom_label_instance(const struct set *set, const char *instance, const char **name)
 {
     *name = set->instances ? set->instances : "instance_name";
     return shorten(instance, *name);
 }
 
-void metrics_label_entry(struct buf *out, const struct view_entry *entry)
+void prom_label_entry(struct buf *out, const struct view_entry *entry)
 {
-    metrics_label_add(out, true, "host", entry->host);
+    prom_label_add(out, true, "host", entry->host);
     if (entry->job)
-        metrics_label_add(out, false, "job", entry->job);
+        prom_label_add(out, false, "job", entry->job);
     if (entry->of && *entry->of->user)
-        metrics_label_add(out, false, "user", entry->of->user);
+        prom_label_add(out, false, "user", entry->of->user);
     if (*entry->instance) {
-        const char *what, *value = metrics_label_instance(entry->set, entry->instance, &what);
-        metrics_label_add(out, false, what, value);
+        const char *what, *value = prom_label_instance(entry->set, entry->instance, &what);
+        prom_label_add(out, false, what, value);
     }
     buf_add_char(out, '}');
 }

@@ -25,14 +25,14 @@ static const struct unit {
     { "%", "ratio", 1, 2 },      { "RPM", "rpm", 1, 0 },         { "rpm", "rpm", 1, 0 },
 };
 
-static void add_char(struct metrics_name *name, char c)
+static void add_char(struct prom_name *name, char c)
 {
-    if (name->size < METRICS_NAME_MAX - 8) /* "_total" finds room behind */
+    if (name->size < PROM_NAME_MAX - 8) /* "_total" finds room behind */
         name->text[name->size++] = c;
 }
 
 /* Capitals become small, all that is neither letter nor figure becomes one '_'. */
-static void add_words(struct metrics_name *name, const char *words)
+static void add_words(struct prom_name *name, const char *words)
 {
     for (; *words; words++) {
         char c = *words >= 'A' && *words <= 'Z' ? (char)(*words + 32) : *words;
@@ -44,7 +44,7 @@ static void add_words(struct metrics_name *name, const char *words)
         name->size--;
 }
 
-static bool ends_with(const struct metrics_name *name, const char *end)
+static bool ends_with(const struct prom_name *name, const char *end)
 {
     size_t size = strlen(end);
     return name->size > size && name->text[name->size - size - 1] == '_'
@@ -64,7 +64,7 @@ static bool is_abbreviation(const char *word, size_t size)
 }
 
 /* A word that reads like a unit is joined to its neighbour: "s_reclaimable" is no time. Words from begin on. */
-static void join_abbreviations(struct metrics_name *name, size_t begin)
+static void join_abbreviations(struct prom_name *name, size_t begin)
 {
     size_t end = name->size, to = begin;
     for (size_t at = begin; at < end;) {
@@ -84,7 +84,7 @@ static void join_abbreviations(struct metrics_name *name, size_t begin)
 }
 
 /* Endings that Prometheus keeps for itself: "_total" is put behind counters below, the others belong to histograms. */
-static void leave_reserved(struct metrics_name *name)
+static void leave_reserved(struct prom_name *name)
 {
     static const struct { const char *end, *better; } reserved[] = {
         { "total", "all" }, { "count", "number" }, { "sum", "summed" }, { "bucket", "buckets" }, { "info", "infos" },
@@ -101,7 +101,7 @@ static void leave_reserved(struct metrics_name *name)
         }
 }
 
-static void set_unit(struct metrics_name *name, const char *ours)
+static void set_unit(struct prom_name *name, const char *ours)
 {
     name->size = 0;
     name->unit = "";
@@ -116,7 +116,7 @@ static void set_unit(struct metrics_name *name, const char *ours)
         }
 }
 
-bool metrics_name_of(const struct set *set, const struct metric *metric, struct metrics_name *name)
+bool prom_name_of(const struct set *set, const struct metric *metric, struct prom_name *name)
 {
     set_unit(name, metric->unit);
     name->is_counter = metric->kind == COUNTER;

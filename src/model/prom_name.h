@@ -4,10 +4,10 @@
 
 #include "model/batch.h"
 
-#define METRICS_NAME_MAX 256
+#define PROM_NAME_MAX 256
 
-struct metrics_name {
-    char text[METRICS_NAME_MAX]; /* without "_total" */
+struct prom_name {
+    char text[PROM_NAME_MAX]; /* without "_total" */
     size_t size;
     const char *unit;            /* the base unit, which text ends with; "": none */
     uint64_t times;              /* a value, times this … */
@@ -16,6 +16,6 @@ struct metrics_name {
 };
 
 /* False: no name can be made of it. */
-bool metrics_name_of(const struct set *set, const struct metric *metric, struct metrics_name *name);
+bool prom_name_of(const struct set *set, const struct metric *metric, struct prom_name *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* Two figures at a time from a table; fractions as integers, which most of them are when looked at closely. */
 #include "model/prom_number.h"
 
-#include "base/text.h"
+#include "base/format.h"
 
 #include <float.h>
 #include <math.h>
@@ -59,7 +59,7 @@ static size_t write_fraction(char *text, uint64_t part, unsigned decimals)
     return size;
 }
 
-size_t metrics_number_u64(char *text, uint64_t value, unsigned decimals)
+size_t prom_number_u64(char *text, uint64_t value, unsigned decimals)
 {
     if (decimals == 0)
         return write_u64(text, value);
@@ -68,12 +68,12 @@ size_t metrics_number_u64(char *text, uint64_t value, unsigned decimals)
     return size + write_fraction(text + size, value % power, decimals);
 }
 
-size_t metrics_number_i64(char *text, int64_t value, unsigned decimals)
+size_t prom_number_i64(char *text, int64_t value, unsigned decimals)
 {
     if (value >= 0)
-        return metrics_number_u64(text, (uint64_t)value, decimals);
+        return prom_number_u64(text, (uint64_t)value, decimals);
     text[0] = '-';
-    return 1 + metrics_number_u64(text + 1, 0 - (uint64_t)value, decimals);
+    return 1 + prom_number_u64(text + 1, 0 - (uint64_t)value, decimals);
 }
 
 static size_t copy(char *text, const char *what)
@@ -121,12 +121,12 @@ static size_t write_figures(char *text, double value, unsigned figures)
         return 0;
     text[0] = '-';
     text += value < 0;
-    size_t written = shift <= DECIMALS_MAX ? metrics_number_u64(text, shifted, shift) : write_small(text, shifted, shift);
+    size_t written = shift <= DECIMALS_MAX ? prom_number_u64(text, shifted, shift) : write_small(text, shifted, shift);
     return written + (value < 0);
 }
 
 /* Sensors give numbers of few decimals: then the integer of that many decimals, divided, is the same number again. */
-size_t metrics_number_f64(char *text, double value)
+size_t prom_number_f64(char *text, double value)
 {
     if (isnan(value))
         return copy(text, "NaN");
@@ -135,10 +135,10 @@ size_t metrics_number_f64(char *text, double value)
     for (unsigned decimals = 0; decimals <= 6; decimals += 3) {
         double power = (double)powers[decimals], shifted = round(value * power);
         if (fabs(shifted) < EXACT_MAX && shifted / power == value)
-            return metrics_number_i64(text, (int64_t)shifted, decimals);
+            return prom_number_i64(text, (int64_t)shifted, decimals);
     }
     size_t size = write_figures(text, value, 15);
     if (!size)
         size = write_figures(text, value, 17);
-    return size ? size : copy(text, text_f64(value).s);
+    return size ? size : copy(text, format_f64(value).s);
 }

@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define METRICS_NUMBER_MAX 40
+#define PROM_NUMBER_MAX 40
 
-/* Each writes at most METRICS_NUMBER_MAX characters, no NUL behind them, and returns how many.
+/* Each writes at most PROM_NUMBER_MAX characters, no NUL behind them, and returns how many.
  * value / 10^decimals (at most 18), exactly: 1500 with 3 decimals gives "1.5". */
-size_t metrics_number_u64(char *text, uint64_t value, unsigned decimals);
-size_t metrics_number_i64(char *text, int64_t value, unsigned decimals);
+size_t prom_number_u64(char *text, uint64_t value, unsigned decimals);
+size_t prom_number_i64(char *text, int64_t value, unsigned decimals);
 
 /* Reads back as the same number. "NaN", "+Inf", "-Inf". */
-size_t metrics_number_f64(char *text, double value);
+size_t prom_number_f64(char *text, double value);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-struct text rank_name_text(struct rank_name name)
+struct format_text rank_name_string(struct rank_name name)
 {
-    struct text text;
+    struct format_text text;
     int size = snprintf(text.s, sizeof text.s, "%u", name.rank);
     if (name.program > 1)
         size += snprintf(text.s + size, sizeof text.s - (size_t)size, "#%u", name.program);
@@ -36,18 +36,18 @@ bool rank_name_read(const char **at, struct rank_name *name)
     return **at != '@' || (++*at, read_number(at, &name->world));
 }
 
-struct text rank_name_world(struct rank_name name)
+struct format_text rank_name_world(struct rank_name name)
 {
-    struct text text = { "" };
+    struct format_text text = { "" };
     int size = name.program > 1 ? snprintf(text.s, sizeof text.s, "program %u", name.program) : 0;
     if (name.world)
         snprintf(text.s + size, sizeof text.s - (size_t)size, "%sworld %u", size ? ", " : "", name.world);
     return text;
 }
 
-struct text rank_name_say(struct rank_name name)
+struct format_text rank_name_format(struct rank_name name)
 {
-    struct text text, world = rank_name_world(name);
+    struct format_text text, world = rank_name_world(name);
     int size = snprintf(text.s, sizeof text.s, "%u", name.rank);
     if (*world.s)
         snprintf(text.s + size, sizeof text.s - (size_t)size, " of %.27s", world.s);

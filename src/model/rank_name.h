@@ -4,7 +4,9 @@
 #ifndef SONDE_MODEL_RANK_NAME_H
 #define SONDE_MODEL_RANK_NAME_H
 
-#include "base/text.h"
+#include "base/format.h"
+
+#include <stdbool.h>
 
 struct rank_name {
     uint32_t rank;
@@ -15,14 +17,14 @@ struct rank_name {
 /* In place of a rank: some of other worlds, which have no number here. */
 #define RANK_NAME_ELSEWHERE "elsewhere"
 
-struct text rank_name_text(struct rank_name name);
+struct format_text rank_name_string(struct rank_name name);
 
 /* Reads one and leaves *at behind it. False: there is none. */
 bool rank_name_read(const char **at, struct rank_name *name);
 
 /* For people: "3", "3 of world 1", "3 of program 2", "3 of program 2, world 1". */
-struct text rank_name_say(struct rank_name name);
-struct text rank_name_world(struct rank_name name); /* "world 1", "program 2", "program 2, world 1"; "": the first of the first */
+struct format_text rank_name_format(struct rank_name name);
+struct format_text rank_name_world(struct rank_name name); /* "world 1", "program 2", "program 2, world 1"; "": the first of the first */
 
 /* By program, world and rank; as strcmp. */
 int rank_name_compare(struct rank_name one, struct rank_name other);

@@ -57,7 +57,7 @@ static enum err find_equal(struct set_index *index, const struct set *set, size_
             *number = i;
             return OK;
         }
-    if (array_reserve(index->sets, index->room, index->count + 1, VEC_MAX))
+    if (array_reserve(index->sets, index->capacity, index->count + 1, VEC_MAX))
         return NOMEM;
     *number = index->count;
     index->sets[index->count++] = set;

@@ -7,7 +7,7 @@
 
 struct set_index {
     const struct set **sets; /* count of them, borrowed: the first that came of those that are equal */
-    size_t count, room;
+    size_t count, capacity;
     struct set_index_slot *slots; /* by address; a power of two of them */
     size_t slot_count, slot_used;
     size_t last;                  /* where something was found last: neighbours are often alike */

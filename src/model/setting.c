@@ -1,7 +1,7 @@
 /* Settings by table: from "key", "value" into a struct's member. */
 #include "model/setting.h"
 
-#include "base/text.h"
+#include "base/parse.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -24,9 +24,9 @@ static enum err assign(const struct setting *setting, void *state, const char *v
     void *member = (char *)state + setting->offset;
     switch (setting->type) {
     case SETTING_FLAG: return parse_flag(value, member);
-    case SETTING_U64: return text_parse_u64(value, member);
-    case SETTING_DURATION: return text_parse_duration(value, member);
-    case SETTING_BYTES: return text_parse_bytes(value, member);
+    case SETTING_U64: return parse_u64(value, member);
+    case SETTING_DURATION: return parse_duration(value, member);
+    case SETTING_BYTES: return parse_bytes(value, member);
     case SETTING_TEXT:
         *(const char **)member = value;
         return OK;

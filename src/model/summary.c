@@ -1,7 +1,7 @@
-/* A job in a few numbers: one pass over the processes of a run. What was alive at the same time is model/overlap.c's. */
+/* A job in a few numbers: one pass over the processes of a run. What was alive at the same time is model/concurrency.c's. */
 #include "model/summary.h"
 
-#include "model/overlap.h"
+#include "model/concurrency.h"
 
 #include <signal.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void add_process(struct summary *summary, const struct process *process)
     summary->unprobed += !(process->sources & SEEN_PROBE);
     add_ending(summary, process);
     counters_add(&summary->sum, &process->counters);
-    if (overlap_is_short(process)) {
+    if (concurrency_is_short(process)) {
         summary->short_processes += process->state != PROCESS_EXECED;
         summary->short_cpu_us += counters_cpu_us(&process->counters);
     }
@@ -120,7 +120,7 @@ void summary_of_run(struct summary *summary, const struct run *run)
         if (strcmp(run->series[i].set.name, SUMMARY_TREE_SET) == 0)
             take_larger(&summary->rss_peak_bytes, rss_peak(&run->series[i]));
     }
-    overlap_of_run(summary, run);
+    concurrency_of_run(summary, run);
 }
 
 void summary_add(struct summary *summary, const struct summary *more)

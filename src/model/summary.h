@@ -45,7 +45,7 @@ struct summary_executable {
     uint64_t waiting_ns, blkio_us;
 };
 
-void summary_of_run(struct summary *summary, const struct run *run); /* model/summary.c, peaks by model/overlap.c */
+void summary_of_run(struct summary *summary, const struct run *run); /* model/summary.c, peaks by model/concurrency.c */
 
 /* The executables of a run in the order of their first process. Texts are borrowed from the run. */
 struct summary_executables {

@@ -3,7 +3,7 @@
 
 #include "base/vec.h"
 #include "model/dictionary.h"
-#include "model/overlap.h"
+#include "model/concurrency.h"
 
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static void add_numbers(struct summary_executable *executable, const struct proc
     const struct counters *c = &process->counters;
     uint64_t rss_kb = counters_get(c, COUNTER_rssmax);
     executable->count++;
-    executable->short_count += overlap_is_short(process);
+    executable->short_count += concurrency_is_short(process);
     executable->failed += process->state != PROCESS_EXECED && process->status_known
                           && (process->exit_code || process->exit_signal);
     executable->cpu_us += counters_cpu_us(c);

@@ -1,5 +1,5 @@
 /* What is held now, of one node or of many, as one person may see it: all of it, or the nodes and the jobs of one user.
- * Where it is held (an agent's live.c, the streams of a collector) is its source's business. */
+ * Where it is held (an agent's latest.c, the streams of a collector) is its source's business. */
 #ifndef SONDE_MODEL_VIEW_H
 #define SONDE_MODEL_VIEW_H
 
@@ -22,14 +22,14 @@ struct view_entry {
 };
 
 /* How far one has come; zeroes at first. */
-struct view_at {
+struct view_position {
     size_t host, entry;
 };
 
 /* Both return false at the end. Entries come in any order. */
 struct view_source {
-    bool (*next)(const void *context, struct view_at *at, struct view_entry *entry);
-    bool (*next_job)(const void *context, struct view_at *at, const char **host, const struct job **job);
+    bool (*next)(const void *context, struct view_position *at, struct view_entry *entry);
+    bool (*next_job)(const void *context, struct view_position *at, const char **host, const struct job **job);
 };
 
 /* Borrowed. */
@@ -43,7 +43,7 @@ struct view {
 bool view_shows_job(const struct view *view, const struct job *job);
 
 /* The next entry that may be seen, the next job whether it may or not. */
-bool view_next(const struct view *view, struct view_at *at, struct view_entry *entry);
-bool view_next_job(const struct view *view, struct view_at *at, const char **host, const struct job **job);
+bool view_next(const struct view *view, struct view_position *at, struct view_entry *entry);
+bool view_next_job(const struct view *view, struct view_position *at, const char **host, const struct job **job);
 
 #endif

@@ -11,7 +11,7 @@ union control {
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-ssize_t hand_send(int socket, const void *data, size_t size, int fd)
+ssize_t fd_pass_send(int socket, const void *data, size_t size, int fd)
 {
     union control control = { .bytes = { 0 } };
     struct iovec part = { (void *)data, size };
@@ -39,7 +39,7 @@ static void take(const struct cmsghdr *head, int *fd)
     }
 }
 
-ssize_t hand_receive(int socket, void *data, size_t size, int *fd)
+ssize_t fd_pass_receive(int socket, void *data, size_t size, int *fd)
 {
     union control control;
     struct iovec part = { data, size };

@@ -1,70 +1,25 @@
-/* A client of HTTP/1.1 that is just large enough for an agent. Never blocks for longer than its time. */
+/* Never blocks beyond the deadline. The answer ends when the server closes the connection. */
 #include "net/http_client.h"
 
 #include "base/clock.h"
-#include "net/fd_pass.h"
+#include "base/parse.h"
 #include "base/scan.h"
-#include "base/text.h"
+#include "net/fd_pass.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define HEAD_MAX 16384
 #define HOST_MAX 256
-#define SYSTEM_DIR "/run/sonde"
 
-static enum err socket_in(const char *dir, const char *below, const char *name, char path[ASK_PATH_MAX])
-{
-    int size = snprintf(path, ASK_PATH_MAX, "%s%s/%s", dir, below, name);
-    return size > 0 && size < ASK_PATH_MAX ? OK : ABSENT;
-}
-
-/* Not there yet, or a folder into which nobody else can put a socket. */
-static bool is_safe(const char *folder)
-{
-    struct stat st;
-    if (lstat(folder, &st) < 0)
-        return errno == ENOENT;
-    return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/* Of a user whom nobody told of XDG_RUNTIME_DIR (su, a batch job): systemd's folder of that user where there is one, else
- * the one in which sonde run keeps its spool. */
-static enum err socket_of_user(const char *name, char path[ASK_PATH_MAX])
-{
-    char folder[64];
-    snprintf(folder, sizeof folder, "/run/user/%u", (unsigned)geteuid());
-    if (access(folder, W_OK) == 0 && is_safe(folder))
-        return socket_in(folder, "/sonde", name, path);
-    snprintf(folder, sizeof folder, "/tmp/sonde-%u", (unsigned)geteuid());
-    return is_safe(folder) ? socket_in(folder, "", name, path) : ABSENT;
-}
-
-enum err ask_socket_named(const char *name, char path[ASK_PATH_MAX])
-{
-    const char *dir = getenv("SONDE_SOCKET_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
-    if (dir && *dir)
-        return socket_in(dir, "", name, path);
-    if (geteuid() == 0)
-        return socket_in(SYSTEM_DIR, "", name, path);
-    return runtime && *runtime == '/' ? socket_in(runtime, "/sonde", name, path) : socket_of_user(name, path);
-}
-
-enum err ask_socket_path(char path[ASK_PATH_MAX])
-{
-    return ask_socket_named(ASK_SOCKET, path);
-}
-
-/* False: the time is over. */
+/* False: the time is up. */
 static bool wait_for(int fd, short events, uint64_t until_ns)
 {
     for (;;) {
@@ -80,7 +35,6 @@ static bool wait_for(int fd, short events, uint64_t until_ns)
     }
 }
 
-/* Nobody listening is an answer of its own. */
 static enum err connect_err(int number)
 {
     return number == ECONNREFUSED || number == EHOSTUNREACH || number == ENETUNREACH ? ABSENT
@@ -109,7 +63,7 @@ static enum err connect_to(const struct sockaddr *address, socklen_t size, uint6
     return err;
 }
 
-static enum err connect_socket(const char *path, uint64_t until_ns, int *fd)
+enum err http_client_connect_unix(const char *path, uint64_t until_ns, int *fd)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     *fd = -1;
@@ -119,49 +73,18 @@ static enum err connect_socket(const char *path, uint64_t until_ns, int *fd)
     return connect_to((const struct sockaddr *)&address, sizeof address, until_ns, fd);
 }
 
-/* The agent of the machine comes first for a user too; then one that the user has started. */
-static enum err connect_here(uint64_t until_ns, int *fd, char path[ASK_PATH_MAX])
-{
-    const char *dir = getenv("SONDE_SOCKET_DIR");
-    enum err err = ABSENT;
-    snprintf(path, ASK_PATH_MAX, "%s", SYSTEM_DIR "/" ASK_SOCKET);
-    if ((!dir || !*dir) && geteuid() != 0)
-        err = connect_socket(path, until_ns, fd);
-    if (err && !ask_socket_path(path))
-        err = connect_socket(path, until_ns, fd);
-    return err;
-}
-
-enum err ask_find(char path[ASK_PATH_MAX])
-{
-    int fd;
-    enum err err = connect_here(clock_monotonic_ns() + ASK_TIMEOUT_NS, &fd, path);
-    if (!err)
-        close(fd);
-    return err;
-}
-
-bool ask_is_there(void)
-{
-    char path[ASK_PATH_MAX];
-    const char *dir = getenv("SONDE_SOCKET_DIR");
-    if ((!dir || !*dir) && access(SYSTEM_DIR "/" ASK_SOCKET, F_OK) == 0)
-        return true;
-    return !ask_socket_path(path) && strcmp(path, SYSTEM_DIR "/" ASK_SOCKET) != 0 && access(path, F_OK) == 0;
-}
-
 /* "HOST", "HOST:PORT", "[::1]:PORT", "::1". */
-static enum err split(const char *where, char host[HOST_MAX], char port[8])
+static enum err split(const char *where, uint16_t default_port, char host[HOST_MAX], char port[8])
 {
     const char *end = *where == '[' ? strchr(where, ']') : strrchr(where, ':');
     const char *begin = *where == '[' ? where + 1 : where;
     const char *colon = *where == '[' && end ? end + 1 : end;
-    uint64_t number = ASK_PORT;
+    uint64_t number = default_port;
     if (*where == '[' && (!end || (*colon && *colon != ':')))
         return USAGE;
     if (*where != '[' && end && strchr(where, ':') != end) /* an IPv6 address without brackets has no port */
         colon = end = NULL;
-    if (colon && *colon && (text_parse_u64(colon + 1, &number) || !number || number > UINT16_MAX))
+    if (colon && *colon && (parse_u64(colon + 1, &number) || !number || number > UINT16_MAX))
         return USAGE;
     size_t size = end ? (size_t)(end - begin) : strlen(begin);
     if (!size || size >= HOST_MAX)
@@ -172,11 +95,12 @@ static enum err split(const char *where, char host[HOST_MAX], char port[8])
     return OK;
 }
 
-static enum err connect_host(const char *where, uint64_t until_ns, int *fd)
+enum err http_client_connect_tcp(const char *address, uint16_t default_port, uint64_t until_ns, int *fd)
 {
     char host[HOST_MAX], port[8];
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found = NULL;
-    enum err err = split(where, host, port);
+    enum err err = split(address, default_port, host, port);
+    *fd = -1;
     if (err)
         return err;
     if (getaddrinfo(host, port, &hints, &found) != 0)
@@ -188,21 +112,21 @@ static enum err connect_host(const char *where, uint64_t until_ns, int *fd)
     return err;
 }
 
-static void add_request(struct buf *request, const char *method, const char *path, struct bytes body)
+static void add_request(struct buf *out, const struct http_client_request *request)
 {
-    buf_printf(request, "%s %s HTTP/1.1\r\nHost: sonde\r\nConnection: close\r\n", method, path);
-    if (body.size || !strcmp(method, "POST"))
-        buf_printf(request, "Content-Type: application/json\r\nContent-Length: %zu\r\n", body.size);
-    buf_add_text(request, "\r\n");
-    if (body.size)
-        buf_add(request, body.data, body.size);
+    buf_printf(out, "%s %s HTTP/1.1\r\nHost: sonde\r\nConnection: close\r\n", request->method, request->path);
+    if (request->body.size || strcmp(request->method, "POST") == 0)
+        buf_printf(out, "Content-Type: application/json\r\nContent-Length: %zu\r\n", request->body.size);
+    buf_add_text(out, "\r\n");
+    if (request->body.size)
+        buf_add(out, request->body.data, request->body.size);
 }
 
-/* file_fd goes with the first bytes; -1: none. */
+/* file_fd is sent with the first bytes; -1: none. */
 static enum err send_all(int fd, const struct buf *request, int file_fd, uint64_t until_ns)
 {
     for (size_t sent = 0; sent < request->size;) {
-        ssize_t part = file_fd >= 0 && !sent ? hand_send(fd, request->data, request->size, file_fd)
+        ssize_t part = file_fd >= 0 && !sent ? fd_pass_send(fd, request->data, request->size, file_fd)
                                              : send(fd, request->data + sent, request->size - sent, MSG_NOSIGNAL);
         if (part > 0)
             sent += (size_t)part;
@@ -214,7 +138,7 @@ static enum err send_all(int fd, const struct buf *request, int file_fd, uint64_
     return OK;
 }
 
-/* Until the other side closes: we asked it to. */
+/* Until the server closes the connection, as requested. */
 static enum err receive_all(int fd, struct buf *text, uint64_t until_ns)
 {
     for (;;) {
@@ -233,7 +157,7 @@ static enum err receive_all(int fd, struct buf *text, uint64_t until_ns)
     }
 }
 
-/* What a header says, NULL when there is none of that name. The head ends with an empty line. */
+/* The value of a header; NULL: none. The head ends with an empty line. */
 static const char *header(const char *head, const char *name)
 {
     size_t size = strlen(name);
@@ -243,7 +167,7 @@ static const char *header(const char *head, const char *name)
     return NULL;
 }
 
-static enum err take_answer(const struct buf *text, struct buf *answer, int *status)
+static enum err parse_answer(const struct buf *text, struct buf *answer, int *status)
 {
     const char *all = buf_text(text), *end = strstr(all, "\r\n\r\n"), *at = all + 9;
     uint64_t number;
@@ -253,7 +177,7 @@ static enum err take_answer(const struct buf *text, struct buf *answer, int *sta
     size_t head_size = (size_t)(end + 4 - all), size = text->size - head_size;
     const char *length = header(all, "Content-Length");
     if (length && (!scan_u64(&length, &number) || number > size))
-        return CORRUPT; /* cut short */
+        return CORRUPT; /* truncated */
     at = all + 9;
     size = length ? (size_t)number : size;
     scan_u64(&at, &number);
@@ -262,68 +186,34 @@ static enum err take_answer(const struct buf *text, struct buf *answer, int *sta
     return buf_err(answer);
 }
 
-struct question {
-    const char *method, *path;
-    struct bytes body;
-    int file_fd; /* -1: none */
-};
-
-static enum err ask_until(uint64_t until_ns, const char *where, const struct question *question, struct buf *answer, int *status)
+enum err http_client_request(int fd, const struct http_client_request *request, uint64_t until_ns, struct buf *answer,
+                             int *status)
 {
-    struct buf request, text;
-    char found[ASK_PATH_MAX];
-    int fd = -1;
+    struct buf out, in;
     *status = 0;
-    enum err err = !*where         ? connect_here(until_ns, &fd, found)
-                   : *where == '/' ? connect_socket(where, until_ns, &fd)
-                                   : connect_host(where, until_ns, &fd);
-    if (err)
-        return err;
-    buf_init(&request, question->body.size + 4096);
-    buf_init(&text, answer->max + HEAD_MAX);
-    add_request(&request, question->method, question->path, question->body);
-    err = buf_err(&request);
+    buf_init(&out, request->body.size + 4096);
+    buf_init(&in, answer->max + HEAD_MAX);
+    add_request(&out, request);
+    enum err err = buf_err(&out);
     if (!err)
-        err = send_all(fd, &request, question->file_fd, until_ns);
-    if (!err || err == ABSENT) /* who refuses early may answer before it has read all */
-        err = receive_all(fd, &text, until_ns);
+        err = send_all(fd, &out, request->file_fd, until_ns);
+    if (!err || err == ABSENT) /* a server that refuses early may answer before it has read everything */
+        err = receive_all(fd, &in, until_ns);
     if (!err)
-        err = take_answer(&text, answer, status);
+        err = parse_answer(&in, answer, status);
     close(fd);
-    buf_clear(&request);
-    buf_clear(&text);
+    buf_clear(&out);
+    buf_clear(&in);
     return err;
 }
 
-enum err ask(const char *where, const char *method, const char *path, struct bytes body, struct buf *answer, int *status)
+void http_client_send(int fd, const struct http_client_request *request)
 {
-    struct question question = { method, path, body, -1 };
-    return ask_until(clock_monotonic_ns() + ASK_TIMEOUT_NS, where, &question, answer, status);
-}
-
-enum err ask_handing(int file_fd, const char *path, struct bytes body, struct buf *answer, int *status)
-{
-    struct question question = { "POST", path, body, file_fd };
-    return ask_until(clock_monotonic_ns() + ASK_TIMEOUT_NS, "", &question, answer, status);
-}
-
-enum err ask_here(const char *method, const char *path, struct bytes body, uint64_t timeout_ns, struct buf *answer, int *status)
-{
-    struct question question = { method, path, body, -1 };
-    return ask_until(clock_monotonic_ns() + timeout_ns, "", &question, answer, status);
-}
-
-void ask_tell(const char *path, struct bytes body)
-{
-    struct buf request;
-    char found[ASK_PATH_MAX];
-    int fd;
-    if (connect_here(0, &fd, found))
-        return;
-    buf_init(&request, body.size + 4096);
-    add_request(&request, "POST", path, body);
-    if (!buf_err(&request))
-        (void)!send(fd, request.data, request.size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    buf_clear(&request);
+    struct buf out;
+    buf_init(&out, request->body.size + 4096);
+    add_request(&out, request);
+    if (!buf_err(&out))
+        (void)!send(fd, out.data, out.size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    buf_clear(&out);
     close(fd);
 }

@@ -37,7 +37,7 @@ struct http_connection {
     uint32_t events;       /* that epoll looks for */
     int handed_fd;         /* a file that came with the request that is read; -1: none */
     struct buf in;
-    char head[HTTP_HEAD_ROOM];
+    char head[HTTP_HEAD_BYTES_MAX];
     size_t head_size, sent;
     struct buf body;
 };
@@ -51,7 +51,7 @@ static void drop_body(struct http_pool *pool, struct http_connection *c)
 {
     pool->answer_bytes -= c->body.size;
     c->body.size = 0;
-    if (c->body.room <= SPARE_MAX && pool->spare.room == 0) {
+    if (c->body.capacity <= SPARE_MAX && pool->spare.capacity == 0) {
         pool->spare = c->body;
         c->body = (struct buf){ 0 };
     }
@@ -201,7 +201,7 @@ static struct http_answer answer_new(struct http_pool *pool)
 {
     struct http_answer answer = { .status = 200, .type = "text/plain; charset=utf-8", .body = pool->spare };
     pool->spare = (struct buf){ 0 };
-    if (answer.body.room == 0)
+    if (answer.body.capacity == 0)
         buf_init(&answer.body, HTTP_ANSWER_MAX);
     buf_reset(&answer.body);
     return answer;
@@ -269,7 +269,7 @@ static void look_at_input(struct http_pool *pool, struct http_connection *c)
 
 static ssize_t receive(struct http_connection *c, char *room, size_t size)
 {
-    return c->peer.is_local ? hand_receive(c->source.fd, room, size, &c->handed_fd)
+    return c->peer.is_local ? fd_pass_receive(c->source.fd, room, size, &c->handed_fd)
                             : recv(c->source.fd, room, size, MSG_DONTWAIT);
 }
 

@@ -18,17 +18,17 @@ const char *http_head_reason(int status)
     return "Error";
 }
 
-size_t http_head_write(char head[HTTP_HEAD_ROOM], const struct http_answer *answer, bool is_last)
+size_t http_head_write(char head[HTTP_HEAD_BYTES_MAX], const struct http_answer *answer, bool is_last)
 {
     struct tm utc;
     char date[64] = "";
     time_t now = time(NULL);
     if (gmtime_r(&now, &utc))
         strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &utc);
-    int size = snprintf(head, HTTP_HEAD_ROOM,
+    int size = snprintf(head, HTTP_HEAD_BYTES_MAX,
                         "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s%s%s\r\n",
                         answer->status, http_head_reason(answer->status), date, answer->type, answer->body.size,
                         answer->allow ? "Allow: " : "", answer->allow ? answer->allow : "", answer->allow ? "\r\n" : "",
                         is_last ? "Connection: close\r\n" : "");
-    return size > 0 && size < HTTP_HEAD_ROOM ? (size_t)size : 0;
+    return size > 0 && size < HTTP_HEAD_BYTES_MAX ? (size_t)size : 0;
 }

@@ -4,12 +4,12 @@
 
 #include "net/http.h"
 
-#define HTTP_HEAD_ROOM 512
+#define HTTP_HEAD_BYTES_MAX 512
 
 /* "Not Found"; never NULL. */
 const char *http_head_reason(int status);
 
 /* Returns the size. is_last: the connection is closed behind it. */
-size_t http_head_write(char head[HTTP_HEAD_ROOM], const struct http_answer *answer, bool is_last);
+size_t http_head_write(char head[HTTP_HEAD_BYTES_MAX], const struct http_answer *answer, bool is_last);
 
 #endif

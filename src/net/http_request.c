@@ -47,7 +47,7 @@ bool http_request_lists(struct bytes value, const char *word)
 {
     while (value.data) {
         struct bytes parameters, item = cut(value, ',', &value);
-        if (bytes_like(bytes_trim(cut(item, ';', &parameters)), word))
+        if (bytes_equal_nocase(bytes_trim(cut(item, ';', &parameters)), word))
             return true;
     }
     return false;
@@ -145,18 +145,18 @@ static void read_header(struct reader *reader, struct bytes line)
         return;
     }
     value = bytes_trim(value);
-    if (bytes_like(name, "Content-Length"))
+    if (bytes_equal_nocase(name, "Content-Length"))
         read_length(reader, value);
-    else if (bytes_like(name, "Transfer-Encoding"))
+    else if (bytes_equal_nocase(name, "Transfer-Encoding"))
         reader->status = 411; /* nobody needs chunks to tell us something short */
-    else if (bytes_like(name, "Host"))
+    else if (bytes_equal_nocase(name, "Host"))
         read_host(reader, value);
-    else if (bytes_like(name, "Connection"))
+    else if (bytes_equal_nocase(name, "Connection"))
         read_connection(reader, value);
-    else if (bytes_like(name, "Accept") && reader->request->accept.size == 0)
+    else if (bytes_equal_nocase(name, "Accept") && reader->request->accept.size == 0)
         reader->request->accept = value;
-    else if (bytes_like(name, "Expect"))
-        reader->request->expects_continue = bytes_like(value, "100-continue");
+    else if (bytes_equal_nocase(name, "Expect"))
+        reader->request->expects_continue = bytes_equal_nocase(value, "100-continue");
 }
 
 /* The next line without its end; false: it is not whole. */

@@ -1,7 +1,7 @@
 /* The writer knows how deep it is and whether a comma is due, no more. */
 #include "net/json.h"
 
-#include "base/text.h"
+#include "base/format.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
@@ -152,13 +152,13 @@ void json_f64(struct json *json, double value)
         return;
     }
     separate(json);
-    buf_add_text(json->out, text_f64(value).s);
+    buf_add_text(json->out, format_f64(value).s);
 }
 
 void json_real(struct json *json, double value)
 {
     json_f64(json, value);
-    if (isfinite(value) && !strpbrk(text_f64(value).s, ".e"))
+    if (isfinite(value) && !strpbrk(format_f64(value).s, ".e"))
         buf_add_text(json->out, ".0");
 }
 
@@ -235,7 +235,7 @@ void json_field_bool(struct json *json, const char *key, bool value)
     json_bool(json, value);
 }
 
-void json_field_words(struct json *json, const char *key, struct bytes words)
+void json_field_strings(struct json *json, const char *key, struct bytes words)
 {
     json_key(json, key);
     json_begin_array(json);

@@ -47,7 +47,7 @@ void json_field_f64(struct json *json, const char *key, double value);
 void json_field_bool(struct json *json, const char *key, bool value);
 
 /* key: an array of the words of text, which has a NUL after each; a last word without one counts. */
-void json_field_words(struct json *json, const char *key, struct bytes words);
+void json_field_strings(struct json *json, const char *key, struct bytes words);
 
 /* Nothing more comes: ends the last line. */
 void json_end(struct json *json);

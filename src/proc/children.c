@@ -1,4 +1,4 @@
-/* Walking /proc. */
+/* Walks /proc. */
 #include "proc/children.h"
 
 #include "base/scan.h"
@@ -27,7 +27,7 @@ void pidlist_clear(struct pidlist *list)
     *list = (struct pidlist){ 0 };
 }
 
-/* Adds the names in a directory that are numbers. One that goes meanwhile has no more. */
+/* Adds the numeric names in a directory. One that is removed meanwhile counts as empty. */
 static enum err list_directory(int proc_fd, const char *path, struct pidlist *out)
 {
     int fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -93,7 +93,7 @@ enum err children_refresh(struct children *children)
 {
     if (!children->scans_proc)
         return OK;
-    struct pidlist pids = { 0 }; /* the poor way allocates: old kernels only */
+    struct pidlist pids = { 0 }; /* allocates, but only on old kernels */
     children->count = 0;
     enum err err = scan_all(children, &pids);
     pidlist_clear(&pids);
@@ -107,7 +107,7 @@ enum err children_threads(const struct children *children, uint32_t pid, struct 
     return list_directory(children->proc_fd, path, tids);
 }
 
-/* "123 124 200 ": the kernel ends every pid with a blank, so a pid without one goes on in the next part. */
+/* "123 124 200 ": the kernel ends every pid with a blank, so a pid without one continues in the next part. */
 static enum err add_numbers(const char *text, struct pidlist *out, size_t *used)
 {
     const char *at = text;

@@ -1,5 +1,5 @@
-/* Differences per thread between two readings. A tid that was not there at the last reading is a new thread, whose
- * whole count is new. */
+/* Differences per thread between two readings. A tid that was not in the previous reading is a new thread, whose whole
+ * count is new. */
 #include "proc/context_switches.h"
 
 #include "base/vec.h"

@@ -1,4 +1,4 @@
-/* A folder whose names are sorted by the numbers in them: cpu2 before cpu10. */
+/* Reads a directory and sorts it with strverscmp. */
 #include "proc/listing.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* One number from a text or a file. */
+/* Reads one number from a string or a file. */
 #include "proc/number.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* perf_event_open with PERF_FLAG_PID_CGROUP: the kernel counts while a task of the cgroup runs on that CPU. */
+/* perf_event_open with PERF_FLAG_PID_CGROUP: the kernel counts while a task of the cgroup runs on the CPU. */
 #include "proc/perf_cgroup.h"
 
 #include "base/vec.h"
@@ -35,7 +35,7 @@ static void close_cpu(struct perf_cgroup *group, size_t cpu)
     }
 }
 
-/* A CPU that goes offline at this moment is left out. */
+/* A CPU that goes offline meanwhile is skipped. */
 static enum err open_cpu(struct perf_cgroup *group, const struct perf_event_spec *specs, size_t cpu)
 {
     for (size_t event = 0; event < group->event_count; event++) {
@@ -102,17 +102,16 @@ enum err perf_cgroup_try(const char *directory, const struct perf_event_spec *sp
     return err;
 }
 
-/* Where it had no counter for a while, nothing is known of that while: it is taken for as busy as the rest of the time
- * between two readings in which it had one. */
+/* While the event has no hardware counter, its rate is assumed to be the same as in the rest of the interval. */
 void perf_cgroup_add(struct perf_cgroup_total *total, struct perf_cgroup_count *last, const uint64_t now[3])
 {
     if (now[0] < last->value || now[1] < last->enabled || now[2] < last->running)
-        *last = (struct perf_cgroup_count){ .fd = last->fd }; /* begun anew */
+        *last = (struct perf_cgroup_count){ .fd = last->fd }; /* it was reset */
     uint64_t value = now[0] - last->value, enabled = now[1] - last->enabled, running = now[2] - last->running;
     total->was_scheduled |= enabled != 0;
     total->was_counted |= running != 0;
     if (enabled && !running)
-        return; /* not yet: the next reading covers this time too */
+        return; /* no estimate yet: the next reading covers this time too */
     total->value += running && enabled > running ? (double)value * ((double)enabled / (double)running) : (double)value;
     *last = (struct perf_cgroup_count){ last->fd, now[0], now[1], now[2] };
 }

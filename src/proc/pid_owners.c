@@ -1,4 +1,4 @@
-/* A table from pids to chains of owners, which stand in one array. */
+/* A map from pids to chains of owners in one array. */
 #include "proc/pid_owners.h"
 
 #include "base/vec.h"

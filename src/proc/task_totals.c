@@ -1,6 +1,6 @@
-/* The book-keeping of tasks. The difficult ones are those that are seen in between: a task whose exit record came, but
- * which still stands in its cgroup (a large process takes seconds to give back its memory); a thread that execs and goes
- * on under the tid of its leader; one that leaves its cgroup; a record that was lost. */
+/* Bookkeeping of tasks. The difficult cases: a task whose exit record came but which is still in its cgroup (a large
+ * process takes seconds to free its memory); a thread that calls exec and continues under the tid of its leader; a task
+ * that leaves its cgroup; a lost record. */
 #include "proc/task_totals.h"
 
 #include "base/vec.h"
@@ -48,7 +48,7 @@ void task_totals_begin(struct task_totals *totals, uint64_t offset_s)
     uint64_t step_s = totals->round ? offset_s - totals->offset_s : 0;
     if (step_s > UINT64_MAX / 2)
         step_s = -step_s;
-    totals->tolerance_s = BEGIN_TOLERANCE_S + step_s; /* a record tells by the clock as it was when the task ended */
+    totals->tolerance_s = BEGIN_TOLERANCE_S + step_s; /* the record uses the clock of the time when the task exited */
     totals->offset_s = offset_s;
     totals->round++;
     totals->pending_count = 0;
@@ -62,7 +62,7 @@ static struct task_totals_job *job_of(struct task_totals *totals, uint32_t slot,
     return job && job->is_open && job->serial == serial ? job : NULL;
 }
 
-/* One by the clock that nobody sets, one as the kernel told it just now. Differences may wrap. */
+/* Compares a stored start (CLOCK_MONOTONIC) with a reported one (realtime). The differences may wrap. */
 static bool is_same_start(const struct task_totals *totals, uint64_t stored_s, uint64_t reported_s)
 {
     uint64_t apart_s = stored_s - (reported_s - totals->offset_s);
@@ -74,7 +74,7 @@ static enum err add_owner(struct task_totals *totals, uint32_t pid, uint32_t slo
     return pid ? pid_owners_put(&totals->processes[totals->now], pid, slot, serial, 0) : OK;
 }
 
-/* Those of before version 12 do not tell the process, and are taken for processes. */
+/* Records before version 12 do not name the process; they count as process exits. */
 static bool is_end_of_process(const struct taskstats_usage *usage)
 {
     return usage->process_ended || !usage->pid;
@@ -98,7 +98,7 @@ static enum err record_exit(struct task_totals *totals, const struct taskstats_u
     return OK;
 }
 
-/* The task's numbers stay with the job for good. */
+/* Moves the task's usage to the job's ended tasks. */
 static void retire(struct task_totals *totals, struct tracked_task *task, const struct taskstats_usage *last)
 {
     struct task_totals_job *job = job_of(totals, task->slot, task->serial);
@@ -109,7 +109,7 @@ static void retire(struct task_totals *totals, struct tracked_task *task, const 
     task->round = 0;
 }
 
-/* True: the task was known, and has been dealt with. */
+/* Handles the exit of a tracked task. True: it was tracked. */
 static bool finish_tracked(struct task_totals *totals, const struct taskstats_usage *usage)
 {
     bool found = false;
@@ -127,7 +127,7 @@ static bool finish_tracked(struct task_totals *totals, const struct taskstats_us
     return found;
 }
 
-/* Charges the jobs that own pid with a task that ended. */
+/* Adds an exited task to the jobs that own pid. */
 static bool charge_jobs(struct task_totals *totals, uint32_t pid, const struct taskstats_usage *usage)
 {
     for (unsigned round = 0; pid && round < 2; round++) {
@@ -183,7 +183,7 @@ void task_totals_begin_job(struct task_totals *totals, uint32_t slot)
     struct task_totals_job *job = &totals->jobs[slot];
     job->round = totals->round;
     job->live = (struct taskstats_usage){ 0 };
-    job->live_count = 0;
+    job->latest_count = 0;
 }
 
 static struct tracked_task *find_task(struct task_totals *totals, uint32_t tid, uint32_t slot)
@@ -196,10 +196,10 @@ static struct tracked_task *find_task(struct task_totals *totals, uint32_t tid, 
     return NULL;
 }
 
-/* A task that is still there although its record came: it is on its way out, which after the last thread of a process may take
- * long, and any thread may lose its processor there; it is a leader that waits as a zombie for its threads; or its tid is in
- * use again, after a thread of the process exec'd, which can only be the tid of the leader. That one has also taken over when
- * its leader began, so that only the kernel can tell. */
+/* A task that still exists after its exit record is one of: exiting, which after the last thread of a process may
+ * take long; a leader that waits as a zombie for its threads; a new owner of the tid after a thread called exec,
+ * which can only be the leader's tid. The latter also inherits the leader's start time, so only the kernel can tell
+ * (is_exiting). */
 static bool is_ending(struct task_totals *totals, const struct taskstats_usage *usage, bool *took_over)
 {
     uint32_t place = pidmap_get(&totals->ended_index, usage->tid);
@@ -219,7 +219,7 @@ static bool is_ending(struct task_totals *totals, const struct taskstats_usage *
     return false;
 }
 
-/* A leader that comes after its threads is one of them, which exec'd when the first leader had gone long ago. */
+/* A leader that appears after its threads is one of them that called exec long after the first leader exited. */
 static bool appeared_after_threads(const struct task_totals *totals, uint32_t slot, const struct taskstats_usage *usage)
 {
     const struct pid_owners *before = &totals->processes[!totals->now];
@@ -240,7 +240,7 @@ static void store_usage(const struct task_totals *totals, struct tracked_task *t
     task->missed = 0;
 }
 
-/* One that had left is back in the job: what it used is its own again. */
+/* A task that had left the job is back: its usage is no longer that of an ended one. */
 static void take_back(struct task_totals *totals, struct tracked_task *task)
 {
     struct task_totals_job *job = job_of(totals, task->slot, task->serial);
@@ -277,7 +277,7 @@ enum err task_totals_add_live(struct task_totals *totals, uint32_t slot, const s
         return OK;
     } else {
         if (task)
-            retire(totals, task, &task->usage); /* its record was lost, and its tid is another's */
+            retire(totals, task, &task->usage); /* its record was lost and the tid was reused */
         else
             took_over |= appeared_after_threads(totals, slot, usage);
         enum err err = add_task(totals, slot, usage, took_over);
@@ -287,7 +287,7 @@ enum err task_totals_add_live(struct task_totals *totals, uint32_t slot, const s
     return add_owner(totals, usage->pid, slot, totals->jobs[slot].serial);
 }
 
-/* Parents that nobody told of, from the records themselves. */
+/* Adds the parents named in the pending records. */
 static void add_pending_parents(struct task_totals *totals)
 {
     for (size_t i = 0; i < totals->pending_count; i++) {
@@ -313,7 +313,7 @@ static void resolve_pending(struct task_totals *totals)
     totals->pending_count = 0;
 }
 
-/* The thread went on as the leader of its process: what it used is under that tid. */
+/* The thread continued as the leader of its process, and its usage is counted there. */
 static bool was_taken_over(struct task_totals *totals, const struct tracked_task *task)
 {
     if (task->usage.tid == task->usage.pid || !task->usage.pid)
@@ -325,7 +325,7 @@ static bool was_taken_over(struct task_totals *totals, const struct tracked_task
     return leader && leader->took_over && leader->round == totals->round;
 }
 
-/* One that was not seen: its record may still be on its way, so that it counts for one round more. */
+/* A task that was not listed: its record may still arrive, so it is kept for one more round. */
 static void handle_missing(struct task_totals *totals, struct task_totals_job *job, struct tracked_task *task)
 {
     task->missed++;
@@ -351,11 +351,11 @@ static void sweep(struct task_totals *totals)
         if (!task->round || task->has_left)
             continue;
         taskstats_merge(&job->live, &task->usage);
-        job->live_count += task->round == totals->round;
+        job->latest_count += task->round == totals->round;
     }
 }
 
-/* Drops what is free, and makes the tables anew. */
+/* Removes free entries and rebuilds the index. */
 static enum err compact(struct task_totals *totals)
 {
     size_t kept = 0;
@@ -376,7 +376,7 @@ static enum err compact(struct task_totals *totals)
     return err;
 }
 
-/* Who ended two full rounds ago has left its cgroup, or was seen there since. */
+/* A task that exited two full rounds ago has left its cgroup, or was seen there since. */
 static enum err forget_ended(struct task_totals *totals)
 {
     size_t kept = 0;
@@ -403,7 +403,7 @@ enum err task_totals_end(struct task_totals *totals, bool is_full)
     totals->full_round++;
     if (!err)
         err = forget_ended(totals);
-    totals->now = !totals->now; /* what was found now is the past of the next round */
+    totals->now = !totals->now; /* the owners found now are the previous ones of the next round */
     pid_owners_reset(&totals->processes[totals->now]);
     return err;
 }

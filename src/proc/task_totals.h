@@ -1,9 +1,10 @@
-/* What the tasks of each job have used: those that live, as the kernel answers about them, and those that ended, as its
- * exit records say. Each task is counted once, whatever was seen of it. Knows no kernel itself: it is fed.
+/* Totals of taskstats per job: live tasks as queried, and exited ones from their exit records. Each task is counted
+ * once, whatever was seen of it. Pure bookkeeping: the caller passes in what the kernel reports.
  *
- * A round: task_totals_begin; task_totals_add_exit and task_totals_add_fork for all that was heard; for each job task_totals_begin_job, then task_totals_add_live for
- * each of its members; task_totals_end. Then task_totals_get says what a job has used. Exits must be heard before forks, and forks
- * before members are listed: then whoever ended was forked by somebody who is known. */
+ * A round: task_totals_begin; task_totals_add_exit and task_totals_add_fork for all events; for each job
+ * task_totals_begin_job, then task_totals_add_live for each of its tasks; task_totals_end. Then task_totals_get returns
+ * the totals of a job. Exit records must be read before forks, and forks before tasks are listed: then the parent of
+ * every exited task is known. */
 #ifndef SONDE_PROC_TASK_TOTALS_H
 #define SONDE_PROC_TASK_TOTALS_H
 
@@ -12,20 +13,20 @@
 #include "proc/taskstats.h"
 
 struct tracked_task {
-    struct taskstats_usage usage; /* as of the last look; its begin is by the clock that nobody sets */
+    struct taskstats_usage usage; /* as of the last query; begin_s converted to CLOCK_MONOTONIC */
     uint32_t slot, serial;
-    uint32_t round;  /* in which it was seen last; 0: the place is free */
-    uint32_t missed; /* rounds since then in which its job was looked at */
-    bool has_left;       /* it lives on outside of the job: what it used is with those that ended */
-    bool took_over;  /* it exec'd in a thread and has the tid of its leader since */
+    uint32_t round;  /* last round in which it was seen; 0: the entry is free */
+    uint32_t missed; /* rounds since then in which its job was listed */
+    bool has_left;       /* it left the job alive; its usage is part of `ended` */
+    bool took_over;  /* a thread that called exec and took over the tid of its leader */
 };
 
 struct task_totals_job {
     bool is_open;
     uint32_t serial;
-    uint32_t round; /* in which it was looked at last */
+    uint32_t round; /* last round in which it was listed */
     struct taskstats_usage ended, live, reported;
-    uint64_t live_count, ended_count;
+    uint64_t latest_count, ended_count;
 };
 
 struct ended_task {
@@ -34,27 +35,28 @@ struct ended_task {
     uint64_t begin_s;
 };
 
-/* Zeroed, with is_alive and is_exiting set: nothing yet. */
+/* Zeroed, with is_alive and is_exiting set: empty. */
 struct task_totals {
-    bool (*is_alive)(uint32_t tid); /* asked of the few that vanished without a record */
-    bool (*is_exiting)(uint32_t pid); /* of leaders that are still there after their record, and their threads too */
-    uint64_t dropped;            /* exit records that nobody could be found for because there were too many */
+    bool (*is_alive)(uint32_t tid); /* called for the few that vanished without a record */
+    bool (*is_exiting)(uint32_t pid); /* called for leaders that still exist after their record, and their threads
+                                       * too */
+    uint64_t dropped;            /* exit records dropped because too many were pending */
 
-    struct task_totals_job *jobs; /* by slot */
+    struct task_totals_job *jobs; /* by job.slot */
     size_t job_capacity;
     struct tracked_task *list;
     size_t count, capacity;
-    struct pid_owners by_tid;       /* to places in list */
-    struct pid_owners processes[2]; /* by pid: this full round's, and the last one's */
-    unsigned now;               /* which of the two is this round's */
-    struct ended_task *ended;  /* whose record came lately */
+    struct pid_owners by_tid;       /* values are indices in list */
+    struct pid_owners processes[2]; /* by pid: of this full round and the last one */
+    unsigned now;               /* which of the two is of this round */
+    struct ended_task *ended;  /* tasks whose exit record came recently */
     size_t ended_count, ended_capacity;
-    struct pidmap ended_index;   /* by tid */
-    struct pidmap parents;        /* pid to the pid that forked it: of this round */
-    struct taskstats_usage *pending; /* records whose job is not known yet */
+    struct pidmap ended_index;   /* index in ended, by tid */
+    struct pidmap parents;        /* pid to parent pid, of this round */
+    struct taskstats_usage *pending; /* exit records whose job is not known yet */
     size_t pending_count, pending_capacity;
     uint32_t round, full_round, serial;
-    uint64_t offset_s, tolerance_s; /* of this round, for comparing begins */
+    uint64_t offset_s, tolerance_s; /* of this round, for comparing start times */
 };
 
 void task_totals_clear(struct task_totals *totals);
@@ -62,21 +64,22 @@ void task_totals_clear(struct task_totals *totals);
 enum err task_totals_job_begin(struct task_totals *totals, uint32_t slot);
 void task_totals_job_end(struct task_totals *totals, uint32_t slot);
 
-/* offset_s: by how much the clock of begin_s (of the day) is ahead of one that nobody sets (CLOCK_MONOTONIC). When it was
- * set since the last round, the same tasks have begun at another time now. */
+/* offset_s: realtime minus CLOCK_MONOTONIC. If the clock was set since the last round, the same tasks have another
+ * begin_s now. */
 void task_totals_begin(struct task_totals *totals, uint64_t offset_s);
 enum err task_totals_add_exit(struct task_totals *totals, const struct taskstats_usage *usage);
 enum err task_totals_add_fork(struct task_totals *totals, uint32_t pid, uint32_t parent_pid);
 void task_totals_begin_job(struct task_totals *totals, uint32_t slot);
 enum err task_totals_add_live(struct task_totals *totals, uint32_t slot, const struct taskstats_usage *usage);
 
-/* is_full: all jobs were looked at, not one alone. */
+/* is_full: all jobs were listed, not just one. */
 enum err task_totals_end(struct task_totals *totals, bool is_full);
 
-/* Never less than at the last call, save for what is a level. */
+/* Counters never decrease between calls. */
 void task_totals_get(struct task_totals *totals, uint32_t slot, struct taskstats_usage *total);
 
-/* Adds the processes of the job that were seen last: for a job without a cgroup, whose orphans nobody else knows. */
+/* Adds the processes of the job from the last round: for jobs without a cgroup, whose orphans cannot be found
+ * otherwise. */
 enum err task_totals_pids(const struct task_totals *totals, uint32_t slot, struct pidlist *pids);
 
 #endif

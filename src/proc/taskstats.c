@@ -1,5 +1,5 @@
-/* From the kernel's struct taskstats to our record. Offsets are those of the kernel's documented layout; fields are
- * copied out one by one because netlink aligns to 4 bytes only. */
+/* Converts the kernel's struct taskstats. Offsets are those of the kernel's documented layout; fields are copied one by
+ * one because netlink aligns to 4 bytes only. */
 #include "proc/taskstats.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SIZE_VERSION_14 432u /* all before the largest and smallest delays */
+#define SIZE_VERSION_14 432u /* everything before the maximum and minimum delays */
 #define DELAY_KINDS 8u
 #define VERSION_WITH_TGID 12
 #define VERSION_WITH_BTIME64 10
@@ -17,10 +17,10 @@
 struct taskstats_layout {
     struct bytes stats;
     unsigned version;
-    size_t delay_extra; /* bytes behind each delay total: version 15 only */
+    size_t delay_extra; /* bytes after each delay total: version 15 only */
 };
 
-/* Version 15 put 8 more bytes behind each kind of delay in its first form and 16 in the released one. */
+/* Version 15 added 8 bytes per kind of delay in its first form and 16 in the released one. */
 static size_t delay_extra(unsigned version, size_t size)
 {
     if (version != 15 || size < SIZE_VERSION_14)
@@ -28,7 +28,7 @@ static size_t delay_extra(unsigned version, size_t size)
     return (size - SIZE_VERSION_14) / DELAY_KINDS & ~(size_t)7;
 }
 
-/* How many kinds of delay stand before the field at this offset of the regular layout. */
+/* The number of delay kinds before this offset of the regular layout. */
 static size_t delays_before(size_t offset)
 {
     static const size_t ends[] = {
@@ -70,7 +70,7 @@ static uint32_t u32_at(const struct taskstats_layout *layout, size_t offset)
 #define U64(layout, field) u64_at(layout, offsetof(struct taskstats, field))
 #define U32(layout, field) u32_at(layout, offsetof(struct taskstats, field))
 
-/* The scheduler's own clock is exact; user and system time are only its split by ticks. */
+/* The scheduler's clock is exact; user and system time only split it by ticks. */
 static void convert_cpu(const struct taskstats_layout *l, struct counters *c)
 {
     uint64_t user_us = U64(l, ac_utime), system_us = U64(l, ac_stime), exact_ns = U64(l, cpu_run_virtual_total);
@@ -87,8 +87,8 @@ static void convert_cpu(const struct taskstats_layout *l, struct counters *c)
     counters_set(c, COUNTER_systemtime, system_us);
 }
 
-/* The kernel cuts each of these down to a multiple of 1024, system calls too: numbers of calls mean nothing, and a 0 is
- * not known to be one. Storage I/O comes in pages, so that nothing is cut. */
+/* The kernel rounds these down to a multiple of 1024, even numbers of system calls, which are useless then; and a 0 is
+ * not known to be one. Storage I/O is in pages, so nothing is lost. */
 static void convert_io(const struct taskstats_layout *l, struct counters *c)
 {
     uint64_t rchar = U64(l, read_char), wchar = U64(l, write_char);
@@ -119,8 +119,8 @@ static void convert_counters(const struct taskstats_layout *l, const struct task
         counters_set(c, COUNTER_delayacct_blkio_time, U64(l, blkio_delay_total) / NS_PER_US);
 }
 
-/* The record has the elapsed time in µs but the beginning in whole seconds only: the end is when we read it, brought
- * into the second that those two allow. */
+/* The record has the elapsed time in µs but the start in whole seconds: the end is the time of reading, limited to the
+ * second that these two allow. */
 static void convert_times(const struct taskstats_layout *l, uint64_t now_ns, struct taskstats_record *record)
 {
     uint64_t begin_s = l->version >= VERSION_WITH_BTIME64 ? U64(l, ac_btime64) : U32(l, ac_btime);
@@ -138,7 +138,7 @@ static void convert_times(const struct taskstats_layout *l, uint64_t now_ns, str
     record->start_ns = record->end_ns > elapsed_ns ? record->end_ns - elapsed_ns : 0;
 }
 
-/* CORRUPT: it is too short for what its version has. */
+/* CORRUPT: too short for its version. */
 static enum err open_layout(struct taskstats_layout *layout, struct bytes stats)
 {
     uint16_t version;
@@ -196,8 +196,8 @@ static const struct taskstats_field_layout fields[] = {
 #undef X
 };
 
-/* A high-water mark of 0 is that of a kernel thread, or of a task whose memory has gone. What the kernel cut down to a
- * multiple of 1024 is not known to be 0. */
+/* A high-water mark of 0 is that of a kernel thread, or of a task whose memory is freed. A value that the kernel rounds
+ * down to a multiple of 1024 is not known to be 0. */
 static bool is_valid(const struct taskstats_field_layout *field, uint64_t value,
                      const struct taskstats_accounting *accounting)
 {

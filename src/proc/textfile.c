@@ -1,5 +1,5 @@
-/* pread without asking for the end where it is known to have been reached: each saved call is a third of a microsecond,
- * and there are dozens of files. */
+/* Avoids the final pread where the end is known to be reached: each saved call is a third of a microsecond, and there
+ * are dozens of files. */
 #include "proc/textfile.h"
 
 #include "base/file.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KERNEL_PAGE 4096u /* what seq_file of the kernel fills at least before it gives; it may be more */
+#define KERNEL_PAGE 4096u /* the kernel's seq_file fills at least this much before it returns */
 
 static _Thread_local char shared[TEXTFILE_SHARED];
 
@@ -24,7 +24,7 @@ static size_t capacity_of(const struct textfile *file)
     return file->own ? file->capacity : sizeof shared;
 }
 
-/* FULL: it has all that a text may have. */
+/* FULL: the maximum is reached. */
 static enum err grow(struct textfile *file, size_t capacity)
 {
     capacity = capacity < TEXTFILE_MAX ? capacity : TEXTFILE_MAX;
@@ -39,8 +39,8 @@ static enum err grow(struct textfile *file, size_t capacity)
     return OK;
 }
 
-/* The kernel stops before a line that does not fit into its page: when two of the longest would have fitted, there was
- * none. Called when less came than we had room for. */
+/* The kernel stops before a line that does not fit into its page: if two of the longest would have fitted, there was
+ * none left. Called after a short read. */
 static bool is_complete(const struct textfile *file, size_t part)
 {
     return file->mode == TEXTFILE_WHOLE || (file->longest_line && part + 2 * file->longest_line < KERNEL_PAGE);
@@ -64,7 +64,7 @@ static enum err read_parts(struct textfile *file)
     }
 }
 
-/* A number at the end whose line has no end may lack digits. */
+/* A number in a line without a newline may lack digits. */
 static void drop_partial_line(struct textfile *file)
 {
     char *text = memory_of(file);

@@ -1,11 +1,11 @@
-/* The answer is read once from the beginning to the end; each of its objects becomes a short list of fields, from which a
- * row of a table or a line is made. */
+/* Reads the JSON in one pass; each object becomes a short list of fields, which are formatted as a row of a table or a
+ * line. */
 #include "report/collector_status.h"
 
 #include "api/schema.h"
 #include "base/clock.h"
+#include "base/format.h"
 #include "net/json_read.h"
-#include "base/text.h"
 #include "report/page.h"
 #include "report/table.h"
 
@@ -15,22 +15,22 @@
 #define FIELDS_MAX 48
 #define TEXT_MAX 256
 
-struct field {
+struct status_field {
     char key[32], text[TEXT_MAX];
-    double number; /* good enough for people */
+    double number; /* precise enough for display */
     bool is_number;
 };
 
-struct fields {
-    struct field list[FIELDS_MAX];
+struct status_fields {
+    struct status_field list[FIELDS_MAX];
     size_t count;
 };
 
-struct page_of {
+struct status_page {
     struct json_read json;
     struct buf key, text, *out;
     const struct terminal *terminal;
-    struct fields top, totals, journal, upstream, kafka;
+    struct status_fields top, totals, journal, upstream, kafka;
     struct buf stages, refused;
     struct table hosts, sinks;
     size_t host_count, silent_count, sink_count;
@@ -60,10 +60,10 @@ static const struct table_column sink_columns[] = {
     { .title = "FLUSH", .right = true, .rank = 3 },
     { .title = "FAILED", .right = true, .rank = 2 },
     { .title = "SUCCESS", .right = true, .rank = 1 },
-    { .title = "WHY", .min = 16, .rank = 4 },
+    { .title = "ERROR", .min = 16, .rank = 4 },
 };
 
-static const struct field *find(const struct fields *fields, const char *key)
+static const struct status_field *find(const struct status_fields *fields, const char *key)
 {
     for (size_t i = 0; i < fields->count; i++)
         if (strcmp(fields->list[i].key, key) == 0)
@@ -71,25 +71,25 @@ static const struct field *find(const struct fields *fields, const char *key)
     return NULL;
 }
 
-static const char *text_of(const struct fields *fields, const char *key)
+static const char *text_of(const struct status_fields *fields, const char *key)
 {
-    const struct field *field = find(fields, key);
+    const struct status_field *field = find(fields, key);
     return field ? field->text : "";
 }
 
-static uint64_t number_of(const struct fields *fields, const char *key)
+static uint64_t number_of(const struct status_fields *fields, const char *key)
 {
-    const struct field *field = find(fields, key);
+    const struct status_field *field = find(fields, key);
     return field && field->number > 0 ? (uint64_t)field->number : 0;
 }
 
-static bool is(const struct page_of *page, const char *key)
+static bool is(const struct status_page *page, const char *key)
 {
     return strcmp(buf_text(&page->key), key) == 0;
 }
 
-/* One value that is neither object nor array. */
-static void read_scalar(struct page_of *page, struct field *field)
+/* Reads a value that is neither object nor array. */
+static void read_scalar(struct status_page *page, struct status_field *field)
 {
     bool truth = false;
     switch (json_read_type(&page->json)) {
@@ -109,21 +109,21 @@ static void read_scalar(struct page_of *page, struct field *field)
     }
 }
 
-/* The value of the key that was read last becomes one more field. */
-static void read_field(struct page_of *page, struct fields *fields)
+/* Adds the value of the last key as a field. */
+static void read_field(struct status_page *page, struct status_fields *fields)
 {
     if (fields->count == FIELDS_MAX) {
         json_read_skip(&page->json);
         return;
     }
-    struct field *field = &fields->list[fields->count++];
-    *field = (struct field){ 0 };
+    struct status_field *field = &fields->list[fields->count++];
+    *field = (struct status_field){ 0 };
     snprintf(field->key, sizeof field->key, "%.31s", buf_text(&page->key));
     read_scalar(page, field);
 }
 
-/* Objects in the object ("gap") bring their fields too. */
-static void read_object(struct page_of *page, struct fields *fields)
+/* Fields of nested objects ("gap") are added too. */
+static void read_object(struct status_page *page, struct status_fields *fields)
 {
     fields->count = 0;
     json_read_object(&page->json);
@@ -138,27 +138,27 @@ static void read_object(struct page_of *page, struct fields *fields)
     }
 }
 
-/* How long ago, "-" where it is not known. */
-static struct text ago(const struct page_of *page, uint64_t time_ns)
+/* How long ago, "-" if unknown. */
+static struct format_text ago(const struct status_page *page, uint64_t time_ns)
 {
-    struct text text = { "-" };
-    return !time_ns ? text : text_duration_short(page->now_ns > time_ns ? page->now_ns - time_ns : 0);
+    struct format_text text = { "-" };
+    return !time_ns ? text : format_duration_short(page->now_ns > time_ns ? page->now_ns - time_ns : 0);
 }
 
 static void add_count(struct table *table, enum colour colour, uint64_t number)
 {
-    table_add_text(table, number ? colour : FAINT, text_count(number).s);
+    table_add_text(table, number ? colour : FAINT, format_count(number).s);
 }
 
-static void add_clock(struct buf *note, const struct fields *host)
+static void add_clock(struct buf *note, const struct status_fields *host)
 {
-    const struct field *ahead = find(host, API_CLOCK_AHEAD_NS);
+    const struct status_field *ahead = find(host, API_CLOCK_AHEAD_NS);
     double off = ahead ? ahead->number : 0;
     if (off > 2e9 || off < -2e9)
-        buf_printf(note, "clock %s %s", text_duration((uint64_t)(off < 0 ? -off : off)).s, off < 0 ? "behind" : "ahead");
+        buf_printf(note, "clock %s %s", format_duration((uint64_t)(off < 0 ? -off : off)).s, off < 0 ? "behind" : "ahead");
 }
 
-static void add_note(struct page_of *page, const struct fields *host)
+static void add_note(struct status_page *page, const struct status_fields *host)
 {
     struct buf note;
     buf_init(&note, 1024);
@@ -166,93 +166,93 @@ static void add_note(struct page_of *page, const struct fields *host)
     if (*text_of(host, API_THROUGH))
         buf_printf(&note, "%sthrough %s", note.size ? ", " : "", text_of(host, API_THROUGH));
     else if (strcmp(text_of(host, API_ROLE), "collector") == 0)
-        buf_printf(&note, "%sa collector", note.size ? ", " : "");
+        buf_printf(&note, "%scollector", note.size ? ", " : "");
     if (*text_of(host, API_REASON))
         buf_printf(&note, "%s%s%s%s", note.size ? ", " : "", text_of(host, API_REASON),
                    number_of(host, API_TO_NS) ? " until " : "",
-                   number_of(host, API_TO_NS) ? text_time(number_of(host, API_TO_NS)).s : "");
+                   number_of(host, API_TO_NS) ? format_time(number_of(host, API_TO_NS)).s : "");
     table_add_text(&page->hosts, PLAIN, buf_text(&note));
     buf_clear(&note);
 }
 
-static void read_host(struct page_of *page)
+static void read_host(struct status_page *page)
 {
-    struct fields host;
+    struct status_fields host;
     read_object(page, &host);
     bool is_silent = strcmp(text_of(&host, API_STATE), API_STATE_UP) != 0;
     page->host_count++;
     page->silent_count += is_silent;
     table_add_text(&page->hosts, BOLD, text_of(&host, API_HOST));
     table_add_text(&page->hosts, is_silent ? RED : GREEN, text_of(&host, API_STATE));
-    uint64_t heard_ns = number_of(&host, API_HEARD_NS);
+    uint64_t heard_ns = number_of(&host, API_RECEIVED_NS);
     table_add_text(&page->hosts, PLAIN, number_of(&host, API_SAMPLE_NS) ? ago(page, heard_ns).s : "-");
     table_add_text(&page->hosts, PLAIN, find(&host, API_LAG_NS) && !is_silent
-                   ? text_duration_short(number_of(&host, API_LAG_NS)).s : "-");
+                   ? format_duration_short(number_of(&host, API_LAG_NS)).s : "-");
     add_count(&page->hosts, PLAIN, number_of(&host, API_RECORDS));
-    table_add_text(&page->hosts, PLAIN, text_bytes_short(number_of(&host, API_BYTES)).s);
+    table_add_text(&page->hosts, PLAIN, format_bytes_short(number_of(&host, API_BYTES)).s);
     add_count(&page->hosts, YELLOW, number_of(&host, API_MISSING));
     add_count(&page->hosts, RED, number_of(&host, API_LOST));
     add_note(page, &host);
 }
 
-static struct text mean(const struct fields *sink, const char *total, const char *count)
+static struct format_text mean(const struct status_fields *sink, const char *total, const char *count)
 {
     uint64_t ns = number_of(sink, total), times = number_of(sink, count);
-    struct text none = { "-" };
-    return times ? text_duration_short(ns / times) : none;
+    struct format_text none = { "-" };
+    return times ? format_duration_short(ns / times) : none;
 }
 
-/* Samples per second, lately. */
-static void add_rate(struct page_of *page, const struct fields *sink)
+/* Current samples per second. */
+static void add_rate(struct status_page *page, const struct status_fields *sink)
 {
-    const struct field *rate = find(sink, API_SAMPLES_PER_S);
-    char text[sizeof(struct text) + 2] = "-";
+    const struct status_field *rate = find(sink, API_SAMPLES_PER_S);
+    char text[sizeof(struct format_text) + 2] = "-";
     if (rate)
-        snprintf(text, sizeof text, "%s/s", rate->number < 10 ? text_tenths((uint64_t)(rate->number * 1000)).s
-                                                              : text_count((uint64_t)(rate->number + 0.5)).s);
+        snprintf(text, sizeof text, "%s/s", rate->number < 10 ? format_tenths((uint64_t)(rate->number * 1000)).s
+                                                              : format_count((uint64_t)(rate->number + 0.5)).s);
     table_add_text(&page->sinks, PLAIN, text);
 }
 
-static void read_sink(struct page_of *page)
+static void read_sink(struct status_page *page)
 {
-    struct fields sink;
+    struct status_fields sink;
     read_object(page, &sink);
     const char *state = text_of(&sink, API_STATE);
     page->sink_count++;
     table_add_text(&page->sinks, BOLD, text_of(&sink, API_SINK));
     table_add_text(&page->sinks, strcmp(state, API_STATE_WRITES) == 0 ? GREEN
                                  : strcmp(state, API_STATE_FAILS) == 0 ? RED : PLAIN, state);
-    table_add_text(&page->sinks, PLAIN, text_bytes_short(number_of(&sink, API_WAITING_BYTES)).s);
-    table_add_text(&page->sinks, PLAIN, text_duration_short(number_of(&sink, API_WAITING_NS)).s);
+    table_add_text(&page->sinks, PLAIN, format_bytes_short(number_of(&sink, API_WAITING_BYTES)).s);
+    table_add_text(&page->sinks, PLAIN, format_duration_short(number_of(&sink, API_WAITING_NS)).s);
     add_count(&page->sinks, PLAIN, number_of(&sink, API_SAMPLES));
     add_rate(page, &sink);
     table_add_text(&page->sinks, PLAIN, mean(&sink, API_WRITE_NS, API_BATCHES).s);
     table_add_text(&page->sinks, PLAIN, mean(&sink, API_FLUSH_NS, API_FLUSHES).s);
     add_count(&page->sinks, RED, number_of(&sink, API_FAILURES) + number_of(&sink, API_REFUSED));
     table_add_text(&page->sinks, PLAIN, ago(page, number_of(&sink, API_SUCCESS_NS)).s);
-    table_add_text(&page->sinks, PLAIN, text_of(&sink, API_WHY));
+    table_add_text(&page->sinks, PLAIN, text_of(&sink, API_ERROR_REASON));
 }
 
-static void read_refused(struct page_of *page)
+static void read_refused(struct status_page *page)
 {
-    struct fields refused;
+    struct status_fields refused;
     read_object(page, &refused);
-    buf_printf(&page->refused, "  %s%s%s: %s\n", *text_of(&refused, API_HOST) ? text_of(&refused, API_HOST) : "somebody",
-               *text_of(&refused, API_ADDRESS) ? " at " : "", text_of(&refused, API_ADDRESS), text_of(&refused, API_WHY));
+    buf_printf(&page->refused, "  %s%s%s: %s\n", *text_of(&refused, API_HOST) ? text_of(&refused, API_HOST) : "unknown host",
+               *text_of(&refused, API_ADDRESS) ? " at " : "", text_of(&refused, API_ADDRESS), text_of(&refused, API_ERROR_REASON));
 }
 
-static void read_list(struct page_of *page, void (*read)(struct page_of *))
+static void read_list(struct status_page *page, void (*read)(struct status_page *))
 {
     json_read_array(&page->json);
     while (json_read_more(&page->json))
         read(page);
 }
 
-/* "read 12 us, append 3 us, sync 4 ms": the mean of each. */
-static void read_stages(struct page_of *page)
+/* "read 12 us, append 3 us, sync 4 ms": the average of each. */
+static void read_stages(struct status_page *page)
 {
     struct buf name;
-    struct fields stage;
+    struct status_fields stage;
     buf_init(&name, 64);
     json_read_object(&page->json);
     while (json_read_key(&page->json, &page->key)) {
@@ -261,14 +261,14 @@ static void read_stages(struct page_of *page)
         read_object(page, &stage);
         uint64_t count = number_of(&stage, API_COUNT), longest_ns = number_of(&stage, API_LONGEST_NS);
         buf_printf(&page->stages, "%s%s %s", page->stages.size ? ", " : "", buf_text(&name),
-                   text_duration(count ? number_of(&stage, API_NS) / count : 0).s);
+                   format_duration(count ? number_of(&stage, API_NS) / count : 0).s);
         if (longest_ns)
-            buf_printf(&page->stages, " (longest %s)", text_duration(longest_ns).s);
+            buf_printf(&page->stages, " (max %s)", format_duration(longest_ns).s);
     }
     buf_clear(&name);
 }
 
-static void read_all(struct page_of *page)
+static void read_all(struct status_page *page)
 {
     json_read_object(&page->json);
     while (json_read_key(&page->json, &page->key)) {
@@ -294,42 +294,42 @@ static void read_all(struct page_of *page)
     }
 }
 
-static void print_head(struct page_of *page)
+static void print_head(struct status_page *page)
 {
     struct page lines;
     page_init(&lines, page->out, page->terminal);
     uint64_t since_ns = number_of(&page->top, API_SINCE_NS);
-    const struct fields *totals = &page->totals;
+    const struct status_fields *totals = &page->totals;
     terminal_add(page->out, page->terminal, BOLD, text_of(&page->top, API_HOST));
-    buf_printf(page->out, "  collects since %s (%s), %s\n", text_time(since_ns).s,
-               text_duration(page->now_ns > since_ns ? page->now_ns - since_ns : 0).s,
-               !number_of(&page->top, API_LISTENS) ? "from Kafka alone"
+    buf_printf(page->out, "  running since %s (%s), %s\n", format_time(since_ns).s,
+               format_duration(page->now_ns > since_ns ? page->now_ns - since_ns : 0).s,
+               !number_of(&page->top, API_LISTENS) ? "from Kafka only"
                : number_of(&page->top, API_ENCRYPTED) ? "encrypted" : "NOT encrypted");
-    page_printf(&lines, "taken", "%s records, %s samples, %s values; %s came again",
-                text_count(number_of(totals, API_RECORDS)).s, text_count(number_of(totals, API_SAMPLES)).s,
-                text_count(number_of(totals, API_VALUES)).s, text_count(number_of(totals, API_DOUBLES)).s);
-    page_printf(&lines, "wire", "%s in %s messages, %s connection%s", text_bytes(number_of(totals, API_BYTES)).s,
-                text_count(number_of(totals, API_MESSAGES)).s, text_count(number_of(totals, API_CONNECTIONS)).s,
+    page_printf(&lines, "received", "%s records, %s samples, %s values; %s duplicates",
+                format_count(number_of(totals, API_RECORDS)).s, format_count(number_of(totals, API_SAMPLES)).s,
+                format_count(number_of(totals, API_VALUES)).s, format_count(number_of(totals, API_DOUBLES)).s);
+    page_printf(&lines, "network", "%s in %s messages, %s connection%s", format_bytes(number_of(totals, API_BYTES)).s,
+                format_count(number_of(totals, API_MESSAGES)).s, format_count(number_of(totals, API_CONNECTIONS)).s,
                 number_of(totals, API_CONNECTIONS) == 1 ? "" : "s");
-    page_printf(&lines, "journal", "%s of %s in %s%s", text_bytes(number_of(&page->journal, API_BYTES)).s,
-                text_bytes(number_of(&page->journal, API_BYTES_MAX)).s, text_of(&page->journal, API_DIR),
-                number_of(&page->journal, API_IS_FULL) ? ", which cannot be written: its disk is full" : "");
+    page_printf(&lines, "journal", "%s of %s in %s%s", format_bytes(number_of(&page->journal, API_BYTES)).s,
+                format_bytes(number_of(&page->journal, API_BYTES_MAX)).s, text_of(&page->journal, API_DIR),
+                number_of(&page->journal, API_IS_FULL) ? ": cannot be written, the disk is full" : "");
     if (number_of(&page->journal, API_LOST_RECORDS))
-        page_printf(&lines, "", "%s records left it before every sink had them",
-                    text_count(number_of(&page->journal, API_LOST_RECORDS)).s);
-    page_printf(&lines, "takes", "%s", buf_text(&page->stages));
+        page_printf(&lines, "", "%s records were dropped before every sink had them",
+                    format_count(number_of(&page->journal, API_LOST_RECORDS)).s);
+    page_printf(&lines, "stages", "%s", buf_text(&page->stages));
     if (page->kafka.count)
         page_printf(&lines, "kafka", "%s: %s in %s messages, %s partitions%s%s", text_of(&page->kafka, API_FROM),
-                    text_bytes(number_of(&page->kafka, API_BYTES)).s, text_count(number_of(&page->kafka, API_MESSAGES)).s,
-                    text_count(number_of(&page->kafka, API_PARTITIONS)).s, *text_of(&page->kafka, API_WHY) ? "; " : "",
-                    text_of(&page->kafka, API_WHY));
+                    format_bytes(number_of(&page->kafka, API_BYTES)).s, format_count(number_of(&page->kafka, API_MESSAGES)).s,
+                    format_count(number_of(&page->kafka, API_PARTITIONS)).s, *text_of(&page->kafka, API_ERROR_REASON) ? "; " : "",
+                    text_of(&page->kafka, API_ERROR_REASON));
     if (page->upstream.count)
-        page_printf(&lines, "upstream", "%s: %s%s%s, %s wait", text_of(&page->upstream, API_COLLECTOR),
-                    text_of(&page->upstream, API_STATE), *text_of(&page->upstream, API_WHY) ? ", " : "",
-                    text_of(&page->upstream, API_WHY), text_bytes(number_of(&page->upstream, API_WAITING_BYTES)).s);
+        page_printf(&lines, "upstream", "%s: %s%s%s, %s pending", text_of(&page->upstream, API_COLLECTOR),
+                    text_of(&page->upstream, API_STATE), *text_of(&page->upstream, API_ERROR_REASON) ? ", " : "",
+                    text_of(&page->upstream, API_ERROR_REASON), format_bytes(number_of(&page->upstream, API_WAITING_BYTES)).s);
 }
 
-static enum err print(struct page_of *page)
+static enum err print(struct status_page *page)
 {
     enum err err = OK;
     print_head(page);
@@ -341,17 +341,17 @@ static enum err print(struct page_of *page)
     if (!err && page->host_count)
         err = table_print(&page->hosts, page->terminal, page->out);
     else if (!err)
-        buf_add_text(page->out, "Nobody was heard yet.\n");
+        buf_add_text(page->out, "No host has sent anything yet.\n");
     if (page->silent_count)
         buf_printf(page->out, "\n%zu of %zu hosts are silent.\n", page->silent_count, page->host_count);
     if (page->refused.size)
-        buf_printf(page->out, "\nRefused:\n%s", buf_text(&page->refused));
+        buf_printf(page->out, "\nRejected:\n%s", buf_text(&page->refused));
     return err;
 }
 
-enum err collector_show(struct buf *out, const struct terminal *terminal, const char *text, size_t size)
+enum err collector_status_print(struct buf *out, const struct terminal *terminal, const char *text, size_t size)
 {
-    struct page_of page = { .out = out, .terminal = terminal };
+    struct status_page page = { .out = out, .terminal = terminal };
     buf_init(&page.key, 4096);
     buf_init(&page.text, 65536);
     buf_init(&page.stages, 4096);

@@ -1,10 +1,10 @@
-/* Jobs are gathered first, since each must have the metrics of all. */
+/* All jobs are read first, since each gets the metrics of all. */
 #include "report/extrap.h"
 
-#include "base/text.h"
+#include "base/parse.h"
 #include "base/vec.h"
-#include "report/extrap_store.h"
 #include "compat/tau/python_text.h"
+#include "report/extrap_store.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static enum err add_job(struct extrap *extrap, const char *id, double size, stru
 
 static enum err each_series(void *context, const char *host, const struct run_series *series)
 {
-    return told_add(context, host, series);
+    return job_metrics_add(context, host, series);
 }
 
 /* "case:7;ranks:64" */
@@ -58,7 +58,7 @@ static double tagged_size(const char *tags)
         return NAN;
     memcpy(value, at + 6, size);
     value[size] = '\0';
-    return text_parse_u64(value, &number) || !number ? NAN : (double)number;
+    return parse_u64(value, &number) || !number ? NAN : (double)number;
 }
 
 static double size_of(const struct store_job *job, const struct mpi *mpi)
@@ -73,34 +73,34 @@ static double size_of(const struct store_job *job, const struct mpi *mpi)
 
 enum err extrap_add_job(struct extrap *extrap, struct store *store, const struct store_job *job, const char **why)
 {
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi = { 0 };
     struct extrap_job *made;
-    *why = !job->ended                                                       ? "it has not ended"
-           : job->status_known && (job->exit_code != 0 || job->exit_signal != 0) ? "it failed"
+    *why = !job->ended                                                       ? "unfinished"
+           : job->status_known && (job->exit_code != 0 || job->exit_signal != 0) ? "failed"
                                                                              : NULL;
     if (*why)
         return OK;
-    told_init(&told);
-    enum err err = store_series(store, job->row, each_series, &told);
+    job_metrics_init(&metrics);
+    enum err err = store_series(store, job->row, each_series, &metrics);
     if (!err)
-        err = mpi_read(&mpi, &told);
+        err = mpi_read(&mpi, &metrics);
     double size = err ? NAN : size_of(job, &mpi);
     if (!err && isnan(size))
-        *why = "its size is not known: it has no MPI ranks, and no tag such as ranks:64";
+        *why = "unknown size: it has no MPI ranks, and no tag such as ranks:64";
     else if (!err)
         err = add_job(extrap, job->job_id, size, &made);
     if (!err && !*why)
-        err = extrap_store_metrics(&made->metrics, job, &told, &mpi);
+        err = extrap_store_metrics(&made->metrics, job, &metrics, &mpi);
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
     return err;
 }
 
 enum err extrap_add_profile(struct extrap *extrap, const struct tau_profile *profile, const char **why)
 {
     struct extrap_job *made;
-    *why = profile->job.size <= 0 ? "it does not say how many ranks it had" : NULL;
+    *why = profile->job.size <= 0 ? "unknown number of ranks" : NULL;
     for (size_t i = 0; i < profile->count && !*why; i++)
         if (strcmp(profile->metrics[i].event.name, BAD_RETURN) == 0 && profile->metrics[i].event.value > 0)
             *why = "a command in it failed";
@@ -126,7 +126,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-/* Each name once. Not those that are infinite in a job: Extra-P takes no such number, and in its place 0 would be a wrong one. */
+/* Each name once. Names with an infinite value are left out: Extra-P does not accept it, and 0 would be wrong. */
 static void keep_finite_names(struct metric_list *names)
 {
     size_t kept = 0;
@@ -140,7 +140,7 @@ static void keep_finite_names(struct metric_list *names)
     names->count = kept;
 }
 
-/* Every name of every job, once, in order. Borrows the texts. */
+/* All names of all jobs, unique and sorted. Borrows the strings. */
 static enum err all_names(const struct extrap *extrap, struct metric_list *names)
 {
     for (size_t i = 0; i < extrap->count; i++)
@@ -177,7 +177,7 @@ static void add_callpath(struct buf *path, const char *name)
     }
 }
 
-/* "size" is in "read_size_total{…}", and not in "resizes_total". */
+/* "size" is a word of "read_size_total{...}", but not of "resizes_total". */
 static bool has_word(const char *name, const char *word)
 {
     size_t end = strcspn(name, "{");
@@ -218,7 +218,7 @@ static void add_line(struct buf *out, const char *name, double size, double valu
     buf_add_text(out, "}\n");
 }
 
-static enum err write_job(struct extrap_job *job, const struct metric_list *names, struct stream *stream, bool has_callpath)
+static enum err write_job(struct extrap_job *job, const struct metric_list *names, struct output *stream, bool has_callpath)
 {
     enum err err = OK;
     size_t at = 0;
@@ -230,12 +230,12 @@ static enum err write_job(struct extrap_job *job, const struct metric_list *name
             at++;
         bool is_known = at < job->metrics.count && strcmp(job->metrics.items[at].name, name) == 0;
         add_line(&stream->out, name, job->size, is_known ? job->metrics.items[at].value : 0, has_callpath);
-        err = stream_pass(stream);
+        err = output_write_if_large(stream);
     }
     return err;
 }
 
-enum err extrap_write(struct extrap *extrap, struct stream *stream, bool has_callpath)
+enum err extrap_write(struct extrap *extrap, struct output *stream, bool has_callpath)
 {
     struct metric_list names;
     metric_list_init(&names);
@@ -245,5 +245,5 @@ enum err extrap_write(struct extrap *extrap, struct stream *stream, bool has_cal
     for (size_t i = 0; i < extrap->count && !err; i++)
         err = write_job(&extrap->jobs[i], &names, stream, has_callpath);
     metric_list_clear(&names);
-    return err ? err : stream_push(stream);
+    return err ? err : output_write(stream);
 }

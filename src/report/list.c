@@ -1,19 +1,19 @@
-/* From the store's jobs to columns. */
+/* Formats jobs of the database as columns. */
 #include "report/list.h"
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/shell.h"
-#include "base/text.h"
 #include "report/status.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define COMMAND_MAX 512u
-#define WIDE 110 /* from here on there is room for the whole start time */
+#define WIDE 110 /* minimum width for the full start time */
 
 static const struct table_column list_columns[] = {
-    { .title = "JOB", .min = 28 }, /* ids that sonde run makes stay whole: people type them */
+    { .title = "JOB", .min = 28 }, /* generated ids are never truncated, since users type them */
     { .title = "NAME", .min = 5 },
     { .title = "USER", .min = 5, .rank = 7 },
     { .title = "START", .rank = 5 },
@@ -78,10 +78,10 @@ bool list_cores_used_milli(const struct store_job *job, uint64_t *milli)
     return true;
 }
 
-/* "20:13" for today, "15 Nov" for this year, "2025-11"; all of it where there is room. */
-static struct text start_text(const struct list *list, uint64_t start_ns)
+/* "20:13" for today, "15 Nov" for this year, "2025-11"; in full on a wide terminal. */
+static struct format_text start_text(const struct list *list, uint64_t start_ns)
 {
-    struct text text = { "" };
+    struct format_text text = { "" };
     time_t start = (time_t)(start_ns / NS_PER_S);
     struct tm tm;
     if (start_ns == 0 || !localtime_r(&start, &tm))
@@ -97,32 +97,32 @@ static struct text start_text(const struct list *list, uint64_t start_ns)
 
 static void add_cores(struct table *table, const struct store_job *job)
 {
-    char cell[2 * sizeof(struct text)] = "";
+    char cell[2 * sizeof(struct format_text)] = "";
     uint64_t used, allowed = job->cores_allowed_milli;
     if (list_cores_used_milli(job, &used))
-        snprintf(cell, sizeof cell, "%s%s%s", text_tenths(used).s, allowed ? "/" : "", allowed ? text_milli(allowed).s : "");
+        snprintf(cell, sizeof cell, "%s%s%s", format_tenths(used).s, allowed ? "/" : "", allowed ? format_milli(allowed).s : "");
     table_add_text(table, PLAIN, cell);
 }
 
 static void add_status(struct table *table, const struct store_job *job)
 {
-    struct text text = status_text(job->status_known, job->exit_code, job->exit_signal);
+    struct format_text text = status_text(job->status_known, job->exit_code, job->exit_signal);
     if (!job->ended)
-        table_add_text(table, YELLOW, "cut off");
+        table_add_text(table, YELLOW, "interrupted");
     else if (!job->status_known)
         table_add_text(table, FAINT, text.s);
     else
         table_add_text(table, job->exit_code || job->exit_signal ? RED : GREEN, text.s);
 }
 
-/* As one would type it, as far as a screen could show it. */
+/* Quoted for the shell, truncated to what fits a terminal. */
 static void add_command(struct table *table, struct bytes command)
 {
     struct buf line;
     if (command.size > COMMAND_MAX)
         command.size = COMMAND_MAX;
     buf_init(&line, 8 * COMMAND_MAX);
-    shell_add_words(&line, command);
+    shell_add_args(&line, command);
     table_add(table, PLAIN, (struct bytes){ line.data, line.size });
     buf_clear(&line);
 }
@@ -136,11 +136,11 @@ void list_add(struct list *list, const struct store_job *job)
     table_add_text(table, PLAIN, job->name ? job->name : "");
     table_add_text(table, PLAIN, job->user ? job->user : "");
     table_add_text(table, PLAIN, start_text(list, job->start_ns).s);
-    table_add_text(table, PLAIN, duration_known(job) ? text_duration_short(job->end_ns - job->start_ns).s : "");
-    table_add_text(table, PLAIN, has_cpu ? text_duration_short(cpu_us * NS_PER_US).s : "");
+    table_add_text(table, PLAIN, duration_known(job) ? format_duration_short(job->end_ns - job->start_ns).s : "");
+    table_add_text(table, PLAIN, has_cpu ? format_duration_short(cpu_us * NS_PER_US).s : "");
     add_cores(table, job);
-    table_add_text(table, PLAIN, has_memory ? text_bytes_short(memory).s : "");
-    table_add_text(table, PLAIN, text_count(job->summary.processes).s);
+    table_add_text(table, PLAIN, has_memory ? format_bytes_short(memory).s : "");
+    table_add_text(table, PLAIN, format_count(job->summary.processes).s);
     add_status(table, job);
     table_add_text(table, PLAIN, job->hosts ? job->hosts : "");
     table_add_text(table, PLAIN, job->tags ? job->tags : "");
@@ -156,11 +156,11 @@ enum err list_print(const struct list *list, struct buf *out)
 static void add_times(struct json *json, const struct store_job *job)
 {
     if (job->start_ns) {
-        json_field_text(json, "start", text_time_iso(job->start_ns).s);
+        json_field_text(json, "start", format_time_iso(job->start_ns).s);
         json_field_u64(json, "start_ns", job->start_ns);
     }
     if (job->end_ns) {
-        json_field_text(json, "end", text_time_iso(job->end_ns).s);
+        json_field_text(json, "end", format_time_iso(job->end_ns).s);
         json_field_u64(json, "end_ns", job->end_ns);
     }
     if (duration_known(job))
@@ -206,7 +206,7 @@ void list_job_json(struct json *json, const struct store_job *job)
     json_field_text(json, "user", job->user);
     json_field_u64(json, "uid", job->uid);
     json_field_text(json, "hosts", job->hosts);
-    json_field_words(json, "command", job->command);
+    json_field_strings(json, "command", job->command);
     json_field_text(json, "cwd", job->cwd);
     json_field_text(json, "tags", job->tags);
     add_times(json, job);

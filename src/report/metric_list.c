@@ -1,4 +1,4 @@
-/* A list that grows, its texts in pieces that never move, and the reader of JSON that fills it. */
+/* A growing list, whose strings are in blocks that never move, and the JSON parser that fills it. */
 #include "report/metric_list.h"
 
 #include "base/vec.h"
@@ -65,14 +65,14 @@ const char *metric_list_text(struct metric_list *list, const char *text)
     return copy;
 }
 
-struct reader {
+struct metric_list_reader {
     struct json_read json;
     struct metric_list *list;
     struct buf key, text, word;
 };
 
 /* NULL for null. */
-static const char *read_text(struct reader *reader)
+static const char *read_text(struct metric_list_reader *reader)
 {
     if (json_read_type(&reader->json) == JSON_NULL) {
         json_read_null(&reader->json);
@@ -81,20 +81,20 @@ static const char *read_text(struct reader *reader)
     return json_read_text(&reader->json, &reader->text) ? metric_list_text(reader->list, buf_text(&reader->text)) : "";
 }
 
-static const char *read_some_text(struct reader *reader)
+static const char *read_some_text(struct metric_list_reader *reader)
 {
     const char *text = read_text(reader);
     return text ? text : "";
 }
 
 /* "inf", "-inf": JSON has no numbers for them. */
-static double read_infinite(struct reader *reader)
+static double read_infinite(struct metric_list_reader *reader)
 {
     const char *text = json_read_text(&reader->json, &reader->word) ? buf_text(&reader->word) : "";
     return strcmp(text, "inf") == 0 ? INFINITY : strcmp(text, "-inf") == 0 ? -INFINITY : NAN;
 }
 
-static double read_number(struct reader *reader)
+static double read_number(struct metric_list_reader *reader)
 {
     double value = NAN;
     enum json_type type = json_read_type(&reader->json);
@@ -107,7 +107,7 @@ static double read_number(struct reader *reader)
     return value;
 }
 
-static enum metric_list_type read_type(struct reader *reader)
+static enum metric_list_type read_type(struct metric_list_reader *reader)
 {
     const char *name = read_some_text(reader);
     return strcmp(name, API_COUNTER) == 0     ? METRIC_LIST_COUNTER
@@ -120,7 +120,7 @@ const char *const metric_list_spread_names[METRIC_LIST_SPREAD] = {
     API_SUM, API_MIN, API_MAX, API_MEAN, API_PROGRAMS, API_COUNT, "p50", "p90", "p99",
 };
 
-/* What buckets tell of the whole. */
+/* Computes count and quantiles from the buckets. */
 static void judge_buckets(struct metric_item *item, const double *bounds, const double *counts, size_t count)
 {
     static const double shares[] = { 0.5, 0.9, 0.99 };
@@ -132,8 +132,8 @@ static void judge_buckets(struct metric_item *item, const double *bounds, const 
         item->spread[METRIC_LIST_MEAN] = item->spread[METRIC_LIST_SUM] / counts[count - 1];
 }
 
-/* [[0.1, 3], [null, 4]]: the last bound is none. The sum comes before them. */
-static void read_buckets(struct reader *reader, struct metric_item *item)
+/* [[0.1, 3], [null, 4]]: null is the infinite bound. The sum comes before the buckets. */
+static void read_buckets(struct metric_list_reader *reader, struct metric_item *item)
 {
     double bounds[BUCKETS_MAX], counts[BUCKETS_MAX];
     size_t count = 0;
@@ -164,7 +164,7 @@ static void read_buckets(struct reader *reader, struct metric_item *item)
         judge_buckets(item, bounds, counts, count);
 }
 
-static bool read_spread(struct reader *reader, struct metric_item *item)
+static bool read_spread(struct metric_list_reader *reader, struct metric_item *item)
 {
     for (size_t i = 0; i < METRIC_LIST_SPREAD; i++)
         if (strcmp(buf_text(&reader->key), metric_list_spread_names[i]) == 0) {
@@ -174,7 +174,7 @@ static bool read_spread(struct reader *reader, struct metric_item *item)
     return false;
 }
 
-static void read_field(struct reader *reader, struct metric_item *item)
+static void read_field(struct metric_list_reader *reader, struct metric_item *item)
 {
     const char *key = buf_text(&reader->key);
     if (strcmp(key, API_NAME) == 0)
@@ -199,7 +199,7 @@ static void read_field(struct reader *reader, struct metric_item *item)
         json_read_skip(&reader->json);
 }
 
-static enum err read_metrics(struct reader *reader)
+static enum err read_metrics(struct metric_list_reader *reader)
 {
     json_read_array(&reader->json);
     while (json_read_more(&reader->json)) {
@@ -217,7 +217,7 @@ static enum err read_metrics(struct reader *reader)
 
 enum err metric_list_read(struct metric_list *list, const char *text, size_t size)
 {
-    struct reader reader = { .list = list };
+    struct metric_list_reader reader = { .list = list };
     bool has_metrics = false;
     enum err err = OK;
     buf_init(&reader.key, TEXT_MAX);

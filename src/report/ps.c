@@ -1,9 +1,9 @@
-/* A row per process: numbers of a fixed width, then the tree. */
+/* One row per process: numbers of fixed width, then the tree. */
 #include "report/ps.h"
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/shell.h"
-#include "base/text.h"
 #include "base/utf8.h"
 #include "report/status.h"
 #include "report/usage_mark.h"
@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEVELS_SHOWN 16 /* deeper ones are drawn as deep as this, with their depth in figures */
+#define LEVELS_SHOWN 16 /* deeper levels are drawn at this one, with their depth as a number */
 #define LINE_MAX_BYTES (64u << 20)
-#define TREE_COLUMNS 18 /* which the tree is to have at least */
+#define TREE_COLUMNS 18 /* minimum width of the tree */
 
-/* The numbers of a row, behind the pid. */
+/* The numbers of a row, after the pid. */
 enum cell { CELL_TOTAL, CELL_OWN, CELL_TIME, CELL_MEMORY, CELL_READ, CELL_WRITTEN, CELLS };
 static const struct {
     const char *title;
@@ -25,25 +25,25 @@ static const struct {
     [CELL_TOTAL] = { "TOTAL", 6 },  [CELL_OWN] = { "CPU", 6 },   [CELL_TIME] = { "TIME", 6 },
     [CELL_MEMORY] = { "MEM", 4 }, [CELL_READ] = { "READ", 4 }, [CELL_WRITTEN] = { "WRITE", 5 },
 };
-/* Left out on a narrow terminal, these first. */
+/* Columns left out on a narrow terminal, in this order. */
 static const enum cell dispensable[] = { CELL_WRITTEN, CELL_READ, CELL_TIME, CELL_TOTAL, CELL_MEMORY };
 
 struct cells {
     const char *of[CELLS];
-    const char *mark; /* the sign behind CELL_OWN, where rows have such */
+    const char *mark; /* after CELL_OWN, if any row has one */
 };
 
 struct drawer {
     const struct tree *tree;
     const struct ps_view *view;
-    struct stream *stream;
+    struct output *stream;
     struct buf line; /* the command of one row */
     int pid_width;
     bool leaves_out[CELLS];
-    bool exits;      /* some ended badly: there is a column for it */
-    bool marks;      /* the CPU time of some has a sign: there is a column for it */
-    unsigned marked; /* kinds of the signs of the rows so far */
-    size_t at;       /* column at which the tree begins */
+    bool exits;      /* some processes failed: there is a column for it */
+    bool marks;      /* some CPU times have a mark: there is a column for it */
+    unsigned marked; /* kinds of marks so far */
+    size_t at;       /* first column of the tree */
 };
 
 static bool goes_below(const struct drawer *d, const struct tree_node *node)
@@ -51,15 +51,15 @@ static bool goes_below(const struct drawer *d, const struct tree_node *node)
     return d->view->depth == 0 || node->depth + 1 < d->view->depth;
 }
 
-static struct text exit_cell(const struct tree_node *node)
+static struct format_text exit_cell(const struct tree_node *node)
 {
     if (node->state == PROCESS_RUNNING)
-        return (struct text){ "alive" };
+        return (struct format_text){ "alive" };
     if (node->state == PROCESS_LOST)
-        return (struct text){ "lost" };
+        return (struct format_text){ "lost" };
     if (node->state == PROCESS_EXECED)
-        return (struct text){ "" };
-    struct text text = status_text(node->status_known, node->exit_code, node->exit_signal);
+        return (struct format_text){ "" };
+    struct format_text text = status_text(node->status_known, node->exit_code, node->exit_signal);
     if (strncmp(text.s, "SIG", 3) == 0)
         memmove(text.s, text.s + 3, strlen(text.s + 3) + 1);
     else if (strncmp(text.s, "exit ", 5) == 0)
@@ -112,15 +112,15 @@ static void add_exit(struct drawer *d, const char *text)
                *text ? terminal_colour(terminal, PLAIN) : "");
 }
 
-static const char *cpu_cell(struct text *room, bool known, uint64_t us)
+static const char *cpu_cell(struct format_text *room, bool known, uint64_t us)
 {
-    *room = text_duration_short(us * NS_PER_US);
+    *room = format_duration_short(us * NS_PER_US);
     return known ? room->s : "";
 }
 
-static const char *bytes_cell(struct text *room, bool known, uint64_t bytes)
+static const char *bytes_cell(struct format_text *room, bool known, uint64_t bytes)
 {
-    *room = text_bytes_short(bytes);
+    *room = format_bytes_short(bytes);
     return known ? room->s : "";
 }
 
@@ -128,10 +128,10 @@ static void add_numbers(struct drawer *d, const struct tree_node *node)
 {
     char pid[16] = "";
     unsigned sources = node->cpu_known ? node->sources : 0;
-    struct text total, own, time, rss, read, written;
+    struct format_text total, own, time, rss, read, written;
     if (node->count == 1)
         snprintf(pid, sizeof pid, "%" PRIu32, node->pid);
-    time = text_duration_short(node->time_ns);
+    time = format_duration_short(node->time_ns);
     add_cells(d, pid, &(struct cells){
         .of = {
             [CELL_TOTAL] = cpu_cell(&total, node->cpu_known || node->inclusive_us, node->inclusive_us),
@@ -147,7 +147,7 @@ static void add_numbers(struct drawer *d, const struct tree_node *node)
     d->marked |= usage_mark_kind(sources);
 }
 
-/* The lines before a row, and the columns that they take. node: whose row; below: of what hangs below it. */
+/* The lines before a row, and their width. node: of the row; below: for what comes below it. */
 static size_t add_branches(struct drawer *d, const struct tree_node *node, bool below)
 {
     const struct terminal *t = &d->view->terminal;
@@ -184,7 +184,7 @@ static size_t room_for(const struct drawer *d, size_t used)
     return width > taken + 12 ? width - taken : 12;
 }
 
-/* The command as typed when there is one process, its name alone when there are many. */
+/* The whole command for one process, only the name for several. */
 static void add_command(struct drawer *d, const struct tree_node *node, size_t room)
 {
     const struct terminal *t = &d->view->terminal;
@@ -192,7 +192,7 @@ static void add_command(struct drawer *d, const struct tree_node *node, size_t r
     struct buf words;
     buf_init(&words, LINE_MAX_BYTES);
     if (args.size && node->count == 1)
-        shell_add_words(&words, args);
+        shell_add_args(&words, args);
     else if (name.size)
         buf_add(&words, name.data, name.size);
     else
@@ -207,15 +207,15 @@ static void add_row(struct drawer *d, const struct tree_node *node)
     char many[64] = "", below[64] = "";
     size_t times_columns = 0;
     if (node->count > 1) {
-        snprintf(many, sizeof many, " %s %s", terminal_sign(t, "×", "x"), text_count(node->count).s);
+        snprintf(many, sizeof many, " %s %s", terminal_sign(t, "×", "x"), format_count(node->count).s);
         times_columns = utf8_columns(bytes_of(many), true);
     }
     if (node->below && !goes_below(d, node))
-        snprintf(below, sizeof below, " (+%s below)", text_count(node->below).s);
+        snprintf(below, sizeof below, " (+%s below)", format_count(node->below).s);
     add_numbers(d, node);
     buf_reset(&d->line);
     size_t used = add_branches(d, node, false) + times_columns + strlen(below);
-    if (node->image > 0) { /* another program in the same process */
+    if (node->image > 0) { /* another executable in the same process */
         buf_add_text(&d->line, terminal_sign(t, "⇒ ", "=> "));
         used += t->utf8 ? 2 : 3;
     }
@@ -228,12 +228,12 @@ static void add_row(struct drawer *d, const struct tree_node *node)
 static void add_thread(struct drawer *d, const struct tree_node *node, const struct thread *thread)
 {
     char tid[16], label[64];
-    struct text own, time, read, written;
+    struct format_text own, time, read, written;
     const struct counters *c = &thread->counters;
     bool cpu_known = counters_has(c, COUNTER_usertime) || counters_has(c, COUNTER_systemtime);
     bool time_known = thread->start_ns && thread->end_ns >= thread->start_ns;
     snprintf(tid, sizeof tid, "%" PRIu32, thread->tid);
-    time = text_duration_short(time_known ? thread->end_ns - thread->start_ns : 0);
+    time = format_duration_short(time_known ? thread->end_ns - thread->start_ns : 0);
     add_cells(d, tid, &(struct cells){
         .of = {
             [CELL_OWN] = cpu_cell(&own, cpu_known, counters_cpu_us(c)),
@@ -249,7 +249,7 @@ static void add_thread(struct drawer *d, const struct tree_node *node, const str
     buf_printf(&d->line, "%s", children ? terminal_sign(&d->view->terminal, "│ ", "| ") : "  ");
     if (thread->name[0])
         snprintf(label, sizeof label, "{%.*s}", (int)strnlen(thread->name, sizeof thread->name), thread->name);
-    else /* the kernel's exit record has the name, which not every user may hear */
+    else /* the name is in the kernel's exit record, which not every user may read */
         snprintf(label, sizeof label, "%s", thread->tid == node->pid ? "main thread" : "thread");
     utf8_add_fit(&d->line, bytes_of(label), room_for(d, used + 2), d->view->terminal.utf8);
     buf_printf(&d->stream->out, " %s\n", buf_text(&d->line));
@@ -274,7 +274,7 @@ static void add_titles(struct drawer *d)
     buf_printf(&d->stream->out, "%s COMMAND%s\n", d->exits ? "  EXIT" : "", terminal_colour(t, PLAIN));
 }
 
-/* What the signs mean, where there are any. */
+/* Explains the marks, if there are any. */
 static void add_marks(struct drawer *d)
 {
     size_t at = 0;
@@ -282,7 +282,7 @@ static void add_marks(struct drawer *d)
         buf_printf(&d->stream->out, "%s.\n", text);
 }
 
-enum err ps_print(const struct tree *tree, const struct ps_view *view, struct stream *stream)
+enum err ps_print(const struct tree *tree, const struct ps_view *view, struct output *stream)
 {
     struct drawer d = { .tree = tree, .view = view, .stream = stream };
     enum err err = OK;
@@ -292,11 +292,11 @@ enum err ps_print(const struct tree *tree, const struct ps_view *view, struct st
     for (uint32_t n = tree_first(tree); n != TREE_NONE && !err; n = tree_next(tree, n, goes_below(&d, &tree->nodes[n]))) {
         add_row(&d, &tree->nodes[n]);
         add_threads(&d, &tree->nodes[n]);
-        err = d.line.failed ? FULL : stream_pass(stream);
+        err = d.line.failed ? FULL : output_write_if_large(stream);
     }
     if (tree->hidden && !err)
-        buf_printf(&stream->out, "%s more used less than %s each, %s together.\n", text_count(tree->hidden).s,
-                   text_duration(tree->hidden_below_us * NS_PER_US).s, text_duration(tree->hidden_us * NS_PER_US).s);
+        buf_printf(&stream->out, "%s more used less than %s each, %s in total.\n", format_count(tree->hidden).s,
+                   format_duration(tree->hidden_below_us * NS_PER_US).s, format_duration(tree->hidden_us * NS_PER_US).s);
     if (!err)
         add_marks(&d);
     buf_clear(&d.line);

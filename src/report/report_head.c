@@ -1,4 +1,4 @@
-/* The head of the report: what ran, whose it was, when and for how long, how it ended, and on what machine. */
+/* The head of the report: command, user, time, exit status, node. */
 #include "report/report.h"
 
 #include "base/shell.h"
@@ -28,7 +28,7 @@ static void add_command(struct page *page, const struct store_job *job)
     if (words.size > 1 << 14)
         words.size = 1 << 14;
     buf_init(&line, 1 << 17);
-    shell_add_words(&line, words);
+    shell_add_args(&line, words);
     page_label(page, "command");
     page_wrap(page, PLAIN, line.size ? (struct bytes){ line.data, line.size } : bytes_of("?"), VALUE_COLUMN,
               VALUE_COLUMN, COMMAND_LINES);
@@ -43,7 +43,7 @@ static void add_text_field(struct page *page, const char *label, const char *tex
     page_wrap(page, PLAIN, bytes_of(text), VALUE_COLUMN, VALUE_COLUMN, 3);
 }
 
-static void add_who(struct page *page, const struct store_job *job)
+static void add_user(struct page *page, const struct store_job *job)
 {
     struct buf text;
     buf_init(&text, 1 << 16);
@@ -64,13 +64,13 @@ static void add_when(struct page *page, const struct facts *facts)
     if (!job->start_ns)
         return;
     if (isnan(duration_s))
-        page_printf(page, "started", "%s", text_time(job->start_ns).s);
+        page_printf(page, "started", "%s", format_time(job->start_ns).s);
     else
-        page_printf(page, "started", "%s, took %s", text_time(job->start_ns).s, say_seconds(duration_s).s);
+        page_printf(page, "started", "%s, took %s", format_time(job->start_ns).s, phrase_duration(duration_s).s);
 }
 
-/* Others than agents have filed it: it need not be a job of a batch system. */
-static bool is_filed_by_others(const struct facts *facts)
+/* Saved by sonde run or attach, not by agents, so it need not be a job of a batch system. */
+static bool is_saved_by_run(const struct facts *facts)
 {
     for (size_t i = 0; i < facts->runs.count; i++)
         if (!facts->runs.list[i].by_agent)
@@ -78,35 +78,33 @@ static bool is_filed_by_others(const struct facts *facts)
     return false;
 }
 
-static void add_end(struct page *page, const struct facts *facts)
+static void add_status(struct page *page, const struct facts *facts)
 {
     const struct store_job *job = &facts->job;
     char text[160];
     enum colour colour = RED;
     if (facts_run_count(facts) > 1) {
         colour = report_runs_end(facts, text, sizeof text);
-    } else if (!job->status_known && facts_by_agents(facts)) {
+    } else if (!job->status_known && facts_only_from_agents(facts)) {
         colour = PLAIN;
-        snprintf(text, sizeof text, "%s", !job->ended                  ? "not yet"
-                                          : is_filed_by_others(facts) ? "not known"
-                                                                      : "its status is known to the batch system");
+        snprintf(text, sizeof text, "%s",
+                 !job->ended ? "still running" : is_saved_by_run(facts) ? "unknown" : "unknown here; see the batch system");
     } else if (!job->status_known && job->ended && job->summary.running) {
         colour = PLAIN;
-        snprintf(text, sizeof text, "not while it was watched: it runs on");
+        snprintf(text, sizeof text, "still running when monitoring stopped");
     } else if (!job->status_known) {
-        snprintf(text, sizeof text, "%s",
-                 job->ended ? "in a way that nobody saw" : "not seen: Sonde was ended before it");
+        snprintf(text, sizeof text, "%s", job->ended ? "unknown" : "unknown: Sonde was terminated before the job ended");
     } else if (job->exit_signal) {
-        snprintf(text, sizeof text, "by %s", say_signal(job->exit_signal).s);
+        snprintf(text, sizeof text, "terminated by %s", phrase_signal(job->exit_signal).s);
     } else {
         colour = job->exit_code ? RED : GREEN;
-        snprintf(text, sizeof text, "%s exit status %u", job->exit_code ? "with" : "well, with", job->exit_code);
+        snprintf(text, sizeof text, "%s, exit status %u", job->exit_code ? "failed" : "completed", job->exit_code);
     }
-    page_label(page, "ended");
+    page_label(page, "status");
     page_wrap(page, colour, bytes_of(text), VALUE_COLUMN, VALUE_COLUMN, 0);
 }
 
-/* "16 of 32 cores", or "2 cores" where all are allowed. */
+/* "16 of 32 cores", or "2 cores" if all are allocated. */
 static void add_part(struct buf *out, const char *allowed, const char *all, const char *unit)
 {
     if (allowed[0] && all[0] && strcmp(allowed, all) != 0)
@@ -115,26 +113,26 @@ static void add_part(struct buf *out, const char *allowed, const char *all, cons
         buf_printf(out, "%s%s", allowed[0] ? allowed : all, unit);
 }
 
-static void add_machine(struct page *page, const struct facts *facts)
+static void add_node(struct page *page, const struct facts *facts)
 {
     const struct store_job *job = &facts->job;
     struct buf text;
     buf_init(&text, 1 << 16);
-    struct text none = { "" };
-    struct text allowed = job->cores_allowed_milli ? text_milli(job->cores_allowed_milli) : none;
-    struct text cores = job->cores ? text_count(job->cores) : none;
+    struct format_text none = { "" };
+    struct format_text allowed = job->cores_allowed_milli ? format_milli(job->cores_allowed_milli) : none;
+    struct format_text cores = job->cores ? format_count(job->cores) : none;
     if (allowed.s[0] || cores.s[0])
         add_part(&text, allowed.s, cores.s, job->cores == 1 && !strcmp(allowed.s, "1") ? " core" : " cores");
-    struct text limit = job->memory_limit_bytes ? text_bytes(job->memory_limit_bytes) : none;
-    struct text memory = job->memory_bytes ? text_bytes(job->memory_bytes) : none;
+    struct format_text limit = job->memory_limit_bytes ? format_bytes(job->memory_limit_bytes) : none;
+    struct format_text memory = job->memory_bytes ? format_bytes(job->memory_bytes) : none;
     if (limit.s[0] || memory.s[0]) {
         buf_add_text(&text, text.size ? ", " : "");
         add_part(&text, limit.s, memory.s, " memory");
     }
     if (facts->host_count > 1)
-        buf_printf(&text, ", %s hosts", text_count(facts->host_count).s);
+        buf_printf(&text, ", %s nodes", format_count(facts->host_count).s);
     if (text.size)
-        page_field(page, "on", (struct bytes){ text.data, text.size });
+        page_field(page, facts->host_count > 1 ? "nodes" : "node", (struct bytes){ text.data, text.size });
     buf_reset(&text);
     buf_add(&text, facts->host.cpu_model.data, facts->host.cpu_model.size);
     if (facts->host.kernel.size) {
@@ -146,16 +144,18 @@ static void add_machine(struct page *page, const struct facts *facts)
     buf_clear(&text);
 }
 
-static void add_made(struct page *page, const struct summary *summary)
+/* "113 processes (peak 11), 113 threads (peak 11)" */
+static void add_tasks(struct page *page, const struct summary *summary)
 {
-    char peak[120] = "";
+    struct format_text processes_peak = { "" }, threads_peak = { "" };
     if (!summary->processes)
         return;
-    if (summary->live_peak > 1 || summary->threads_peak > 1)
-        snprintf(peak, sizeof peak, "; at most %s and %s at a time", text_count(summary->live_peak).s,
-                 text_count(summary->threads_peak).s);
-    page_printf(page, "made", "%s, %s%s", say_many(summary->processes, "process", "processes").s,
-                say_many(summary->threads, "thread", "threads").s, peak);
+    if (summary->live_peak > 1 || summary->threads_peak > 1) {
+        snprintf(processes_peak.s, sizeof processes_peak.s, " (peak %.24s)", format_count(summary->live_peak).s);
+        snprintf(threads_peak.s, sizeof threads_peak.s, " (peak %.24s)", format_count(summary->threads_peak).s);
+    }
+    page_printf(page, "tasks", "%s%s, %s%s", phrase_plural(summary->processes, "process", "processes").s,
+                processes_peak.s, phrase_plural(summary->threads, "thread", "threads").s, threads_peak.s);
 }
 
 void report_head(struct page *page, const struct facts *facts)
@@ -165,11 +165,11 @@ void report_head(struct page *page, const struct facts *facts)
         report_runs(page, facts);
     else
         add_command(page, &facts->job);
-    add_text_field(page, "in", facts->job.cwd);
-    add_who(page, &facts->job);
+    add_text_field(page, "directory", facts->job.cwd);
+    add_user(page, &facts->job);
     add_text_field(page, "tags", facts->job.tags);
     add_when(page, facts);
-    add_end(page, facts);
-    add_machine(page, facts);
-    add_made(page, &facts->job.summary);
+    add_status(page, facts);
+    add_node(page, facts);
+    add_tasks(page, &facts->job.summary);
 }

@@ -1,16 +1,16 @@
-/* The report as JSON: the raw numbers behind the page, with their units in the names; what is not known is left out. */
+/* The report as JSON: the raw numbers behind the page, with units in the names; missing values are left out. */
 #include "report/report.h"
 
-#include "net/json.h"
-#include "base/text.h"
 #include "analysis/phrase.h"
+#include "base/format.h"
+#include "net/json.h"
 #include "report/usage_mark.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CURVE 48 /* points of a curve, as on the page */
+#define CURVE 48 /* points of a timeline, as on the page */
 
 static void known_f64(struct json *json, const char *key, double value)
 {
@@ -36,7 +36,7 @@ static void known_bytes(struct json *json, const char *key, struct bytes text)
         json_field_bytes(json, key, text);
 }
 
-/* name_unit: value, for each that is known; metrics without a unit by their name alone. */
+/* name_unit: value, for each known counter; those without a unit by their name alone. */
 static void add_counters(struct json *json, const char *key, const struct counters *counters)
 {
     json_key(json, key);
@@ -47,8 +47,8 @@ static void add_counters(struct json *json, const char *key, const struct counte
                            : strcmp(metric->unit, "KB") == 0 ? "kb"
                                                              : metric->unit;
         char name[64];
-        bool said = strstr(metric->name, "bytes") != NULL || strcmp(unit, "1") == 0;
-        snprintf(name, sizeof name, said ? "%s" : "%s_%s", metric->name, unit);
+        bool has_unit = strstr(metric->name, "bytes") != NULL || strcmp(unit, "1") == 0;
+        snprintf(name, sizeof name, has_unit ? "%s" : "%s_%s", metric->name, unit);
         if (counters_has(counters, (enum counter)i))
             json_field_u64(json, name, counters->value[i]);
     }
@@ -66,11 +66,11 @@ static void add_job(struct json *json, const struct facts *facts)
     json_field_u64(json, "uid", job->uid);
     known_text(json, "cwd", job->cwd);
     known_text(json, "tags", job->tags);
-    json_field_words(json, "command", job->command);
+    json_field_strings(json, "command", job->command);
     known_u64(json, "start_ns", job->start_ns);
     known_u64(json, "end_ns", job->end_ns);
     if (job->start_ns)
-        json_field_text(json, "start", text_time_iso(job->start_ns).s);
+        json_field_text(json, "start", format_time_iso(job->start_ns).s);
     known_f64(json, "duration_s", facts_duration_s(facts));
     json_field_bool(json, "ended", job->ended);
     if (job->status_known && job->exit_signal)
@@ -86,7 +86,7 @@ static void add_run(struct json *json, const struct store_run *run)
     json_begin_object(json);
     known_text(json, "host", run->host);
     known_text(json, "user", run->user);
-    json_field_words(json, "command", run->command);
+    json_field_strings(json, "command", run->command);
     known_u64(json, "start_ns", run->start_ns);
     known_u64(json, "end_ns", run->end_ns);
     json_field_bool(json, "ended", run->ended);
@@ -104,7 +104,7 @@ static void add_runs(struct json *json, const struct facts *facts)
     json_key(json, "runs");
     json_begin_array(json);
     for (size_t i = 0; i < facts->runs.count; i++)
-        if (facts_is_watched(&facts->runs.list[i]))
+        if (facts_is_recorded_run(&facts->runs.list[i]))
             add_run(json, &facts->runs.list[i]);
     json_end_array(json);
 }
@@ -126,7 +126,7 @@ static void add_machine(struct json *json, const struct facts *facts)
     json_end_object(json);
 }
 
-static void add_use(struct json *json, const struct facts *facts)
+static void add_usage(struct json *json, const struct facts *facts)
 {
     double used = facts_cores_used(facts), peak = facts_memory_peak(facts);
     json_key(json, "use");
@@ -134,10 +134,10 @@ static void add_use(struct json *json, const struct facts *facts)
     known_f64(json, "cpu_s", facts_cpu_s(facts));
     known_f64(json, "cores_used", used);
     known_f64(json, "cores_wanted", facts_cores_wanted(facts));
-    known_f64(json, "cores_of_others", facts_cores_of_others(facts));
-    known_f64(json, "cores_used_share", used / facts_cores_allowed(facts));
+    known_f64(json, "cores_of_others", facts_cores_of_other_processes(facts));
+    known_f64(json, "cores_used_share", used / facts_cores_allocated(facts));
     if (!isnan(peak))
-        json_field_u64(json, "memory_peak_bytes", say_whole(peak));
+        json_field_u64(json, "memory_peak_bytes", phrase_round(peak));
     known_f64(json, "memory_peak_share", peak / facts_memory_limit(facts));
     known_f64(json, "run_queue_share", facts_run_queue_share(facts));
     add_counters(json, "sum", &facts->job.summary.sum);
@@ -145,7 +145,7 @@ static void add_use(struct json *json, const struct facts *facts)
     json_end_object(json);
 }
 
-static void add_processes_made(struct json *json, const struct summary *summary)
+static void add_tasks(struct json *json, const struct summary *summary)
 {
     json_key(json, "made");
     json_begin_object(json);
@@ -163,14 +163,14 @@ static void add_processes_made(struct json *json, const struct summary *summary)
     json_end_object(json);
 }
 
-/* A point that is not known is null: its place tells its time. Digits that mean nothing are left out. */
-static void add_curve(struct json *json, const char *key, const struct shape *shape, enum shape_line line,
+/* Unknown points are null, since the position gives the time. Insignificant digits are cut off. */
+static void add_curve(struct json *json, const char *key, const struct timeline *timeline, enum timeline_line line,
                       double digits)
 {
     double columns[CURVE];
-    if (isnan(shape_peak(shape, line)))
+    if (isnan(timeline_peak(timeline, line)))
         return;
-    shape_resample(shape, line, columns, CURVE);
+    timeline_resample(timeline, line, columns, CURVE);
     json_key(json, key);
     json_begin_array(json);
     for (size_t i = 0; i < CURVE; i++)
@@ -180,20 +180,20 @@ static void add_curve(struct json *json, const char *key, const struct shape *sh
 
 static void add_curves(struct json *json, const struct facts *facts)
 {
-    if (facts->shape.samples < SHAPE_SAMPLES_MIN)
+    if (facts->timeline.samples < TIMELINE_SAMPLES_MIN)
         return;
     json_key(json, "over_time");
     json_begin_object(json);
-    json_field_u64(json, "samples", facts->shape.samples);
+    json_field_u64(json, "samples", facts->timeline.samples);
     known_f64(json, "step_s", facts_duration_s(facts) / CURVE);
-    add_curve(json, "cpu_cores", &facts->shape, SHAPE_CPU, 1000);
-    add_curve(json, "memory_bytes", &facts->shape, SHAPE_MEMORY, 1);
-    add_curve(json, "threads", &facts->shape, SHAPE_THREADS, 1);
-    add_curve(json, "storage_bytes_per_s", &facts->shape, SHAPE_STORAGE, 1);
-    add_curve(json, "calls_bytes_per_s", &facts->shape, SHAPE_CALLS, 1);
-    add_curve(json, "machine_busy_cores", &facts->shape, SHAPE_NODE, 1000);
-    add_curve(json, "machine_iowait_cores", &facts->shape, SHAPE_IOWAIT, 1000);
-    add_curve(json, "machine_steal_cores", &facts->shape, SHAPE_STEAL, 1000);
+    add_curve(json, "cpu_cores", &facts->timeline, TIMELINE_CPU, 1000);
+    add_curve(json, "memory_bytes", &facts->timeline, TIMELINE_MEMORY, 1);
+    add_curve(json, "threads", &facts->timeline, TIMELINE_THREADS, 1);
+    add_curve(json, "storage_bytes_per_s", &facts->timeline, TIMELINE_STORAGE, 1);
+    add_curve(json, "calls_bytes_per_s", &facts->timeline, TIMELINE_CALLS, 1);
+    add_curve(json, "machine_busy_cores", &facts->timeline, TIMELINE_NODE, 1000);
+    add_curve(json, "machine_iowait_cores", &facts->timeline, TIMELINE_IOWAIT, 1000);
+    add_curve(json, "machine_steal_cores", &facts->timeline, TIMELINE_STEAL, 1000);
     json_end_object(json);
 }
 
@@ -238,7 +238,7 @@ static void add_process(struct json *json, const struct facts *facts, size_t i)
     json_field_u64(json, "pid", process->pid);
     json_field_bytes(json, "name", process->name);
     known_bytes(json, "path", process->path);
-    json_field_words(json, "args", process->args);
+    json_field_strings(json, "args", process->args);
     known_u64(json, "start_ns", process->start_ns);
     known_u64(json, "end_ns", process->end_ns);
     json_field_u64(json, "threads", process->thread_count);
@@ -293,8 +293,8 @@ static void add_sentences(struct json *json, const struct report *report)
 {
     json_key(json, "not_known");
     json_begin_array(json);
-    for (size_t i = 0; i < report->unknown.count; i++)
-        json_text(json, report->unknown.items[i]);
+    for (size_t i = 0; i < report->missing.count; i++)
+        json_text(json, report->missing.items[i]);
     json_end_array(json);
     json_key(json, "advice");
     json_begin_array(json);
@@ -304,7 +304,7 @@ static void add_sentences(struct json *json, const struct report *report)
         json_field_text(json, "rule", advice->rule->name);
         json_field_text(json, "severity", advice_severity(advice->severity));
         json_field_text(json, "sentence", advice->sentence);
-        json_field_text(json, "remedy", advice->remedy);
+        json_field_text(json, "remedy", advice->fix);
         json_end_object(json);
     }
     json_end_array(json);
@@ -318,11 +318,11 @@ void report_json(const struct report *report, struct buf *out)
     add_job(&json, report->facts);
     add_runs(&json, report->facts);
     add_machine(&json, report->facts);
-    add_processes_made(&json, &report->facts->job.summary);
-    add_use(&json, report->facts);
+    add_tasks(&json, &report->facts->job.summary);
+    add_usage(&json, report->facts);
     add_curves(&json, report->facts);
     add_tables(&json, report->facts);
-    report_told_json(&json, report->facts);
+    report_programs_json(&json, report->facts);
     add_sentences(&json, report);
     json_end_object(&json);
     json_end(&json);

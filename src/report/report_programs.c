@@ -1,5 +1,4 @@
-/* What programs told: the share of MPI and who waits for whom, system calls by cost, the programs' own counters. From the facts
- * to the page. */
+/* What the job's programs published: the time in MPI and which ranks wait, system calls by cost, program metrics. */
 #include "report/report.h"
 
 #include "base/clock.h"
@@ -19,27 +18,27 @@
 #define ROWS_CLASSES 6
 #define ROWS_OWN 20
 #define PAIRS_SHOWN 3
-#define WAIT_SHOWN 0.10 /* a rank that waits for less is not named */
-#define OWN_NUMBER 18   /* columns of a number of a program's own */
+#define WAIT_SHOWN 0.10 /* ranks that wait less are not listed */
+#define OWN_NUMBER 18   /* columns of a program metric's value */
 
-static struct text count_cell(double value)
+static struct format_text count_cell(double value)
 {
-    return isnan(value) ? (struct text){ "" } : report_row_count(say_whole(value));
+    return isnan(value) ? (struct format_text){ "" } : report_row_count(phrase_round(value));
 }
 
-static struct text time_cell(double seconds)
+static struct format_text time_cell(double seconds)
 {
-    return isnan(seconds) ? (struct text){ "" } : report_row_duration(say_whole(seconds * (double)NS_PER_S));
+    return isnan(seconds) ? (struct format_text){ "" } : report_row_duration(phrase_round(seconds * (double)NS_PER_S));
 }
 
-static struct text bytes_cell(double bytes)
+static struct format_text bytes_cell(double bytes)
 {
-    return !(bytes > 0) ? (struct text){ "" } : text_bytes_short(say_whole(bytes));
+    return !(bytes > 0) ? (struct format_text){ "" } : format_bytes_short(phrase_round(bytes));
 }
 
-static struct text share_cell(double share)
+static struct format_text share_cell(double share)
 {
-    struct text text = { "" };
+    struct format_text text = { "" };
     if (share > 0 && share < 0.005)
         snprintf(text.s, sizeof text.s, "<1 %%");
     else if (share >= 0)
@@ -52,10 +51,10 @@ static bool is_next(const struct mpi_rank *rank, const struct mpi_rank *next)
     return rank_name_same_world(rank->name, next->name) && next->name.rank == rank->name.rank + 1;
 }
 
-/* Ranks of another program or world than those before. */
+/* Starts the ranks of another program or world. */
 static void add_world(struct buf *out, struct rank_name name)
 {
-    struct text world = rank_name_world(name);
+    struct format_text world = rank_name_world(name);
     buf_printf(out, "%s%s%s", out->size ? "; " : "", world.s, *world.s ? ": " : "");
 }
 
@@ -69,7 +68,7 @@ static bool is_late(const struct mpi_rank *rank)
     return rank->is_late;
 }
 
-/* "0-2, 5", and of several "0-2, 5; world 1: 0": those that are so. */
+/* Ranks with a property: "0-2, 5", or "0-2, 5; world 1: 0" with several worlds. */
 static void add_rank_list(struct buf *out, const struct mpi *mpi, bool (*is_so)(const struct mpi_rank *))
 {
     size_t last = SIZE_MAX;
@@ -102,20 +101,21 @@ static const struct mpi_rank *worst_waiter(const struct mpi *mpi)
     return worst;
 }
 
-/* For whom they wait: for those that had most to do, where that explains it. */
+/* Which ranks they wait for: those with the most work, if that explains the waits. */
 static void add_late(struct page *page, const struct mpi *mpi, struct buf *ranks)
 {
-    struct text longest = say_seconds(mpi->own_max_s), mean = say_seconds(mpi->own_mean_s);
+    struct format_text longest = phrase_duration(mpi->own_max_s), mean = phrase_duration(mpi->own_mean_s);
     buf_reset(ranks);
     add_rank_list(ranks, mpi, is_late);
     if (mpi->late_count > 1)
-        page_printf(page, "for", "ranks %s, which work up to %s %s; %s do %s on average", buf_text(ranks), longest.s,
-                    mpi_own_where(mpi), mpi_own_whose(mpi), mean.s);
+        page_printf(page, "wait for", "ranks %s, which work up to %s %s; %s work %s on average", buf_text(ranks),
+                    longest.s, mpi_own_where(mpi), mpi_own_whose(mpi), mean.s);
     else if (mpi->late_count)
-        page_printf(page, "for", "rank %s, which works %s %s; %s do %s on average",
-                    rank_name_say(mpi->ranks[mpi->longest].name).s, longest.s, mpi_own_where(mpi), mpi_own_whose(mpi), mean.s);
+        page_printf(page, "wait for", "rank %s, which works %s %s; %s work %s on average",
+                    rank_name_format(mpi->ranks[mpi->longest].name).s, longest.s, mpi_own_where(mpi),
+                    mpi_own_whose(mpi), mean.s);
     else
-        page_printf(page, "for", "no rank in particular: ranks work %s %s on average, the longest one %s", mean.s,
+        page_printf(page, "wait for", "no rank in particular: ranks work %s %s on average, the longest one %s", mean.s,
                     mpi_own_where(mpi), longest.s);
 }
 
@@ -127,10 +127,10 @@ static void add_waiters(struct page *page, const struct mpi *mpi)
         return;
     buf_init(&ranks, 1u << 16);
     add_rank_list(&ranks, mpi, is_waiting);
-    struct text name = rank_name_say(worst->name), share = say_share(worst->sum.wait_s / worst->life_s);
+    struct format_text name = rank_name_format(worst->name), share = phrase_percent(worst->sum.wait_s / worst->life_s);
     if (strpbrk(buf_text(&ranks), ",-;"))
-        page_printf(page, "waiting", "ranks %s for over 10 %% of the time, rank %s most of all: %s", buf_text(&ranks), name.s,
-                    share.s);
+        page_printf(page, "waiting", "ranks %s for over 10 %% of the time, rank %s the longest: %s", buf_text(&ranks),
+                    name.s, share.s);
     else
         page_printf(page, "waiting", "rank %s for %s of the time", name.s, share.s);
     if (mpi->rank_count > 1 && !isnan(mpi->own_max_s) && mpi->own_max_s > mpi->own_mean_s)
@@ -142,10 +142,10 @@ static void add_waiters(struct page *page, const struct mpi *mpi)
 static void add_pair(struct buf *text, const struct mpi_pair *pair)
 {
     if (pair->is_elsewhere)
-        buf_printf(text, "%s to another world", rank_name_say(pair->from).s);
+        buf_printf(text, "%s to another world", rank_name_format(pair->from).s);
     else
-        buf_printf(text, "%u to %s", pair->from.rank, rank_name_say(pair->to).s);
-    buf_printf(text, " %s", say_bytes(pair->bytes).s);
+        buf_printf(text, "%u to %s", pair->from.rank, rank_name_format(pair->to).s);
+    buf_printf(text, " %s", phrase_bytes(pair->bytes).s);
 }
 
 static void add_messages(struct page *page, const struct mpi *mpi)
@@ -154,26 +154,26 @@ static void add_messages(struct page *page, const struct mpi *mpi)
     if (!(mpi->messages > 0))
         return;
     buf_init(&text, 4096);
-    buf_printf(&text, "%s from rank to rank, %s in all, %s each", say_count(mpi->messages).s, say_bytes(mpi->message_bytes).s,
-               say_bytes(mpi->message_bytes / mpi->messages).s);
+    buf_printf(&text, "%s point to point, %s in total, %s each", phrase_count(mpi->messages).s,
+               phrase_bytes(mpi->message_bytes).s, phrase_bytes(mpi->message_bytes / mpi->messages).s);
     if (mpi->all.small > 0)
-        buf_printf(&text, "; %s under 1 KiB", say_count(mpi->all.small).s);
+        buf_printf(&text, "; %s under 1 KiB", phrase_count(mpi->all.small).s);
     if (mpi->messages_elsewhere > 0)
-        buf_printf(&text, "; %s, %s, from one world to another", say_count(mpi->messages_elsewhere).s,
-                   say_bytes(mpi->bytes_elsewhere).s);
+        buf_printf(&text, "; %s (%s) between worlds", phrase_count(mpi->messages_elsewhere).s,
+                   phrase_bytes(mpi->bytes_elsewhere).s);
     page_field(page, "messages", (struct bytes){ buf_text(&text), text.size });
     buf_reset(&text);
     for (size_t i = 0; i < mpi->pair_count && i < PAIRS_SHOWN; i++) {
         buf_add_text(&text, i ? ", " : "");
         add_pair(&text, &mpi->pairs[i]);
     }
-    page_field(page, "most", (struct bytes){ buf_text(&text), text.size });
+    page_field(page, "largest", (struct bytes){ buf_text(&text), text.size });
     buf_clear(&text);
 }
 
 static void add_functions(struct page *page, const struct mpi *mpi)
 {
-    static const char *const titles[REPORT_CELLS] = { "calls", "time", "share", "waited", "sent", "got", "small" };
+    static const char *const titles[REPORT_CELLS] = { "calls", "time", "share", "waited", "sent", "recv", "small" };
     double share = mpi_share(mpi);
     report_row_titles(page, "MPI functions", titles);
     for (size_t i = 0; i < mpi->function_count && i < ROWS_FUNCTIONS; i++) {
@@ -192,16 +192,16 @@ static void add_functions(struct page *page, const struct mpi *mpi)
     }
 }
 
-/* What must be missing in the numbers. */
+/* What the numbers do not include. */
 static void add_missing(struct page *page, const struct mpi *mpi)
 {
     if (mpi->unended_count && !isnan(mpi->all.time_s))
         page_printf(page, "missing",
-                    "what the last calls of %s took, which %s not seen to end MPI: no call has a time before it returns",
-                    say_many(mpi->unended_count, "rank", "ranks").s, mpi->unended_count == 1 ? "was" : "were");
+                    "time of the last call of %s that did not finish MPI: a call has no time before it returns",
+                    phrase_plural(mpi->unended_count, "rank", "ranks").s);
     if (mpi->requests_lost > 0)
-        page_printf(page, "missing", "the bytes of %s requests: more were open at a time than the probe can follow",
-                    say_count(mpi->requests_lost).s);
+        page_printf(page, "missing", "bytes of %s requests: more were open at a time than the probe can track",
+                    phrase_count(mpi->requests_lost).s);
 }
 
 static bool has_threads(const struct mpi *mpi)
@@ -215,15 +215,15 @@ static bool has_threads(const struct mpi *mpi)
 static void add_time(struct page *page, const struct mpi *mpi)
 {
     double share = mpi_share(mpi);
-    struct text calls = say_count(mpi->all.calls), ranks = say_many(mpi->rank_count, "rank", "ranks");
-    struct text time = say_seconds(mpi->all.time_s), life = say_seconds(mpi->life_s);
+    struct format_text calls = phrase_count(mpi->all.calls), ranks = phrase_plural(mpi->rank_count, "rank", "ranks");
+    struct format_text time = phrase_duration(mpi->all.time_s), life = phrase_duration(mpi->life_s);
     if (!isnan(share))
         page_printf(page, "time", "%s%s of the time of %s is spent in MPI: %s of %s, in %s calls",
-                    mpi->unended_count && share <= 0.995 ? "at least " : "", say_share(share).s, ranks.s, time.s, life.s,
-                    calls.s);
+                    mpi->unended_count && share <= 0.995 ? "at least " : "", phrase_percent(share).s, ranks.s, time.s,
+                    life.s, calls.s);
     else if (has_threads(mpi) && !isnan(mpi->life_s))
-        page_printf(page, "time", "%s in MPI, in %s calls by threads side by side; the life of %s is %s", time.s, calls.s,
-                    ranks.s, life.s);
+        page_printf(page, "time", "%s in MPI, in %s calls by concurrent threads; the elapsed time of %s is %s", time.s,
+                    calls.s, ranks.s, life.s);
     else
         page_printf(page, "calls", "%s, by %s", calls.s, ranks.s);
 }
@@ -235,8 +235,8 @@ static void add_mpi(struct page *page, const struct mpi *mpi)
     size_t begin = page_heading(page, "MPI");
     add_time(page, mpi);
     if (mpi->rank_total > (double)mpi->rank_count)
-        page_printf(page, "ranks", "%zu of %s seen: the others ran without the probe, or on nodes without an agent",
-                    mpi->rank_count, say_count(mpi->rank_total).s);
+        page_printf(page, "ranks", "%zu of %s recorded: the others ran without the probe, or on nodes without an agent",
+                    mpi->rank_count, phrase_count(mpi->rank_total).s);
     add_waiters(page, mpi);
     add_messages(page, mpi);
     add_missing(page, mpi);
@@ -244,18 +244,18 @@ static void add_mpi(struct page *page, const struct mpi *mpi)
     add_functions(page, mpi);
 }
 
-/* Of the time, or of the calls where that is not known; NAN: it is no part of them. */
-static double call_share(const struct calls *calls, const struct call *call)
+/* Share of the time, or of the calls if times are unknown; NAN: not part of the total. */
+static double call_share(const struct syscall_stats *calls, const struct syscall_stat *call)
 {
-    if (calls_is_beside(call))
+    if (syscall_stats_is_extra(call))
         return NAN;
     return isnan(calls->all.time_s) ? call->calls / calls->all.calls : call->time_s / calls->all.time_s;
 }
 
-static void add_call(struct page *page, const struct calls *calls, const struct call *call)
+static void add_call(struct page *page, const struct syscall_stats *calls, const struct syscall_stat *call)
 {
     char name[128];
-    const char *class = calls_class(call);
+    const char *class = syscall_stats_class(call);
     struct report_row row = { 0 };
     snprintf(name, sizeof name, "%.*s%s%s", (int)call->name_size, call->name, *class ? " " : "", class);
     row.name = bytes_of(name);
@@ -270,7 +270,7 @@ static void add_call(struct page *page, const struct calls *calls, const struct 
     report_row_add(page, &row, PLAIN);
 }
 
-static void add_calls(struct page *page, const struct calls *calls)
+static void add_calls(struct page *page, const struct syscall_stats *calls)
 {
     static const char *const titles[REPORT_CELLS] = { "calls", "time", "share", "errors", "bytes", "each", "" };
     static const char *const class_titles[REPORT_CELLS] = { "calls", "time", "share", "errors", "bytes", "each", "" };
@@ -279,17 +279,17 @@ static void add_calls(struct page *page, const struct calls *calls)
     for (size_t i = 0; i < calls->count && i < ROWS_CALLS; i++)
         add_call(page, calls, &calls->list[i]);
     if (calls->class_count)
-        report_row_titles(page, "Read and written", class_titles);
+        report_row_titles(page, "I/O by file type", class_titles);
     for (size_t i = 0; i < calls->class_count && i < ROWS_CLASSES; i++)
         add_call(page, calls, &calls->classes[i]);
 }
 
-/* Whole numbers with their thousands, others as they are. */
-static struct text own_number(double value)
+/* Integers with thousands separators, others as they are. */
+static struct format_text own_number(double value)
 {
     if (value >= 0 && value < 1e15 && value == floor(value))
-        return text_count((uint64_t)value);
-    struct text text;
+        return format_count((uint64_t)value);
+    struct format_text text;
     snprintf(text.s, sizeof text.s, "%.6g", value);
     return text;
 }
@@ -313,19 +313,19 @@ static void add_rest(struct page *page, size_t count)
     buf_printf(page->out, "and %zu more: see 'sonde report --json'\n", count - ROWS_OWN);
 }
 
-static struct text figure_cell(double value)
+static struct format_text figure_cell(double value)
 {
-    struct text text = { "" };
+    struct format_text text = { "" };
     if (!isnan(value))
         snprintf(text.s, sizeof text.s, "%.4g", value);
     return text;
 }
 
-/* Above the last bound nothing is known but that. */
-static struct text quantile_cell(const struct histogram *histogram, double share)
+/* Above the last bound, only the bound is known. */
+static struct format_text quantile_cell(const struct histogram *histogram, double share)
 {
     double value = histogram_quantile(histogram->bounds, histogram->counts, histogram->count, share);
-    struct text text = isinf(value) ? (struct text){ "" } : figure_cell(value);
+    struct format_text text = isinf(value) ? (struct format_text){ "" } : figure_cell(value);
     if (isinf(value) && histogram->count > 1)
         snprintf(text.s, sizeof text.s, ">%.3g", histogram->bounds[histogram->count - 2]);
     return text;
@@ -335,13 +335,13 @@ static void add_histograms(struct page *page, const struct histograms *histogram
 {
     static const char *const titles[REPORT_CELLS] = { "count", "mean", "median", "90 %", "99 %", "sum", "" };
     if (histograms->count)
-        report_row_titles(page, "The programs' histograms", titles);
+        report_row_titles(page, "Program histograms", titles);
     for (size_t i = 0; i < histograms->count && i < ROWS_OWN; i++) {
         const struct histogram *histogram = &histograms->list[i];
         double all = histogram->counts[histogram->count - 1];
         struct report_row row = { .name = bytes_of(histogram->name) };
         row.cells[0] = count_cell(all);
-        row.cells[1] = all > 0 ? figure_cell(histogram->sum / all) : (struct text){ "" };
+        row.cells[1] = all > 0 ? figure_cell(histogram->sum / all) : (struct format_text){ "" };
         row.cells[2] = quantile_cell(histogram, 0.5);
         row.cells[3] = quantile_cell(histogram, 0.9);
         row.cells[4] = quantile_cell(histogram, 0.99);
@@ -351,42 +351,42 @@ static void add_histograms(struct page *page, const struct histograms *histogram
     add_rest(page, histograms->count);
 }
 
-/* What is no part of a histogram. */
-static void add_counters(struct page *page, const struct told *told, const struct histograms *histograms)
+/* Counters that are not part of a histogram. */
+static void add_counters(struct page *page, const struct job_metrics *metrics, const struct histograms *histograms)
 {
-    const struct told_table *counters = &told->tables[TOLD_COUNTER];
+    const struct job_metrics_table *counters = &metrics->tables[JOB_METRICS_COUNTER];
     size_t count = 0;
     for (size_t i = 0; i < counters->count; i++) {
         if (histograms_have(histograms, counters->rows[i].instance))
             continue;
         if (count == 0)
-            page_heading(page, "The programs' own counters");
+            page_heading(page, "Program counters");
         if (count++ < ROWS_OWN)
-            add_own_row(page, counters->rows[i].instance, told_values(told, TOLD_COUNTER, i), 1);
+            add_own_row(page, counters->rows[i].instance, job_metrics_values(metrics, JOB_METRICS_COUNTER, i), 1);
     }
     add_rest(page, count);
 }
 
-static void add_own(struct page *page, const struct told *told)
+static void add_own(struct page *page, const struct job_metrics *metrics)
 {
-    const struct told_table *gauges = &told->tables[TOLD_GAUGE];
+    const struct job_metrics_table *gauges = &metrics->tables[JOB_METRICS_GAUGE];
     struct histograms histograms;
-    histograms_read(&histograms, told);
-    add_counters(page, told, &histograms);
+    histograms_read(&histograms, metrics);
+    add_counters(page, metrics, &histograms);
     add_histograms(page, &histograms);
     histograms_clear(&histograms);
     if (gauges->count)
-        page_heading(page, "The programs' own gauges, at the end: least, greatest");
+        page_heading(page, "Program gauges at the end: minimum, maximum");
     for (size_t i = 0; i < gauges->count && i < ROWS_OWN; i++) {
-        const double *values = told_values(told, TOLD_GAUGE, i);
+        const double *values = job_metrics_values(metrics, JOB_METRICS_GAUGE, i);
         add_own_row(page, gauges->rows[i].instance, (double[]){ values[PROGRAM_GAUGE_MIN], values[PROGRAM_GAUGE_MAX] }, 2);
     }
     add_rest(page, gauges->count);
 }
 
-void report_told(struct page *page, const struct facts *facts)
+void report_programs(struct page *page, const struct facts *facts)
 {
     add_mpi(page, &facts->mpi);
     add_calls(page, &facts->calls);
-    add_own(page, &facts->told);
+    add_own(page, &facts->metrics);
 }

@@ -1,4 +1,4 @@
-/* Rows of one width: from the tables of the report to the page. */
+/* Formats rows of fixed width for the tables of the report. */
 #include "report/report_row.h"
 
 #include "base/clock.h"
@@ -12,7 +12,7 @@
 
 static const int cell_width[REPORT_CELLS] = { 8, 8, 6, 8, 8, 8, 8 };
 
-/* A figure that is too wide takes from the name. */
+/* A number that is too wide takes columns from the name. */
 static size_t width_of(const struct report_row *row, size_t cell)
 {
     size_t size = strlen(row->cells[cell].s) + 1, width = (size_t)cell_width[cell];
@@ -22,7 +22,7 @@ static size_t width_of(const struct report_row *row, size_t cell)
 void report_row_add(struct page *page, const struct report_row *row, enum colour colour)
 {
     size_t room = page->width, shown = 0;
-    /* A narrow terminal loses the columns on the right. */
+    /* A narrow terminal does not get the columns on the right. */
     for (; shown < REPORT_CELLS && room >= width_of(row, shown) + NAME_MIN; shown++)
         room -= width_of(row, shown);
     size_t indent = colour == BOLD ? 0 : PAGE_INDENT;
@@ -47,19 +47,17 @@ void report_row_titles(struct page *page, const char *name, const char *const ti
     report_row_add(page, &row, BOLD);
 }
 
-/* A count that fits its column: thousands are marked as long as there is room. */
-struct text report_row_count(uint64_t value)
+struct format_text report_row_count(uint64_t value)
 {
-    struct text text = text_count(value);
+    struct format_text text = format_count(value);
     if (strlen(text.s) >= (size_t)cell_width[0])
         snprintf(text.s, sizeof text.s, value < 1000000000 ? "%.0fM" : "%.1eM", (double)value / 1e6);
     return text;
 }
 
-/* Many cores for many days make CPU times that have to do without their hours. */
-struct text report_row_duration(uint64_t ns)
+struct format_text report_row_duration(uint64_t ns)
 {
-    struct text text = text_duration_short(ns);
+    struct format_text text = format_duration_short(ns);
     uint64_t days = ns / (86400 * NS_PER_S);
     if (days >= 1000)
         snprintf(text.s, sizeof text.s, "%" PRIu64 "d", days);

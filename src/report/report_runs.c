@@ -1,5 +1,5 @@
-/* The head of a job that has several runs: which of them had which command, and how each ended. The job has one command,
- * of its first run, and one status, of its last: side by side they would tell of a run that never was. */
+/* The head of a job with several runs: the command and status of each. The job has one command, of its first run, and
+ * one status, of its last; printed together they would describe a run that never happened. */
 #include "report/report.h"
 
 #include "base/shell.h"
@@ -18,7 +18,7 @@ static bool commands_differ(const struct facts *facts)
     const struct store_run *first = NULL;
     for (size_t i = 0; i < facts->runs.count; i++) {
         const struct store_run *run = &facts->runs.list[i];
-        if (!facts_is_watched(run))
+        if (!facts_is_recorded_run(run))
             continue;
         if (first && !bytes_equal(first->command, run->command))
             return true;
@@ -35,9 +35,9 @@ bool report_runs_differ(const struct facts *facts)
 static void add_run(struct page *page, const struct facts *facts, const struct store_run *run, const char *label)
 {
     struct buf line;
-    struct text status = status_text(run->status_known, run->exit_code, run->exit_signal);
+    struct format_text status = status_text(run->status_known, run->exit_code, run->exit_signal);
     buf_init(&line, 1 << 17);
-    shell_add_words(&line, run->command);
+    shell_add_args(&line, run->command);
     if (facts->host_count > 1)
         buf_printf(&line, " on %s", run->host);
     size_t width = strlen(status.s) < STATUS_WIDTH ? STATUS_WIDTH : strlen(status.s) + 1;
@@ -48,12 +48,12 @@ static void add_run(struct page *page, const struct facts *facts, const struct s
     buf_clear(&line);
 }
 
-/* Those that failed, or those that did not, in the order of time, as long as there is room. */
+/* Those that failed, or those that did not, in order of time, up to RUNS_SHOWN. */
 static void add_runs(struct page *page, const struct facts *facts, bool failed, size_t *shown)
 {
     for (size_t i = 0; i < facts->runs.count && *shown < RUNS_SHOWN; i++) {
         const struct store_run *run = &facts->runs.list[i];
-        if (!facts_is_watched(run) || facts_run_failed(run) != failed)
+        if (!facts_is_recorded_run(run) || facts_run_failed(run) != failed)
             continue;
         add_run(page, facts, run, *shown ? "" : "runs");
         ++*shown;
@@ -67,9 +67,9 @@ void report_runs(struct page *page, const struct facts *facts)
     add_runs(page, facts, false, &shown);
     if (count == shown)
         return;
-    struct text others = say_many(count - shown, "other", "others");
+    struct format_text others = phrase_plural(count - shown, "other", "others");
     if (failed > shown)
-        page_printf(page, "", "and %s, of which %s failed", others.s, text_count(failed - shown).s);
+        page_printf(page, "", "and %s, of which %s failed", others.s, format_count(failed - shown).s);
     else
         page_printf(page, "", "and %s", others.s);
 }
@@ -78,14 +78,14 @@ enum colour report_runs_end(const struct facts *facts, char *text, size_t size)
 {
     size_t count = facts_run_count(facts), failed = facts_runs_failed(facts), unknown = 0;
     for (size_t i = 0; i < facts->runs.count; i++)
-        unknown += facts_is_watched(&facts->runs.list[i]) && !facts->runs.list[i].status_known;
-    struct text of = text_count(count), unseen = text_count(unknown);
+        unknown += facts_is_recorded_run(&facts->runs.list[i]) && !facts->runs.list[i].status_known;
+    struct format_text of = format_count(count), unknowns = format_count(unknown);
     if (!failed && !unknown)
-        snprintf(text, size, "well, all %s runs with exit status 0", of.s);
+        snprintf(text, size, "completed, all %s runs with exit status 0", of.s);
     else if (!failed)
-        snprintf(text, size, "in a way that nobody saw in %s of %s runs, well in the others", unseen.s, of.s);
+        snprintf(text, size, "unknown for %s of %s runs, others completed", unknowns.s, of.s);
     else
-        snprintf(text, size, "badly: %s of %s runs failed%s%s%s", text_count(failed).s, of.s, unknown ? ", of " : "",
-                 unknown ? unseen.s : "", unknown ? " nobody saw how they ended" : "");
+        snprintf(text, size, "failed: %s of %s runs failed%s%s%s", format_count(failed).s, of.s, unknown ? ", " : "",
+                 unknown ? unknowns.s : "", unknown ? " with unknown status" : "");
     return failed || unknown ? RED : GREEN;
 }

@@ -1,5 +1,5 @@
-/* Who cost most: executables, processes and threads by CPU time, and the sums of perf events. All tables have the same
- * columns at the same places: a name, a number, and six figures. */
+/* The most expensive executables, processes and threads by CPU time, and the totals of perf events. All tables have the
+ * same columns: a name, a number, and six figures. */
 #include "report/report.h"
 
 #include "base/clock.h"
@@ -19,13 +19,13 @@
 #define ROWS_THREADS 5
 #define THREAD_SHARE 0.01
 #define EVENT_NAME 40
-#define EVENT_SUM 27 /* columns: 2^64 with its commas, and a blank */
+#define EVENT_SUM 27 /* columns: 2^64 with thousands separators, and a space */
 #define COMMAND_MAX 512 /* bytes of a command line that a row could show */
 
-static struct text cpu_share(const struct facts *facts, uint64_t cpu_us)
+static struct format_text cpu_share(const struct facts *facts, uint64_t cpu_us)
 {
     double share = (double)cpu_us / 1e6 / facts_cpu_s(facts);
-    struct text text = { "" };
+    struct format_text text = { "" };
     if (share > 0 && share * 100 <= 0.5)
         snprintf(text.s, sizeof text.s, "<1 %%");
     else if (share >= 0)
@@ -33,19 +33,19 @@ static struct text cpu_share(const struct facts *facts, uint64_t cpu_us)
     return text;
 }
 
-static struct text duration_us(uint64_t us)
+static struct format_text duration_us(uint64_t us)
 {
     return report_row_duration(us < UINT64_MAX / NS_PER_US ? us * NS_PER_US : UINT64_MAX);
 }
 
-static bool knows(const struct facts *facts, enum counter counter)
+static bool is_known(const struct facts *facts, enum counter counter)
 {
     return counters_has(&facts->job.summary.sum, counter);
 }
 
-/* The name, or the path where two that are shown have the same name. room: for a name of which the path is not known, as
- * of a set-uid program: it may be the other one, or not. */
-static struct bytes executable_name(const struct facts *facts, const struct summary_executable *executable, struct text *room)
+/* The name, or the path if two of the executables shown have the same name. buffer: for a name whose path is unknown,
+ * as that of a set-uid program, which may or may not be the other one. */
+static struct bytes executable_name(const struct facts *facts, const struct summary_executable *executable, struct format_text *buffer)
 {
     for (size_t i = 0; i < facts->executable_count && executable->name.size; i++) {
         const struct summary_executable *other = &facts->executables[i];
@@ -53,13 +53,13 @@ static struct bytes executable_name(const struct facts *facts, const struct summ
             continue;
         if (executable->path.size)
             return executable->path;
-        snprintf(room->s, sizeof room->s, "%.20s, path unknown", say_name(executable->name).s);
-        return bytes_of(room->s);
+        snprintf(buffer->s, sizeof buffer->s, "%.20s, path unknown", phrase_name(executable->name).s);
+        return bytes_of(buffer->s);
     }
     return executable->name.size ? executable->name : bytes_of("?");
 }
 
-/* Behind the CPU time, where there is one. Returns the kind of the sign. */
+/* Appends the mark to the CPU time, if there is one. Returns the kind of the mark. */
 static unsigned add_mark(struct report_row *row, unsigned sources)
 {
     size_t size = strlen(row->cells[1].s);
@@ -69,12 +69,12 @@ static unsigned add_mark(struct report_row *row, unsigned sources)
     return usage_mark_kind(sources);
 }
 
-/* The sums of an executable have no bits of their own. No process uses no CPU time at all, lives for no time and reads nothing:
- * there, 0 says that nobody saw it. */
+/* The totals of an executable have no flags of their own. But every process uses some CPU time, runs for some time and
+ * reads something, so 0 means unknown. */
 static struct report_row executable_row(const struct facts *facts, const struct summary_executable *executable,
-                                        struct text *room)
+                                        struct format_text *buffer)
 {
-    struct report_row row = { .name = executable_name(facts, executable, room) };
+    struct report_row row = { .name = executable_name(facts, executable, buffer) };
     row.cells[0] = report_row_count(executable->count);
     if (!isnan(facts_cpu_s(facts)) && executable->cpu_us) {
         row.cells[1] = duration_us(executable->cpu_us);
@@ -83,11 +83,11 @@ static struct report_row executable_row(const struct facts *facts, const struct 
     if (executable->wall_ns)
         row.cells[3] = report_row_duration(executable->wall_ns);
     if (executable->rss_max_kb)
-        row.cells[4] = text_bytes_short(executable->rss_max_kb * 1024);
+        row.cells[4] = format_bytes_short(executable->rss_max_kb * 1024);
     if (facts_executable_has_io(executable))
-        row.cells[5] = text_bytes_short(executable->rchar);
-    if (facts_executable_has_io(executable) && knows(facts, COUNTER_wchar))
-        row.cells[6] = text_bytes_short(executable->wchar);
+        row.cells[5] = format_bytes_short(executable->rchar);
+    if (facts_executable_has_io(executable) && is_known(facts, COUNTER_wchar))
+        row.cells[6] = format_bytes_short(executable->wchar);
     return row;
 }
 
@@ -95,7 +95,7 @@ static unsigned add_executables(struct page *page, const struct facts *facts)
 {
     static const char *const titles[REPORT_CELLS] = { "count", "CPU", "share", "wall", "memory", "read", "written" };
     struct summary_executable rest = facts->rest;
-    struct text room;
+    struct format_text buffer;
     unsigned marked = 0;
     if (!facts->executable_count)
         return 0;
@@ -105,7 +105,7 @@ static unsigned add_executables(struct page *page, const struct facts *facts)
         shown = ROWS_EXECUTABLES;
     for (size_t i = 0; i < facts->executable_count; i++) {
         if (i < shown) {
-            struct report_row row = executable_row(facts, &facts->executables[i], &room);
+            struct report_row row = executable_row(facts, &facts->executables[i], &buffer);
             marked |= add_mark(&row, facts_executable_sources(facts, &facts->executables[i]));
             report_row_add(page, &row, PLAIN);
         } else {
@@ -114,9 +114,9 @@ static unsigned add_executables(struct page *page, const struct facts *facts)
     }
     if (facts->executables_all > shown) {
         char name[64];
-        snprintf(name, sizeof name, "and %s", say_many(facts->executables_all - shown, "other", "others").s);
+        snprintf(name, sizeof name, "and %s", phrase_plural(facts->executables_all - shown, "other", "others").s);
         rest.name = bytes_of(name);
-        struct report_row row = executable_row(facts, &rest, &room);
+        struct report_row row = executable_row(facts, &rest, &buffer);
         report_row_add(page, &row, FAINT);
     }
     return marked;
@@ -134,10 +134,10 @@ static void own_cells(struct report_row *row, const struct facts *facts, const s
         row->cells[3] = report_row_duration(end_ns - start_ns);
 }
 
-static void bytes_cell(struct text *cell, const struct counters *counters, enum counter counter, uint64_t factor)
+static void bytes_cell(struct format_text *cell, const struct counters *counters, enum counter counter, uint64_t factor)
 {
     if (counters_has(counters, counter))
-        *cell = text_bytes_short(counters->value[counter] * factor);
+        *cell = format_bytes_short(counters->value[counter] * factor);
 }
 
 static unsigned add_process(struct page *page, const struct facts *facts, const struct process *process)
@@ -148,12 +148,12 @@ static unsigned add_process(struct page *page, const struct facts *facts, const 
     buf_init(&command, 16 * COMMAND_MAX);
     if (args.size > COMMAND_MAX)
         args.size = COMMAND_MAX;
-    /* The first argument often is a path: the name says it in less room. */
+    /* The first argument is often a path; the name is shorter. */
     const char *rest = args.size ? memchr(args.data, '\0', args.size) : NULL;
     buf_add(&command, process->name.data, process->name.size);
     if (rest && (size_t)(rest + 1 - args.data) < args.size) {
         buf_add_char(&command, ' ');
-        shell_add_words(&command, (struct bytes){ rest + 1, args.size - (size_t)(rest + 1 - args.data) });
+        shell_add_args(&command, (struct bytes){ rest + 1, args.size - (size_t)(rest + 1 - args.data) });
     }
     if (command.size)
         row.name = (struct bytes){ command.data, command.size };
@@ -168,7 +168,7 @@ static unsigned add_process(struct page *page, const struct facts *facts, const 
     return marked;
 }
 
-/* Not where every executable had one process: the table above has them all. */
+/* Left out if every executable had one process: the table above has them all. */
 static unsigned add_processes(struct page *page, const struct facts *facts)
 {
     static const char *const titles[REPORT_CELLS] = { "pid", "CPU", "share", "wall", "memory", "read", "written" };
@@ -205,7 +205,7 @@ static void add_thread(struct page *page, const struct facts *facts, const struc
     char name[96];
     struct report_row row = { 0 };
     bool main = process && process->pid == thread->thread.tid;
-    struct text of = process ? say_name(process->name) : (struct text){ "" };
+    struct format_text of = process ? phrase_name(process->name) : (struct format_text){ "" };
     if (main || !thread->name[0] || strcmp(of.s, thread->name) == 0)
         snprintf(name, sizeof name, "%s%s", of.s[0] ? of.s : "?", main ? " (main)" : "");
     else
@@ -220,7 +220,7 @@ static void add_thread(struct page *page, const struct facts *facts, const struc
     report_row_add(page, &row, PLAIN);
 }
 
-/* Those that matter: a thread below THREAD_SHARE of the CPU time explains nothing. */
+/* Threads below THREAD_SHARE of the CPU time are left out. */
 static void add_threads(struct page *page, const struct facts *facts)
 {
     static const char *const titles[REPORT_CELLS] = { "tid", "CPU", "share", "wall", "waited", "read", "written" };
@@ -242,13 +242,13 @@ static double event_sum(const struct facts *facts, const char *name)
     return NAN;
 }
 
-static void add_event(struct page *page, const char *name, struct text sum)
+static void add_event(struct page *page, const char *name, struct format_text sum)
 {
-    size_t room = page->width - PAGE_INDENT - EVENT_SUM;
-    room = room < EVENT_NAME ? room : EVENT_NAME;
+    size_t buffer = page->width - PAGE_INDENT - EVENT_SUM;
+    buffer = buffer < EVENT_NAME ? buffer : EVENT_NAME;
     page_spaces(page, PAGE_INDENT);
-    size_t used = utf8_add_fit(page->out, bytes_of(name), room, page->terminal.utf8);
-    page_spaces(page, room - used);
+    size_t used = utf8_add_fit(page->out, bytes_of(name), buffer, page->terminal.utf8);
+    page_spaces(page, buffer - used);
     buf_printf(page->out, "%*s\n", EVENT_SUM, sum.s);
 }
 
@@ -258,11 +258,11 @@ static void add_events(struct page *page, const struct facts *facts)
         return;
     page_heading(page, "Events");
     for (size_t i = 0; i < facts->event_count; i++)
-        add_event(page, facts->events[i].name, text_count(facts->events[i].sum));
+        add_event(page, facts->events[i].name, format_count(facts->events[i].sum));
     double ratio = event_sum(facts, "instructions") / event_sum(facts, "cycles");
-    if (!isfinite(ratio)) /* where this user may not count in the kernel */
+    if (!isfinite(ratio)) /* for users who may not count in the kernel */
         ratio = event_sum(facts, "instructions:u") / event_sum(facts, "cycles:u");
-    struct text text;
+    struct format_text text;
     snprintf(text.s, sizeof text.s, "%.2f", ratio);
     if (isfinite(ratio))
         add_event(page, "instructions per cycle", text);

@@ -1,4 +1,4 @@
-/* Draws a curve with the eight heights that text has. */
+/* Draws a timeline with the eight block heights of Unicode. */
 #include "report/spark.h"
 
 #include "analysis/phrase.h"
@@ -20,7 +20,7 @@ static const char *sign(double value, double max, bool utf8)
     int level = (int)(share * LEVELS);
     level = level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : level;
     if (level == 0 && value > 0 && !utf8)
-        level = 1; /* little is not nothing */
+        level = 1; /* distinguishes small values from 0 */
     return utf8 ? blocks[level] : ascii[level];
 }
 
@@ -33,11 +33,11 @@ void spark_add(struct buf *out, const struct terminal *terminal, const double *v
     buf_add_text(out, terminal_colour(terminal, PLAIN));
 }
 
-static struct text mark(double seconds, double duration_s)
+static struct format_text mark(double seconds, double duration_s)
 {
-    struct text text;
+    struct format_text text;
     if (duration_s >= 120)
-        return say_offset(seconds);
+        return phrase_offset(seconds);
     if (duration_s >= 0.5)
         snprintf(text.s, sizeof text.s, "%.*f s", duration_s < 2 ? 2 : duration_s < 20, seconds);
     else
@@ -45,7 +45,7 @@ static struct text mark(double seconds, double duration_s)
     return text;
 }
 
-/* Puts text at a column when it and a blank on either side are free. */
+/* Puts text at a column if it and a space on either side are free. */
 static void place(char *line, size_t width, long at, const char *text)
 {
     long size = (long)strlen(text);
@@ -60,12 +60,12 @@ static void place(char *line, size_t width, long at, const char *text)
 
 void spark_axis(struct buf *out, size_t width, double duration_s)
 {
-    static const double order[] = { 0, 1, 0.5, 0.25, 0.75 }; /* the ends first: they are what must be there */
+    static const double order[] = { 0, 1, 0.5, 0.25, 0.75 }; /* the ends have priority */
     char line[AXIS_MAX];
     width = width < AXIS_MAX ? width : AXIS_MAX;
     memset(line, ' ', width);
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        struct text text = mark(order[i] * duration_s, duration_s);
+        struct format_text text = mark(order[i] * duration_s, duration_s);
         long size = (long)strlen(text.s);
         place(line, width, (long)(order[i] * (double)width + 0.5) - (order[i] > 0 ? size / 2 : 0), text.s);
     }

@@ -1,14 +1,14 @@
-/* The words for an end. */
+/* Formats exit statuses. */
 #include "report/status.h"
 
 #include <stdio.h>
 #include <string.h>
 
-struct text status_text(bool known, uint8_t exit_code, uint8_t exit_signal)
+struct format_text status_text(bool known, uint8_t exit_code, uint8_t exit_signal)
 {
-    struct text text = { "ok" };
+    struct format_text text = { "ok" };
     if (!known)
-        return (struct text){ "?" };
+        return (struct format_text){ "?" };
     const char *name = exit_signal ? sigabbrev_np(exit_signal) : NULL;
     if (name)
         snprintf(text.s, sizeof text.s, "SIG%s", name);

@@ -1,10 +1,12 @@
-/* How a job or a process ended, in one word or two. */
+/* The exit status of a job or a process, in one or two words. */
 #ifndef SONDE_REPORT_STATUS_H
 #define SONDE_REPORT_STATUS_H
 
-#include "base/text.h"
+#include "base/format.h"
 
-/* "ok", "exit 3", "SIGKILL"; "?" when it is not known. */
-struct text status_text(bool known, uint8_t exit_code, uint8_t exit_signal);
+#include <stdbool.h>
+
+/* "ok", "exit 3", "SIGKILL"; "?" if unknown. */
+struct format_text status_text(bool known, uint8_t exit_code, uint8_t exit_signal);
 
 #endif

@@ -1,4 +1,4 @@
-/* Natural widths first; then cut, leave out, until it fits. */
+/* Starts with natural widths, then leaves out and truncates columns until the table fits. */
 #include "report/table.h"
 
 #include "base/utf8.h"
@@ -40,7 +40,7 @@ void table_add_text(struct table *table, enum colour colour, const char *text)
     table_add(table, colour, bytes_of(text));
 }
 
-/* A column that may be left out, is when nothing stands in it. */
+/* Optional columns without content get width 0. */
 static void natural_widths(const struct table *table, size_t *widths)
 {
     memset(widths, 0, table->column_count * sizeof *widths);
@@ -54,7 +54,7 @@ static void natural_widths(const struct table *table, size_t *widths)
     }
 }
 
-/* The whole line; flexible columns as narrow as they may be when narrow. */
+/* Width of a line; narrow: with flexible columns at their minimum. */
 static size_t line_width(const struct table *table, const size_t *widths, bool narrow)
 {
     size_t sum = 0;
@@ -67,7 +67,7 @@ static size_t line_width(const struct table *table, const size_t *widths, bool n
     return sum;
 }
 
-/* False when only columns that are always shown are left. */
+/* False if only mandatory columns are left. */
 static bool leave_one_out(const struct table *table, size_t *widths)
 {
     size_t out = SIZE_MAX;
@@ -80,7 +80,7 @@ static bool leave_one_out(const struct table *table, size_t *widths)
     return true;
 }
 
-/* One column less of the widest that can give it. */
+/* Takes one column from the widest flexible one. */
 static bool cut_one(const struct table *table, size_t *widths)
 {
     size_t widest = SIZE_MAX;
@@ -93,7 +93,7 @@ static bool cut_one(const struct table *table, size_t *widths)
     return true;
 }
 
-/* Width 0: left out. */
+/* Width 0: the column is left out. */
 static void fit(const struct table *table, size_t terminal_width, size_t widths[TABLE_COLUMNS_MAX])
 {
     natural_widths(table, widths);

@@ -1,7 +1,7 @@
-/* Asks the terminal, the locale and the environment, each once. */
+/* Queries the terminal, the locale and the environment. */
 #include "report/terminal.h"
 
-#include "base/text.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -22,7 +22,7 @@ static size_t width_of(int fd, bool is_terminal)
     uint64_t width = WIDTH_USUAL;
     if (is_terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         width = size.ws_col;
-    else if (columns && text_parse_u64(columns, &width))
+    else if (columns && parse_u64(columns, &width))
         width = WIDTH_USUAL;
     return width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : (size_t)width;
 }

@@ -1,7 +1,7 @@
-/* Figures of jobs_now become cells; what is not known is a hyphen. */
+/* Formats the figures of jobs_now as cells; unknown values are a hyphen. */
 #include "report/top.h"
 
-#include "base/text.h"
+#include "base/format.h"
 #include "base/utf8.h"
 #include "report/bars.h"
 #include "report/table.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define BAR 8
-#define WARM 0.75 /* shares from which on a number is coloured */
+#define WARM 0.75 /* shares above this are coloured */
 #define HOT 0.95
 
 #define NODES 3
@@ -21,7 +21,7 @@ static const struct table_column columns[] = {
     { .title = "JOB", .min = 8 },
     { .title = "OTHER ID", .min = 6, .rank = 8 },
     { .title = "USER", .min = 6, .rank = 7 },
-    { .title = "NODES", .right = true, .rank = 9 }, /* place NODES: only where there are several */
+    { .title = "NODES", .right = true, .rank = 9 }, /* at index NODES: only if there are several */
     { .title = "CORES", .right = true },
     { .title = "CPU", .rank = 6 },
     { .title = "MEM", .right = true },
@@ -33,19 +33,19 @@ static const struct table_column columns[] = {
     { .title = "TIME", .right = true, .rank = 1 },
 };
 
-/* How much it is by which one sorts; unknown is less than nothing. */
-static double weight(const struct jobs_now_job *job, enum top_sort sort)
+/* The value of the sort key; unknown sorts last. */
+static double weight(const struct jobs_answer_job *job, enum top_sort sort)
 {
-    const struct jobs_now_figure *f = job->figures;
+    const struct jobs_answer_figure *f = job->figures;
     switch (sort) {
     case TOP_CPU:
-        return f[FIGURES_cpu_us].has_rate ? f[FIGURES_cpu_us].rate : -1;
+        return f[JOB_FIGURES_cpu_us].has_rate ? f[JOB_FIGURES_cpu_us].rate : -1;
     case TOP_MEMORY:
-        return f[FIGURES_memory_bytes].is_known ? (double)f[FIGURES_memory_bytes].value : -1;
+        return f[JOB_FIGURES_memory_bytes].is_known ? (double)f[JOB_FIGURES_memory_bytes].value : -1;
     case TOP_IO:
-        return f[FIGURES_read_bytes].rate + f[FIGURES_write_bytes].rate;
+        return f[JOB_FIGURES_read_bytes].rate + f[JOB_FIGURES_write_bytes].rate;
     case TOP_POWER:
-        return f[FIGURES_energy_uj].has_rate ? f[FIGURES_energy_uj].rate : -1;
+        return f[JOB_FIGURES_energy_uj].has_rate ? f[JOB_FIGURES_energy_uj].rate : -1;
     case TOP_TIME:
     case TOP_SORTS:
         break;
@@ -65,10 +65,10 @@ static int compare(const void *a, const void *b, void *context)
     int more = (x < y) - (x > y);
     if (more)
         return order->reverse ? -more : more;
-    return strverscmp(((const struct jobs_now_job *)a)->id, ((const struct jobs_now_job *)b)->id);
+    return strverscmp(((const struct jobs_answer_job *)a)->id, ((const struct jobs_answer_job *)b)->id);
 }
 
-void top_sort(struct jobs_now *now, enum top_sort sort, bool reverse)
+void top_sort(struct jobs_answer *now, enum top_sort sort, bool reverse)
 {
     struct order order = { sort, reverse };
     if (now->count > 1)
@@ -97,33 +97,33 @@ static void add_cores(struct buf *out, double cores)
     buf_printf(out, cores < 9.995 ? "%.2f" : cores < 99.95 ? "%.1f" : "%.0f", cores);
 }
 
-static struct text watts(double w)
+static struct format_text watts(double w)
 {
-    struct text text;
+    struct format_text text;
     snprintf(text.s, sizeof text.s, w < 9.95 ? "%.1fW" : "%.0fW", w);
     return text;
 }
 
-static void add_rate_cell(struct table *table, const struct jobs_now_figure *figure)
+static void add_rate_cell(struct table *table, const struct jobs_answer_figure *figure)
 {
     bool is_some = figure->has_rate && figure->rate >= 0.5;
-    table_add_text(table, is_some ? PLAIN : FAINT, figure->has_rate ? text_bytes_short((uint64_t)figure->rate).s : "-");
+    table_add_text(table, is_some ? PLAIN : FAINT, figure->has_rate ? format_bytes_short((uint64_t)figure->rate).s : "-");
 }
 
-static void add_cpu_cells(struct table *table, const struct jobs_now_job *job, const struct terminal *terminal)
+static void add_cpu_cells(struct table *table, const struct jobs_answer_job *job, const struct terminal *terminal)
 {
-    const struct jobs_now_figure *cpu = &job->figures[FIGURES_cpu_us];
+    const struct jobs_answer_figure *cpu = &job->figures[JOB_FIGURES_cpu_us];
     struct terminal plain = *terminal;
     struct buf text;
     double used = cpu->rate / 1e6, allowed = (double)job->cores_milli / 1000;
-    plain.colour = false; /* the cell's colour is the table's business */
+    plain.colour = false; /* the table colours the cell */
     buf_init(&text, 256);
     if (cpu->has_rate)
         add_cores(&text, used);
     else
         buf_add_char(&text, '-');
     if (job->cores_milli)
-        buf_printf(&text, "/%s", text_milli(job->cores_milli).s);
+        buf_printf(&text, "/%s", format_milli(job->cores_milli).s);
     table_add_text(table, cpu->has_rate && used >= 0.01 ? BOLD : PLAIN, buf_text(&text));
     buf_reset(&text);
     if (cpu->has_rate && job->cores_milli)
@@ -132,33 +132,33 @@ static void add_cpu_cells(struct table *table, const struct jobs_now_job *job, c
     buf_clear(&text);
 }
 
-static void add_memory_cells(struct table *table, const struct jobs_now_job *job)
+static void add_memory_cells(struct table *table, const struct jobs_answer_job *job)
 {
-    const struct jobs_now_figure *used = &job->figures[FIGURES_memory_bytes];
-    const struct jobs_now_figure *limit = &job->figures[FIGURES_memory_limit_bytes];
+    const struct jobs_answer_figure *used = &job->figures[JOB_FIGURES_memory_bytes];
+    const struct jobs_answer_figure *limit = &job->figures[JOB_FIGURES_memory_limit_bytes];
     uint64_t most = job->memory_bytes ? job->memory_bytes : limit->is_known ? limit->value : 0;
     double share = used->is_known && most ? (double)used->value / (double)most : 0;
-    table_add_text(table, heat(share), used->is_known ? text_bytes_short(used->value).s : "-");
-    table_add_text(table, FAINT, most ? text_bytes_short(most).s : "");
+    table_add_text(table, heat(share), used->is_known ? format_bytes_short(used->value).s : "-");
+    table_add_text(table, FAINT, most ? format_bytes_short(most).s : "");
 }
 
-static void add_job(struct table *table, const struct jobs_now *now, const struct jobs_now_job *job,
+static void add_job(struct table *table, const struct jobs_answer *now, const struct jobs_answer_job *job,
                     const struct terminal *terminal)
 {
-    const struct jobs_now_figure *f = job->figures;
+    const struct jobs_answer_figure *f = job->figures;
     bool has_age = job->start_ns && now->time_ns > job->start_ns;
     table_add_text(table, PLAIN, job->id);
     table_add_text(table, FAINT, job->other_id);
     table_add_text(table, PLAIN, job->user);
     if (now->nodes > 1)
-        table_add_text(table, PLAIN, text_count(job->nodes).s);
+        table_add_text(table, PLAIN, format_count(job->nodes).s);
     add_cpu_cells(table, job, terminal);
     add_memory_cells(table, job);
-    add_rate_cell(table, &f[FIGURES_read_bytes]);
-    add_rate_cell(table, &f[FIGURES_write_bytes]);
-    table_add_text(table, PLAIN, f[FIGURES_tasks].is_known ? text_count(f[FIGURES_tasks].value).s : "-");
-    table_add_text(table, PLAIN, f[FIGURES_energy_uj].has_rate ? watts(f[FIGURES_energy_uj].rate / 1e6).s : "");
-    table_add_text(table, PLAIN, has_age ? text_duration_short(now->time_ns - job->start_ns).s : "-");
+    add_rate_cell(table, &f[JOB_FIGURES_read_bytes]);
+    add_rate_cell(table, &f[JOB_FIGURES_write_bytes]);
+    table_add_text(table, PLAIN, f[JOB_FIGURES_tasks].is_known ? format_count(f[JOB_FIGURES_tasks].value).s : "-");
+    table_add_text(table, PLAIN, f[JOB_FIGURES_energy_uj].has_rate ? watts(f[JOB_FIGURES_energy_uj].rate / 1e6).s : "");
+    table_add_text(table, PLAIN, has_age ? format_duration_short(now->time_ns - job->start_ns).s : "-");
 }
 
 /* "cpu ████▌    1.30/2" */
@@ -170,36 +170,36 @@ static void add_gauge(struct buf *out, const struct terminal *terminal, const ch
     buf_add_char(out, ' ');
 }
 
-static void add_node(struct buf *out, const struct jobs_now *now, const struct terminal *terminal)
+static void add_node(struct buf *out, const struct jobs_answer *now, const struct terminal *terminal)
 {
-    const struct jobs_now_figure *f = now->node;
-    const struct jobs_now_figure *used = &f[FIGURES_memory_bytes], *total = &f[FIGURES_memory_limit_bytes];
+    const struct jobs_answer_figure *f = now->node;
+    const struct jobs_answer_figure *used = &f[JOB_FIGURES_memory_bytes], *total = &f[JOB_FIGURES_memory_limit_bytes];
     struct buf host;
     buf_init(&host, 1024);
     utf8_add_fit(&host, bytes_of(now->host), 20, terminal->utf8);
     terminal_add(out, terminal, BOLD, buf_text(&host));
     buf_clear(&host);
     if (now->nodes > 1)
-        buf_printf(out, "  %s nodes", text_count(now->nodes).s);
-    if (f[FIGURES_cpu_us].has_rate && f[FIGURES_cpus].is_known && f[FIGURES_cpus].value) {
-        add_gauge(out, terminal, "cpu", f[FIGURES_cpu_us].rate / 1e6 / (double)f[FIGURES_cpus].value);
-        add_cores(out, f[FIGURES_cpu_us].rate / 1e6);
-        buf_printf(out, "/%s", text_count(f[FIGURES_cpus].value).s);
+        buf_printf(out, "  %s nodes", format_count(now->nodes).s);
+    if (f[JOB_FIGURES_cpu_us].has_rate && f[JOB_FIGURES_cpus].is_known && f[JOB_FIGURES_cpus].value) {
+        add_gauge(out, terminal, "cpu", f[JOB_FIGURES_cpu_us].rate / 1e6 / (double)f[JOB_FIGURES_cpus].value);
+        add_cores(out, f[JOB_FIGURES_cpu_us].rate / 1e6);
+        buf_printf(out, "/%s", format_count(f[JOB_FIGURES_cpus].value).s);
     }
     if (used->is_known && total->is_known && total->value) {
         add_gauge(out, terminal, "mem", (double)used->value / (double)total->value);
-        buf_printf(out, "%s/%s", text_bytes_short(used->value).s, text_bytes_short(total->value).s);
+        buf_printf(out, "%s/%s", format_bytes_short(used->value).s, format_bytes_short(total->value).s);
     }
-    if (f[FIGURES_load_milli].is_known && now->nodes <= 1)
-        buf_printf(out, "  load %.2f", (double)f[FIGURES_load_milli].value / 1000);
-    if (f[FIGURES_power_mw].is_known)
-        buf_printf(out, "  power %s", watts((double)f[FIGURES_power_mw].value / 1000).s);
-    if (f[FIGURES_energy_uj].has_rate)
-        buf_printf(out, "  cpu power %s", watts(f[FIGURES_energy_uj].rate / 1e6).s);
+    if (f[JOB_FIGURES_load_milli].is_known && now->nodes <= 1)
+        buf_printf(out, "  load %.2f", (double)f[JOB_FIGURES_load_milli].value / 1000);
+    if (f[JOB_FIGURES_power_mw].is_known)
+        buf_printf(out, "  power %s", watts((double)f[JOB_FIGURES_power_mw].value / 1000).s);
+    if (f[JOB_FIGURES_energy_uj].has_rate)
+        buf_printf(out, "  cpu power %s", watts(f[JOB_FIGURES_energy_uj].rate / 1e6).s);
     buf_add_char(out, '\n');
 }
 
-static void add_second_line(struct buf *out, const struct jobs_now *now, const struct top_look *look,
+static void add_second_line(struct buf *out, const struct jobs_answer *now, const struct top_look *look,
                             const struct terminal *terminal)
 {
     static const char *const names[TOP_SORTS] = { "cpu", "memory", "io", "time", "power" };
@@ -211,18 +211,18 @@ static void add_second_line(struct buf *out, const struct jobs_now *now, const s
     size_t begin = out->size;
     buf_printf(out, "%zu %s", now->count, now->count == 1 ? "job" : "jobs");
     if (now->others)
-        buf_printf(out, " and %s of others", text_count(now->others).s);
+        buf_printf(out, " and %s of other users", format_count(now->others).s);
     buf_printf(out, ", by %s", names[look->sort < TOP_SORTS ? look->sort : TOP_CPU]);
     if (look->rows && now->count > look->rows)
         buf_printf(out, ", from %zu", look->first + 1);
-    static const char keys[] = "   c cpu  m mem  i io  t time  p power  r turn  q quit", brief[] = "   c m i t p r q";
+    static const char keys[] = "   c cpu  m mem  i io  t time  p power  r reverse  q quit", brief[] = "   c m i t p r q";
     if (!look->is_batch)
         terminal_add(out, terminal, FAINT, out->size - begin + sizeof keys - 1 <= terminal->width ? keys : brief);
     buf_add_char(out, '\n');
 }
 
-/* Borrowed by the table, and as many as returned. */
-static size_t choose_columns(const struct jobs_now *now, struct table_column chosen[])
+/* The table borrows the columns. Returns their number. */
+static size_t choose_columns(const struct jobs_answer *now, struct table_column chosen[])
 {
     size_t count = 0;
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -231,7 +231,7 @@ static size_t choose_columns(const struct jobs_now *now, struct table_column cho
     return count;
 }
 
-void top_print(struct buf *out, const struct jobs_now *now, const struct top_look *look, const struct terminal *terminal)
+void top_print(struct buf *out, const struct jobs_answer *now, const struct top_look *look, const struct terminal *terminal)
 {
     struct table table;
     struct table_column chosen[sizeof columns / sizeof *columns];
@@ -247,6 +247,6 @@ void top_print(struct buf *out, const struct jobs_now *now, const struct top_loo
     if (end > first)
         table_print(&table, terminal, out);
     else if (!look->trouble)
-        buf_add_text(out, now->nodes > 1 ? "No job is on these nodes.\n" : "No job is on this node.\n");
+        buf_add_text(out, now->nodes > 1 ? "No jobs on these nodes.\n" : "No jobs on this node.\n");
     table_clear(&table);
 }

@@ -1,4 +1,4 @@
-/* Reads the tree, and walks it without recursion: a chain of 50,000 processes is as good as any other. */
+/* Builds the tree, and walks it without recursion: chains of 50,000 processes occur. */
 #include "report/tree.h"
 
 #include "base/vec.h"
@@ -52,7 +52,7 @@ struct bytes tree_args(const struct tree *tree, const struct tree_node *node)
     return text_at(tree, node->args);
 }
 
-/* Numbers of a job grow from row to row, so the list is sorted by them. */
+/* Process numbers ascend, so the array is sorted by them. */
 static uint32_t find_number(const struct tree *tree, uint32_t number)
 {
     uint32_t low = 0, high = tree->count;
@@ -165,7 +165,7 @@ static void hide_in_list(struct tree *tree, uint32_t *first, uint32_t *last)
     *last = kept;
 }
 
-/* From the roots down, so that what hangs below something hidden is not counted twice. */
+/* Top down, so that descendants of hidden processes are not counted twice. */
 void tree_hide(struct tree *tree, uint64_t least_us)
 {
     tree->hidden_below_us = least_us;
@@ -193,7 +193,7 @@ struct sorted {
     uint32_t node;
 };
 
-/* Largest key first; what is equal stays in the order of time. */
+/* Largest key first; equal ones stay in order of time. */
 static int compare(const void *a, const void *b)
 {
     const struct sorted *x = a, *y = b;

@@ -2,7 +2,7 @@
  * itself when this process is gone. */
 #include "run/agent_notify.h"
 
-#include "net/http_client.h"
+#include "api/agent_client.h"
 #include "base/clock.h"
 #include "net/json.h"
 #include "net/json_read.h"
@@ -29,7 +29,7 @@ static pid_t notified_pid; /* the process that sent the notification, parent of 
 static void post(struct buf *body)
 {
     if (!buf_err(body))
-        ask_tell(API_PATH_JOB, (struct bytes){ buf_text(body), body->size });
+        agent_client_post_nowait(API_PATH_JOB, (struct bytes){ buf_text(body), body->size });
     buf_clear(body);
 }
 
@@ -70,7 +70,7 @@ static void write_begin(struct buf *body, const struct limits *limits, uint64_t 
 void agent_notify_begin(const struct job_id *job, const struct limits *limits, uint64_t start_ns)
 {
     struct buf body;
-    if (notified_job[0] || !ask_is_there())
+    if (notified_job[0] || !agent_client_exists())
         return;
     memcpy(notified_job, job->id, sizeof notified_job);
     write_begin(&body, limits, start_ns, NULL);
@@ -91,7 +91,7 @@ static bool read_counts(const struct buf *answer, char *error, size_t error_size
         const char *name = buf_text(&key);
         if (!strcmp(name, API_COUNTS))
             json_read_bool(&read, &counts);
-        else if ((!strcmp(name, API_WHY) || !strcmp(name, API_ERROR)) && json_read_text(&read, &text))
+        else if ((!strcmp(name, API_ERROR_REASON) || !strcmp(name, API_ERROR)) && json_read_text(&read, &text))
             snprintf(error, error_size, "%s", buf_text(&text));
         else
             json_read_skip(&read);
@@ -134,7 +134,7 @@ static enum err request_counts(uint64_t timeout_ns, uint64_t *since_ns, struct b
     buf_init(&answer, SAMPLES_MAX);
     enum err err = buf_err(&body);
     if (!err)
-        err = ask_here("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns, &answer, &status);
+        err = agent_client_request_local("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns, &answer, &status);
     if (!err)
         err = status == 200 ? read_samples(&answer, since_ns, out) : ABSENT;
     buf_clear(&body);
@@ -151,7 +151,7 @@ static enum err begin_counted(uint64_t timeout_ns, char *error, size_t error_siz
     buf_init(&answer, ANSWER_MAX);
     enum err err = buf_err(&body);
     if (!err)
-        err = ask_here("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns, &answer, &status);
+        err = agent_client_request_local("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns, &answer, &status);
     if (!err && !read_counts(&answer, error, error_size))
         err = DENIED;
     buf_clear(&body);
@@ -174,7 +174,7 @@ enum err agent_notify_begin_counted(const struct job_id *job, const struct limit
                                     bool with_time, char *error,
                                 size_t error_size)
 {
-    if (!ask_is_there())
+    if (!agent_client_exists())
         return ABSENT;
     memcpy(notified_job, job->id, sizeof notified_job);
     notified_limits = *limits;

@@ -4,8 +4,8 @@
 #include "run/agent_syscalls.h"
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "model/program_sets.h"
 #include "run/agent_notify.h"
 
@@ -86,7 +86,7 @@ static void change_agent(struct agent_syscalls *calls, const struct agent_answer
     program_sets_add_way(out, calls->last_ns, SYSCALL_WAY_NONE);
     program_sets_add_way(out, restarted_ns, SYSCALL_WAY_KERNEL);
     log_warn("the agent that counts system calls was restarted: system calls of %s are missing",
-             text_duration(restarted_ns - calls->last_ns).s);
+             format_duration(restarted_ns - calls->last_ns).s);
 }
 
 enum err agent_syscalls_add(struct agent_syscalls *calls, const struct agent_answer *answer, struct batch *out)
@@ -117,7 +117,7 @@ static void give_up(struct agent_syscalls *calls, struct batch *out)
 {
     program_sets_add_way(out, calls->last_ns, SYSCALL_WAY_NONE);
     log_warn("the agent no longer reports system calls: those of the last %s are missing",
-             text_duration(clock_realtime_ns() - calls->last_ns).s);
+             format_duration(clock_realtime_ns() - calls->last_ns).s);
     calls->is_on = false;
 }
 

@@ -3,12 +3,12 @@
 #include "run/attach.h"
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/text.h"
-#include "run/attach_segment.h"
-#include "run/attach_syscalls.h"
 #include "run/attach_events.h"
 #include "run/attach_record.h"
+#include "run/attach_segment.h"
+#include "run/attach_syscalls.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -53,8 +53,8 @@ static void log_way(const struct attach_syscalls *calls, const char *error)
         log_info("counting in the kernel; the program is unaffected");
     else if (cost->traced_ns > cost->bare_ns)
         log_warn("ptrace is slow: while attached, each system call of the program takes about %s longer (measured on this "
-                 "node; normally the shortest takes %s)", text_duration(cost->traced_ns - cost->bare_ns).s,
-                 text_duration(cost->bare_ns).s);
+                 "node; normally the shortest takes %s)", format_duration(cost->traced_ns - cost->bare_ns).s,
+                 format_duration(cost->bare_ns).s);
     else
         log_warn("ptrace is slow: while attached, each system call of the program takes several microseconds longer");
     if (cost && error[0])
@@ -106,9 +106,9 @@ static void show_progress(struct attach *attach, uint64_t now_ns)
     if (!attach->settings->shows_progress || !elapsed_ns)
         return;
     fprintf(stderr, CLEAR_LINE "%s: %s, %zu threads, %s calls, %s per second; Ctrl-C detaches",
-            log_name(), text_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, attach_syscalls_alive(&attach->calls),
-            text_count(calls).s,
-            text_count((uint64_t)((double)(calls - attach->last_calls) * NS_PER_S / (double)elapsed_ns)).s);
+            log_name(), format_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, attach_syscalls_alive(&attach->calls),
+            format_count(calls).s,
+            format_count((uint64_t)((double)(calls - attach->last_calls) * NS_PER_S / (double)elapsed_ns)).s);
     attach->last_ns = now_ns;
     attach->last_calls = calls;
 }

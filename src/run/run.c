@@ -3,8 +3,8 @@
 #include "run/run.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/install_paths.h"
+#include "base/log.h"
 #include "appmetrics/segment_format.h"
 #include "model/process.h"
 #include "proc/delay_accounting.h"
@@ -74,7 +74,7 @@ static void add_namespace_flag(char *flags, size_t capacity)
  * directory. */
 static void prepare_mpi(struct preparation *preparation)
 {
-    if (!preparation->probe[0] || self_find_mpi_probe(preparation->mpi_probe, sizeof preparation->mpi_probe) == OK)
+    if (!preparation->probe[0] || install_paths_find(PROBE_LIBRARY_MPI, preparation->mpi_probe, sizeof preparation->mpi_probe) == OK)
         return;
     preparation->mpi_probe[0] = '\0';
     log_warn("MPI calls are not counted: libsonde-mpi.so is neither next to the sonde executable nor in its library directory. "
@@ -86,7 +86,7 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
     char *flag = preparation->flags;
     if (settings->no_probe)
         return;
-    if (self_find_probe(preparation->probe, sizeof preparation->probe) != OK) {
+    if (install_paths_find(PROBE_LIBRARY, preparation->probe, sizeof preparation->probe) != OK) {
         preparation->probe[0] = '\0';
         log_warn("libsonde-process.so is neither next to the sonde executable nor in its library directory: recording kernel "
                  "data only. Install it there, or use --no-probe.");
@@ -220,7 +220,7 @@ static enum err prepare_calls_probe(struct preparation *preparation)
 {
     enum err err = ABSENT;
     if (preparation->probe[0] && run_segments_dir(&monitor.ticks.segments))
-        err = self_find_calls_probe(preparation->calls_probe, sizeof preparation->calls_probe);
+        err = install_paths_find(PROBE_LIBRARY_CALLS, preparation->calls_probe, sizeof preparation->calls_probe);
     if (err)
         preparation->calls_probe[0] = '\0';
     return err;

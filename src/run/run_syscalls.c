@@ -2,8 +2,8 @@
 #include "run/run_syscalls.h"
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "run/agent_notify.h"
 
 #include <stdio.h>
@@ -62,7 +62,7 @@ bool run_syscalls_log_tracer(const struct run_syscalls *calls)
         return false;
     }
     log_warn("ptrace is slow: each counted system call takes about %s longer%s",
-             text_duration(cost->traced_ns > cost->bare_ns ? cost->traced_ns - cost->bare_ns : 0).s,
+             format_duration(cost->traced_ns > cost->bare_ns ? cost->traced_ns - cost->bare_ns : 0).s,
              geteuid() == 0 ? "" : ", and set-uid programs (sudo, ping) run without their privileges");
     if (!is_filtered)
         log_info("the kernel accepts no seccomp filter: programs stop at every system call");

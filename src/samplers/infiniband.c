@@ -1,8 +1,9 @@
 /* InfiniBand, Omni-Path and RoCE: one sample per port of /sys/class/infiniband/DEVICE/ports/N, from counters/ and
- * hw_counters/. Slow: the driver asks the firmware for many of these files, which can take a millisecond.
+ * hw_counters/. Slow: the driver queries the firmware for many of these files, which can take a millisecond each.
  *
- * Data are counted in words of 4 bytes, by some drivers of Omni-Path in words of 8. Hardware with counters of 32 bits
- * stops at the largest number: that is unknown, unless the old folder counters_ext/ has the same in 64 bits. */
+ * Data is counted in words of 4 bytes; some Omni-Path drivers use words of 8. Hardware with 32-bit counters
+ * saturates at the largest value, which is then unknown, unless the old directory counters_ext/ has the same counter
+ * in 64 bits. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -21,7 +22,7 @@
 #define PORTS_MAX 32
 #define WORD 4
 
-/* X(folder, file, factor, ours, unit, help) */
+/* X(directory, file, factor, metric, unit, help) */
 #define FIELDS(X) \
     X("counters", "port_rcv_data", WORD, receive, "B", "data received") \
     X("counters", "port_xmit_data", WORD, transmit, "B", "data sent") \
@@ -31,46 +32,46 @@
     X("counters", "unicast_xmit_packets", 1, unicast_transmit_packets, "1", "unicast packets sent") \
     X("counters", "multicast_rcv_packets", 1, multicast_receive_packets, "1", "multicast packets received") \
     X("counters", "multicast_xmit_packets", 1, multicast_transmit_packets, "1", "multicast packets sent") \
-    X("counters", "port_xmit_wait", 1, transmit_wait, "1", "ticks in which there was data to send and no credit to") \
+    X("counters", "port_xmit_wait", 1, transmit_wait, "1", "ticks with data to send but no credit") \
     X("counters", "port_xmit_discards", 1, transmit_discards, "1", "packets discarded because the port was down or full") \
     X("counters", "port_rcv_errors", 1, receive_errors, "1", "packets received with an error") \
     X("counters", "port_rcv_remote_physical_errors", 1, receive_remote_physical_errors, "1", \
-      "packets received that another port had marked bad") \
+      "packets received that were marked bad by another port") \
     X("counters", "port_rcv_switch_relay_errors", 1, receive_switch_relay_errors, "1", "packets that could not be relayed") \
-    X("counters", "port_rcv_constraint_errors", 1, receive_constraint_errors, "1", "packets received and not allowed") \
-    X("counters", "port_xmit_constraint_errors", 1, transmit_constraint_errors, "1", "packets to send and not allowed") \
-    X("counters", "symbol_error", 1, symbol_errors, "1", "errors of symbols on the lanes") \
+    X("counters", "port_rcv_constraint_errors", 1, receive_constraint_errors, "1", "received packets that break a constraint") \
+    X("counters", "port_xmit_constraint_errors", 1, transmit_constraint_errors, "1", "sent packets that break a constraint") \
+    X("counters", "symbol_error", 1, symbol_errors, "1", "symbol errors on the lanes") \
     X("counters", "link_error_recovery", 1, link_recoveries, "1", "times that the link recovered from errors by itself") \
     X("counters", "link_downed", 1, link_downed, "1", "times that the link went down") \
-    X("counters", "local_link_integrity_errors", 1, link_integrity_errors, "1", "times of too many local errors") \
-    X("counters", "excessive_buffer_overrun_errors", 1, buffer_overruns, "1", "times of too many buffer overruns") \
-    X("counters", "VL15_dropped", 1, vl15_dropped, "1", "management packets dropped for want of room") \
+    X("counters", "local_link_integrity_errors", 1, link_integrity_errors, "1", "times that local errors exceeded a threshold") \
+    X("counters", "excessive_buffer_overrun_errors", 1, buffer_overruns, "1", "times that buffer overruns exceeded a limit") \
+    X("counters", "VL15_dropped", 1, vl15_dropped, "1", "management packets dropped for lack of resources") \
     X("hw_counters", "duplicate_request", 1, duplicate_requests, "1", "requests received twice") \
     X("hw_counters", "out_of_sequence", 1, out_of_sequence, "1", "packets received out of order") \
-    X("hw_counters", "packet_seq_err", 1, sequence_errors, "1", "answers of a wrong sequence received") \
-    X("hw_counters", "local_ack_timeout_err", 1, ack_timeouts, "1", "times that no answer came") \
+    X("hw_counters", "packet_seq_err", 1, sequence_errors, "1", "NAK sequence errors received") \
+    X("hw_counters", "local_ack_timeout_err", 1, ack_timeouts, "1", "acknowledgements that timed out") \
     X("hw_counters", "rnr_nak_retry_err", 1, receiver_not_ready, "1", "times that the receiver was not ready") \
-    X("hw_counters", "out_of_buffer", 1, out_of_buffer, "1", "packets dropped for want of a receive buffer") \
+    X("hw_counters", "out_of_buffer", 1, out_of_buffer, "1", "packets dropped for lack of a receive buffer") \
     X("hw_counters", "rx_read_requests", 1, read_requests, "1", "RDMA reads received") \
     X("hw_counters", "rx_write_requests", 1, write_requests, "1", "RDMA writes received") \
     X("hw_counters", "rx_atomic_requests", 1, atomic_requests, "1", "atomic operations received") \
-    X("hw_counters", "np_ecn_marked_roce_packets", 1, ecn_packets, "1", "packets received that tell of congestion") \
-    X("hw_counters", "np_cnp_sent", 1, congestion_notices_sent, "1", "notices of congestion sent") \
-    X("hw_counters", "rp_cnp_handled", 1, congestion_notices_handled, "1", "notices of congestion obeyed")
+    X("hw_counters", "np_ecn_marked_roce_packets", 1, ecn_packets, "1", "packets received with a congestion mark (ECN)") \
+    X("hw_counters", "np_cnp_sent", 1, congestion_notices_sent, "1", "congestion notifications sent") \
+    X("hw_counters", "rp_cnp_handled", 1, congestion_notices_handled, "1", "congestion notifications handled")
 
-struct field {
+struct infiniband_field {
     const char *directory, *file;
     unsigned factor;
 };
 
-static const struct field fields[] = {
+static const struct infiniband_field fields[] = {
 #define X(directory, file, factor, name, unit, help) { directory, file, factor },
     FIELDS(X)
 #undef X
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
-#define WIDE_FIELDS 4 /* the first ones: those that counters_ext/ has too */
+#define WIDE_FIELDS 4 /* the first fields, which counters_ext/ has too */
 
 static const struct metric metrics[] = {
 #define X(directory, file, factor, name, unit, help) { #name, unit, COUNTER, U64, help, file },
@@ -78,7 +79,7 @@ static const struct metric metrics[] = {
 #undef X
     { "state", "1", GAUGE, U64, "of the link: 1 down, 2 initialising, 3 armed, 4 active" },
     { "physical_state", "1", GAUGE, U64, "2 polling, 3 disabled, 4 training, 5 up, 6 recovering", "phys_state" },
-    { "rate", "B/s", GAUGE, F64, "what the link can carry in each direction" },
+    { "rate", "B/s", GAUGE, F64, "capacity of the link in each direction" },
 };
 
 enum { STATE = FIELD_COUNT, PHYSICAL_STATE, RATE, METRICS };
@@ -99,7 +100,7 @@ struct infiniband {
 
 static const struct setting settings[] = {
     { "word", SETTING_U64, "4", offsetof(struct infiniband, word),
-      "bytes of a word, in which data are counted; 8 where perfquery shows half of what was sent, as on some Omni-Path" },
+      "bytes of a word in which data is counted; 8 where perfquery shows half of what was sent, as on some Omni-Path" },
     { .key = NULL },
 };
 
@@ -204,7 +205,7 @@ static void set_counter(struct sample *sample, const struct infiniband *infiniba
     uint64_t value, factor = fields[i].factor == WORD ? infiniband->word : fields[i].factor;
     if (port->fds[i] < 0 || number_read_u64(port->fds[i], &value))
         return;
-    if (i < WIDE_FIELDS && value == UINT32_MAX) /* it stands still here */
+    if (i < WIDE_FIELDS && value == UINT32_MAX) /* saturated */
         return;
     if (value <= UINT64_MAX / factor)
         sample_set_u64(sample, i, value * factor);
@@ -257,7 +258,7 @@ const struct sampler sampler_infiniband = {
     .state_size = sizeof(struct infiniband),
     .is_slow = true,
     .absent_reason = "There is no port below " CLASS,
-    .absent_fix = "Where there is an adapter, load its driver (mlx5_ib, hfi1) and see ibstat; else nothing is missing",
+    .absent_fix = "If there is an adapter, load its driver (mlx5_ib, hfi1) and check with ibstat; otherwise nothing is missing",
     .open = infiniband_open,
     .read = infiniband_read,
     .close = infiniband_close,

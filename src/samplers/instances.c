@@ -1,4 +1,4 @@
-/* A table in the order of first appearance; looked up from where the last one was found. */
+/* An array in order of first appearance, searched from the position after the last hit. */
 #include "samplers/instances.h"
 
 #include "base/vec.h"

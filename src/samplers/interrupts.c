@@ -1,6 +1,6 @@
-/* Interrupts: /proc/interrupts, a line that names the CPUs that are online, then "24:  7  8  IO-APIC 5-edge virtio0" for each
- * interrupt. Every interrupt is a metric, every CPU a sample. On large nodes that would be tens of thousands of values in
- * each reading: where there are more than a limit, one sample has the sums over all CPUs. */
+/* Interrupts, from /proc/interrupts: a header that names the online CPUs, then "24:  7  8  IO-APIC 5-edge virtio0" for
+ * each interrupt. Every interrupt is a metric, every CPU a sample. On large nodes that would be tens of thousands of
+ * values per reading: above a limit, one sample holds the sums over all CPUs instead. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -19,8 +19,8 @@
 
 /* Lines with one number for the whole node. */
 static const struct metric error_metrics[] = {
-    { "errors", "1", COUNTER, U64, "interrupts that went wrong", "ERR" },
-    { "misrouted", "1", COUNTER, U64, "interrupts that came the wrong way", "MIS" },
+    { "errors", "1", COUNTER, U64, "spurious interrupts and errors", "ERR" },
+    { "misrouted", "1", COUNTER, U64, "misrouted interrupts", "MIS" },
 };
 enum { ERRORS = 2 };
 static const struct set error_set = { "interrupts_errors", error_metrics, ERRORS };
@@ -35,9 +35,9 @@ struct interrupts {
     uint64_t values_max;
     struct textfile file;
     struct keyed keyed;
-    struct interrupts_cpu **cpus; /* all that were seen */
+    struct interrupts_cpu **cpus; /* all CPUs seen so far */
     size_t cpu_count;
-    struct interrupts_cpu **columns; /* those of the header */
+    struct interrupts_cpu **columns; /* the CPUs of the header, in its order */
     size_t column_count, column_capacity;
     char *header;
     size_t header_size;
@@ -47,7 +47,7 @@ struct interrupts {
 
 static const struct setting settings[] = {
     { "values", SETTING_U64, "4096", offsetof(struct interrupts, values_max),
-      "where interrupts times CPUs are more than this, their sums over all CPUs are read" },
+      "above this number of values (interrupts x CPUs), only sums over all CPUs are read" },
     { .key = NULL },
 };
 
@@ -75,7 +75,7 @@ static void describe(struct bytes key, const char *line, struct keyed_descriptio
     for (uint64_t ignored; scan_u64(&at, &ignored);) { }
     size_t used = (size_t)snprintf(description->help, sizeof description->help, "interrupts %.*s ", (int)key.size,
                                    key.data);
-    for (; *at && *at != '\n' && used + 1 < sizeof description->help; at++) /* blanks fill columns */
+    for (; *at && *at != '\n' && used + 1 < sizeof description->help; at++) /* collapse the blanks between columns */
         if (*at != ' ' || description->help[used - 1] != ' ')
             description->help[used++] = (char)(*at >= ' ' && *at < 0x7f ? *at : '?');
     description->help[used] = '\0';
@@ -107,7 +107,7 @@ static enum err add_column(struct interrupts *interrupts, uint32_t number)
     return OK;
 }
 
-/* "           CPU0       CPU2 ": CPUs come and go. */
+/* "           CPU0       CPU2 ": CPUs go online and offline. */
 static enum err find_columns(struct interrupts *interrupts, const char *line)
 {
     enum err err = OK;
@@ -122,7 +122,7 @@ static enum err find_columns(struct interrupts *interrupts, const char *line)
     return err || interrupts->column_count ? err : CORRUPT;
 }
 
-/* Nothing to do as long as the header stays the same, to its end: the last CPU may have come back. */
+/* Nothing to do while the header is unchanged, up to its newline: the last CPU may have come back. */
 static enum err check_header(struct interrupts *interrupts)
 {
     const char *text = interrupts->file.text;
@@ -145,7 +145,7 @@ static bool is_summed(const struct interrupts *interrupts)
     return interrupts->keyed.wanted * interrupts->column_count > interrupts->values_max;
 }
 
-/* The header has no key: keyed does not take it for one. */
+/* The header line has no key, so keyed ignores it. */
 static enum err add_keys(struct interrupts *interrupts)
 {
     const char *first = scan_next_line(interrupts->file.text);

@@ -1,5 +1,5 @@
-/* Power and sensors of the node's BMC. The work is done by the module sample-ipmi.so (ipmi_module.c), which needs
- * freeipmi; it is loaded only where there is a BMC to ask: the kernel's /dev/ipmi0, or a host that the settings name. */
+/* Power and sensors of the node's BMC. The module sample-ipmi.so (ipmi_module.c) does the work, because it needs
+ * freeipmi; it is loaded only if there is a BMC: /dev/ipmi0, or a host named in the settings. */
 #include "samplers/ipmi.h"
 
 #include "base/clock.h"
@@ -15,21 +15,23 @@
 struct ipmi {
     struct ipmi_settings settings;
     const struct sampler *module;
-    void *state; /* the module's */
+    void *state; /* the module's state */
 };
 
 static const struct setting settings[] = {
     { "host", SETTING_TEXT, "", offsetof(struct ipmi, settings.host),
-      "BMC to ask over the network, HOST or HOST:PORT; none: this node's own, by the kernel's driver" },
-    { "user", SETTING_TEXT, "", offsetof(struct ipmi, settings.user), "user at that host" },
-    { "password", SETTING_TEXT, "", offsetof(struct ipmi, settings.password), "and the password; see password_file" },
+      "BMC to query over the network, HOST or HOST:PORT; default: this node's own, through the kernel's driver" },
+    { "user", SETTING_TEXT, "", offsetof(struct ipmi, settings.user), "user name on that host" },
+    { "password", SETTING_TEXT, "", offsetof(struct ipmi,
+                                             settings.password), "password on that host; see password_file" },
     { "password_file", SETTING_TEXT, "", offsetof(struct ipmi, settings.password_file),
-      "file whose first line is the password: others cannot see it" },
+      "file whose first line is the password, so that other users cannot read it" },
     { "privilege", SETTING_TEXT, "user", offsetof(struct ipmi, settings.privilege),
-      "what to ask for at that host: user, operator or admin; DCMI needs more than user at some" },
+      "privilege level to request: user, operator or admin; some BMCs need more than user for DCMI" },
     { "sensors", SETTING_FLAG, "yes", offsetof(struct ipmi, settings.sensors),
-      "read all sensors; no: only the power of the node, by DCMI" },
-    { "timeout", SETTING_DURATION, "5s", offsetof(struct ipmi, settings.timeout_ns), "for an answer of the BMC" },
+      "read all sensors; no: only the power of the node, through DCMI" },
+    { "timeout", SETTING_DURATION, "5s", offsetof(struct ipmi,
+                                                  settings.timeout_ns), "timeout of a request to the BMC" },
     { .key = NULL },
 };
 
@@ -80,16 +82,16 @@ static void ipmi_close(void *state)
 
 const struct sampler sampler_ipmi = {
     .name = "ipmi",
-    .about = "power, temperatures, fans and voltages that the node's BMC measures",
+    .about = "power, temperatures, fans and voltages measured by the node's BMC",
     .settings = settings,
     .set = &ipmi_set,
     .state_size = sizeof(struct ipmi),
     .is_slow = true,
-    .period_ns = 10 * NS_PER_S, /* the kernel's driver polls the BMC: each reading costs CPU time, too */
+    .period_ns = 10 * NS_PER_S, /* the kernel's driver polls the BMC, so each reading costs CPU time */
     .absent_reason = "There is no BMC at /dev/ipmi0, or the module sample-ipmi.so or its library libfreeipmi is not installed",
-    .absent_fix = "Load the drivers: modprobe ipmi_si ipmi_devintf; or name the BMC in the setting ipmi.host; and see "
+    .absent_fix = "Load the drivers: modprobe ipmi_si ipmi_devintf; or name the BMC in the setting ipmi.host; and check "
                      "that libfreeipmi17 and sample-ipmi.so are installed",
-    .denied_fix = "Run the agent as root, or allow it: chgrp and chmod g+rw /dev/ipmi0; with ipmi.host: see user and "
+    .denied_fix = "Run the agent as root, or allow it: chgrp and chmod g+rw /dev/ipmi0; with ipmi.host: check user and "
                      "password",
     .open = ipmi_open,
     .read = ipmi_read,

@@ -1,5 +1,5 @@
-/* freeipmi: session, sensor data records, readings. The records are read once, kept here and looked at at each reading;
- * freeipmi wants a file for them in between, which is in a private folder and removed at once. */
+/* Sessions, sensor data records and readings with freeipmi. The records are read once and kept in memory; freeipmi can
+ * only read them into a file, which is created in a private directory and removed at once. */
 #include "samplers/ipmi_bmc.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 
 #define SENSORS_MAX 512
 #define RECORD_MAX 128
-#define CIPHER_SUITE 3 /* HMAC-SHA1, AES: what every BMC of IPMI 2.0 must have */
+#define CIPHER_SUITE 3 /* HMAC-SHA1 and AES, mandatory in IPMI 2.0 */
 
 struct ipmi_bmc_sensor {
     char name[IPMI_BMC_NAME_MAX];
@@ -67,7 +67,7 @@ static enum err find_privilege(const char *name, uint8_t *privilege)
     return *privilege ? OK : USAGE;
 }
 
-/* How to log in. */
+/* Credentials of a network session. */
 struct ipmi_login {
     const char *host, *user;
     char password[64];
@@ -89,7 +89,7 @@ static bool open_1_5(struct ipmi_bmc *bmc, const struct ipmi_login *login)
                                    login->timeout_ms / 4, 0, 0) == 0;
 }
 
-/* IPMI 2.0; again in the way that BMCs want who grant another privilege than was asked for; then 1.5. */
+/* Tries IPMI 2.0; then with the workaround for BMCs that grant another privilege than requested; then IPMI 1.5. */
 static enum err open_login(struct ipmi_bmc *bmc, const struct ipmi_login *login)
 {
     if (open_2_0(bmc, login, 0))
@@ -117,7 +117,7 @@ static enum err open_over_network(struct ipmi_bmc *bmc, const struct ipmi_settin
     return err;
 }
 
-/* By the kernel's driver only: freeipmi's own would speak to the hardware past it, on addresses that it guesses. */
+/* Locally only through the kernel's driver: freeipmi's own driver would bypass it and probe hardware addresses. */
 static enum err open_session(struct ipmi_bmc *bmc, const struct ipmi_settings *settings)
 {
     bmc->session = ipmi_ctx_create();
@@ -155,7 +155,7 @@ static void clean_name(char *name)
             *c = '_';
 }
 
-/* Two sensors of a name: the second gets its number behind it. */
+/* Appends a number to the second sensor of the same name. */
 static void make_unique(const struct ipmi_bmc *bmc, struct ipmi_bmc_sensor *sensor)
 {
     unsigned same = 1;
@@ -176,7 +176,8 @@ static enum err add_sensor(struct ipmi_bmc *bmc, const struct ipmi_bmc_sensor *s
     return OK;
 }
 
-/* Only full records have a scale: the others are switches and events. Called by freeipmi; below 0 stops it. */
+/* Only full records have a scale; the others are switches and events. Callback of freeipmi; a negative result stops
+ * it. */
 static int take_record(ipmi_sdr_ctx_t records, uint8_t type, const void *record, unsigned size, void *context)
 {
     struct ipmi_bmc *bmc = context;
@@ -299,7 +300,7 @@ enum ipmi_metric ipmi_bmc_sensor_metric(const struct ipmi_bmc *bmc, size_t i)
     return bmc->sensors[i].metric;
 }
 
-/* freeipmi tells a broken session only as one of its many errors. */
+/* A broken session is one of many error codes of freeipmi. */
 static enum err err_of_reader(struct ipmi_bmc *bmc)
 {
     switch (ipmi_sensor_read_ctx_errnum(bmc->reader)) {

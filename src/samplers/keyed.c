@@ -1,4 +1,4 @@
-/* Keys of lines: learned once, then found where they stood. */
+/* Keys are collected once and then found at their last position. */
 #include "samplers/keyed.h"
 
 #include "base/scan.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define UNWANTED UINT16_MAX
-#define KEY_MAX 63u /* bytes of a key with its end */
+#define KEY_MAX 63u /* bytes of a key with its end character */
 
 void keyed_init(struct keyed *keyed, const char *name,
                 void (*describe)(struct bytes key, const char *line, struct keyed_description *description))
@@ -36,7 +36,7 @@ static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* A word begins at a capital behind a small letter or a digit, and at the last of several capitals: "VmallocTotal",
+/* A word starts at a capital after a lower-case letter or digit, and at the last of several capitals: "VmallocTotal",
  * "KReclaimable". */
 static bool begins_word(struct bytes key, size_t i)
 {
@@ -98,7 +98,7 @@ static bool has_name(const struct keyed *keyed, const char *name)
     return false;
 }
 
-/* Two keys may have the same name in snake case: the later one has a number behind it. */
+/* Two keys may have the same snake-case name: the later one gets a number appended. */
 static void make_unique(const struct keyed *keyed, char name[KEYED_NAME_MAX])
 {
     char first[KEYED_NAME_MAX - 8];
@@ -115,7 +115,7 @@ static char *pack_strings(struct bytes key, const struct keyed_description *desc
     if (*description->help)
         buf_add_text(&strings, description->help);
     else
-        buf_printf(&strings, "what the kernel calls %.*s", (int)key.size, key.data);
+        buf_printf(&strings, "%.*s of the kernel", (int)key.size, key.data);
     buf_add_char(&strings, '\0');
     buf_add(&strings, key.data, key.size);
     buf_add_char(&strings, '\0');
@@ -126,7 +126,7 @@ static char *pack_strings(struct bytes key, const struct keyed_description *desc
     return NULL;
 }
 
-/* One more key, with a name of size bytes. */
+/* Reserves memory for one more key of size bytes. */
 static bool grow(struct keyed *keyed, size_t size)
 {
     if (array_resize(keyed->names, keyed->names_size + size))
@@ -167,7 +167,7 @@ static enum err add_key(struct keyed *keyed, struct bytes key, const char *line)
     return OK;
 }
 
-/* The key of a line with its end; size 0: there is none, or it is none. */
+/* The key of a line with its end character; size 0: the line has none. */
 static struct bytes key_of(const struct keyed_format *format, const char *line)
 {
     struct bytes key = { keyed_skip(format, line), 0 };
@@ -253,7 +253,7 @@ void keyed_last_clear(struct keyed_last *last)
     *last = (struct keyed_last){ 0 };
 }
 
-/* at: behind the key. Returns what is behind the number, or at. */
+/* at: after the key. Returns the position after the number, or at. */
 static const char *set_number(const struct keyed_key *key, const char *at, struct sample *sample,
                               struct keyed_last *last)
 {

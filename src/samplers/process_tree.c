@@ -1,14 +1,14 @@
-/* The shape of a run: what all descendants of a process use, live, from /proc and the CPU clocks of the processes. The
- * process is a child subreaper, so that every one of them stays below it; it is not counted itself.
+/* Resource usage of a run: the live descendants of a process, from /proc and the CPU clocks of the processes. The
+ * process is a child subreaper, so that all descendants stay below it; it is not counted itself.
  *
- * CPU time and I/O of a process that ended are in its parent once that has waited for it, and in ourselves when we
- * have: so the sum over those alive, each with its waited-for children, and what we waited for is the whole run.
- * Parents are read before their children: a child that ends meanwhile is then missing once (steady.h), never counted
- * twice.
+ * When a process is waited for, the kernel adds its CPU time and I/O to its parent's, or to ours if we waited for it.
+ * So the whole run is the sum over live processes, each with its waited-for children, plus what we have waited for.
+ * Parents are read before their children: a child that exits in between is missing from one reading (monotonic_sum.h)
+ * but never counted twice.
  *
- * When the process has ended and a copy of it, which is nobody's parent, goes on for what was left behind, the run is who was
- * there at the last reading, what they started, and who else is told of. What one of them had used is remembered as it was seen
- * last. */
+ * After the process has exited, a process forked from it, which is nobody's parent, may continue to monitor what was
+ * left behind. Then the run consists of the processes of the last reading, their children, and those reported by
+ * next_process(). What the exited ones had used is remembered from the last reading. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -28,16 +28,16 @@
 #include <unistd.h>
 
 static const struct metric metrics[] = {
-    { "cpu", "us", COUNTER, U64, "CPU time of all processes, those that ended too" },
+    { "cpu", "us", COUNTER, U64, "CPU time of all processes, including exited ones" },
     { "rss", "B", GAUGE, U64, "resident memory, each process counted in full" },
-    { "processes", "1", GAUGE, U64, "processes alive" },
-    { "threads", "1", GAUGE, U64, "threads alive" },
-    { "rchar", "B", COUNTER, U64, "bytes read by system calls, with the 1 to 2 KB that the probe reads in each program" },
+    { "processes", "1", GAUGE, U64, "live processes" },
+    { "threads", "1", GAUGE, U64, "live threads" },
+    { "rchar", "B", COUNTER, U64, "bytes read by system calls, including 1 to 2 KB that the probe reads in each process" },
     { "wchar", "B", COUNTER, U64, "bytes written by system calls, without those of the probe" },
     { "read_bytes", "B", COUNTER, U64, "bytes fetched from storage" },
-    { "write_bytes", "B", COUNTER, U64, "bytes sent to storage, at least: without pages that the probe wrote" },
-    { "vol_ctxsw", "1", COUNTER, U64, "context switches because a thread waited, at least: of those seen and all that ended" },
-    { "invol_ctxsw", "1", COUNTER, U64, "context switches because a slice ended, at least: likewise" },
+    { "write_bytes", "B", COUNTER, U64, "bytes sent to storage, lower bound: without pages that the probe wrote" },
+    { "vol_ctxsw", "1", COUNTER, U64, "voluntary context switches, lower bound: of observed threads and exited processes" },
+    { "invol_ctxsw", "1", COUNTER, U64, "involuntary context switches, lower bound: likewise" },
 };
 
 enum { CPU, RSS, PROCESSES, THREADS, RCHAR, WCHAR, READ_BYTES, WRITE_BYTES, VOL_CTXSW, INVOL_CTXSW, METRICS };
@@ -46,15 +46,15 @@ enum { IO_COUNTERS = 4 };
 static const struct set set = { "tree", metrics, METRICS };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-#define SHARE_OF_ALL 20      /* at most 5 % of a CPU, by leaving out ticks */
-#define SHARE_OF_SWITCHES 50 /* at most 2 %, by leaving these counters out of some ticks */
+#define SHARE_OF_ALL 20      /* at most 5 % of a CPU, by skipping ticks */
+#define SHARE_OF_SWITCHES 50 /* at most 2 %, by skipping these counters in some ticks */
 
 struct tree_member {
     uint32_t pid;
     uint64_t start_ticks;
 };
 
-/* Members in the order in which they were found: parents before children. */
+/* In the order in which they were found: parents before children. */
 struct tree_members {
     struct tree_member *list;
     size_t count, capacity;
@@ -62,7 +62,7 @@ struct tree_members {
 
 struct tree_sums {
     uint64_t cpu_ns, rss_pages, processes, threads;
-    uint64_t parents; /* whose waited-for CPU time is told in ticks, cut off */
+    uint64_t parents; /* processes whose waited-for CPU time comes in ticks, rounded down */
     struct taskfile_io io;
     bool io_known;
 };
@@ -70,25 +70,25 @@ struct tree_sums {
 struct process_tree {
     int proc_fd;
     uint32_t pid, helper, tracer;
-    bool is_live; /* this machine and ourselves, no captured tree: exact clocks, and getrusage of our children */
+    bool is_live; /* not a captured tree: exact CPU clocks and getrusage are available */
     uint64_t ns_per_tick, page_bytes;
     struct children children;
-    struct tree_members members[2]; /* of this tick and of the one before */
+    struct tree_members members[2]; /* of this reading and the previous one */
     unsigned now;
     struct pidmap found;
     struct pidlist tids, pids;
     struct context_switches switches;
-    struct taskfile_switches switches_before; /* of our children that ended before the run: helpers, or those of a shell that */
-    uint64_t ns_before;                       /* became us by exec */
+    struct taskfile_switches switches_before; /* of our children that exited before the run: helpers, or those of */
+    uint64_t ns_before;                       /* a shell that became us by exec */
     struct taskfile_io io_before;
     struct taskfile_switches reaped_switches, shown_switches;
     const struct sampler_context *context;
-    uint64_t reaped_ns;           /* CPU time of those that we waited for, when we were their parent */
+    uint64_t reaped_ns;           /* CPU time of what we waited for while we were the parent */
     struct taskfile_io reaped_io;
     bool reaped_io_known;
     struct monotonic_sum cpu, io[IO_COUNTERS];
     struct pace pace, switches_pace;
-    bool reads_switches; /* at this tick */
+    bool reads_switches; /* in this reading */
     uint64_t switches_cost_ns;
 };
 
@@ -132,8 +132,8 @@ static void io_subtract(struct taskfile_io *sum, const struct taskfile_io *part)
     sum->write_bytes = subtract(sum->write_bytes, part->write_bytes);
 }
 
-/* I/O of those that we waited for: our process has it beside our own threads' counters. These move on while we read
- * them, so that a few hundred bytes are missing, always the same. */
+/* I/O of the processes that we waited for: our process total minus that of our own threads. The counters move while we
+ * read them, so a constant few hundred bytes are missing. */
 static enum err read_reaped_io(struct process_tree *tree, struct taskfile_io *io)
 {
     struct taskfile_io own = { 0 }, part;
@@ -202,7 +202,7 @@ static enum err member_add(struct process_tree *tree, uint32_t pid)
     return pidmap_put(&tree->found, pid, (uint32_t)members->count++);
 }
 
-/* The threads of a process into tree->tids; one that has a single thread needs no look into its directory. */
+/* Lists the threads of a process in tree->tids. A single-threaded process needs no directory read. */
 static enum err list_threads(struct process_tree *tree, uint32_t pid, uint32_t threads)
 {
     tree->tids.count = 0;
@@ -218,7 +218,7 @@ static enum err add_children(struct process_tree *tree, uint32_t pid)
     return err;
 }
 
-/* Exact, where the kernel can be asked: the CPU clock of another process is a number made of its pid. */
+/* Exact where the process has a CPU clock that we can read; else in ticks. */
 static uint64_t own_cpu_ns(const struct process_tree *tree, uint32_t pid, const struct taskfile_stat *stat)
 {
     clockid_t clock;
@@ -228,7 +228,7 @@ static uint64_t own_cpu_ns(const struct process_tree *tree, uint32_t pid, const 
     return stat->own_ticks * tree->ns_per_tick;
 }
 
-/* One process whose I/O may not be read (set-uid) makes the sum unknown: a part of it would look like the whole. */
+/* If the I/O of one process cannot be read (set-uid), the sum is unknown: a partial sum would look complete. */
 static void add_io(struct process_tree *tree, uint32_t pid, struct tree_sums *sums)
 {
     struct taskfile_io io;
@@ -261,12 +261,13 @@ static void add_stat(const struct process_tree *tree, uint32_t pid, const struct
     sums->parents += stat->children_ticks > 0;
     sums->rss_pages += stat->rss_pages;
     if (stat->state == 'Z' && stat->threads <= 1)
-        return; /* ended, not yet waited for */
+        return; /* a zombie */
     sums->processes++;
     sums->threads += stat->threads;
 }
 
-/* Reads one process and adds its children to the members. GONE: it ended, or the pid is another process's now. */
+/* Reads one process and adds its children to the members. GONE: it exited, or the pid belongs to another process
+ * now. */
 static enum err read_member(struct process_tree *tree, struct tree_member *member, struct tree_sums *sums)
 {
     struct taskfile_stat stat;
@@ -285,12 +286,12 @@ static enum err read_member(struct process_tree *tree, struct tree_member *membe
     return err ? err : add_children(tree, pid);
 }
 
-/* Reads the members from the first that was not read yet; new ones appear behind them meanwhile. */
+/* Reads the members from index first on; new ones are appended meanwhile. */
 static enum err read_members(struct process_tree *tree, size_t first, struct tree_sums *sums)
 {
     struct tree_members *members = &tree->members[tree->now];
     for (size_t i = first; i < members->count; i++) {
-        struct tree_member member = members->list[i]; /* the list may move */
+        struct tree_member member = members->list[i]; /* the list may be reallocated */
         enum err err = read_member(tree, &member, sums);
         members->list[i] = member;
         if (err == NOMEM)
@@ -299,8 +300,8 @@ static enum err read_members(struct process_tree *tree, size_t first, struct tre
     return OK;
 }
 
-/* The kernel's lists of children can lack some while others end: whoever was a member and is the same process still is
- * one. */
+/* The kernel's lists of children may miss some while others exit: a member of the previous reading that is still the
+ * same process is still a member. */
 static enum err read_missed(struct process_tree *tree, struct tree_sums *sums)
 {
     const struct tree_members *before = &tree->members[!tree->now];
@@ -337,7 +338,7 @@ static void read_reaped(struct process_tree *tree)
     io_subtract(&tree->reaped_io, &tree->io_before);
 }
 
-/* What ended and was waited for by us, or by who we are a copy of. */
+/* Adds the processes that exited and were waited for by us, or by the process that we were forked from. */
 static void add_reaped(struct process_tree *tree, struct tree_sums *sums)
 {
     if (!tree->is_live)
@@ -349,7 +350,7 @@ static void add_reaped(struct process_tree *tree, struct tree_sums *sums)
     io_add(&sums->io, &tree->reaped_io);
 }
 
-/* Those below us. */
+/* Reads our descendants. */
 static enum err read_below(struct process_tree *tree, struct tree_sums *sums)
 {
     enum err err = list_threads(tree, tree->pid, 0);
@@ -358,20 +359,20 @@ static enum err read_below(struct process_tree *tree, struct tree_sums *sums)
     return err ? err : read_members(tree, 0, sums);
 }
 
-/* Those whom neither we nor one who was there before has started, as far as we saw. */
+/* Reads the processes reported by next_process(), which neither we nor a known member started. */
 static enum err read_reported(struct process_tree *tree, struct tree_sums *sums)
 {
     size_t at = 0, first = tree->members[tree->now].count;
     enum err err = OK;
     uint32_t pid;
-    while (!err && tree->context->next_process && tree->context->next_process(tree->context->callback_context, &at,
-                                                                              &pid))
+    const struct sampler_context *context = tree->context;
+    while (!err && context->next_process && context->next_process(context->callback_context, &at, &pid))
         err = member_add(tree, pid);
     return err ? err : read_members(tree, first, sums);
 }
 
-/* Asked for after all processes were read: what the probe wrote meanwhile is off too much, until the next reading; never too
- * little, which a counter could not take back. */
+/* Called after all processes were read: what the probe wrote meanwhile is subtracted too early, until the next reading;
+ * too late would be worse, because a counter cannot go back. */
 static void subtract_probe_io(const struct process_tree *tree, struct tree_sums *sums)
 {
     struct sampler_probe_io probe_io = { 0 };
@@ -408,8 +409,9 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Two sums, each of which lacks something: that over what was seen lacks who ended between two readings, that over who lives and
- * who has ended lacks those who were waited for by one who lives: nobody but that one can ask the kernel for them. */
+/* Takes the larger of two sums that each miss something: the sum over observed threads misses processes that exited
+ * between two readings; the sum over live and waited-for processes misses those that another live process waited
+ * for. */
 static void set_switches(struct process_tree *tree, struct sample *sample)
 {
     const struct taskfile_switches *seen = &tree->switches.sum, *live = &tree->switches.live;

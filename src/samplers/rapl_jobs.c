@@ -1,4 +1,4 @@
-/* Rounds of sharing: the node's busy time from /proc/stat, each job's from its cgroup. */
+/* Distribution rounds: the node's busy time from /proc/stat, each job's CPU time from its cgroup or processes. */
 #include "samplers/rapl_jobs.h"
 
 #include "base/clock.h"
@@ -10,16 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILES_MAX 256 /* jobs whose file is kept open; those of more are opened at each round */
+#define FILES_MAX 256 /* jobs whose file is kept open; others are opened in each round */
 #define ENDED_READINGS 3
 #define SLOTS_MAX 65536
 
 static const struct metric metrics[] = {
-    { "package", "uJ", COUNTER, U64, "energy of the processors, by the job's part of their busy time" },
-    { "core", "uJ", COUNTER, U64, "the part of it that cores used" },
-    { "uncore", "uJ", COUNTER, U64, "the part of it that a built-in graphics unit used" },
-    { "dram", "uJ", COUNTER, U64, "energy of memory, by the job's part of the busy time" },
-    { "psys", "uJ", COUNTER, U64, "energy of the whole node as its processors measure it, shared out likewise" },
+    { "package", "uJ", COUNTER, U64, "energy of the processors, by the job's share of their busy time" },
+    { "core", "uJ", COUNTER, U64, "the part used by the cores" },
+    { "uncore", "uJ", COUNTER, U64, "the part used by the built-in graphics unit" },
+    { "dram", "uJ", COUNTER, U64, "energy of memory, by the job's share of the busy time" },
+    { "psys", "uJ", COUNTER, U64, "energy of the whole node as measured by its processors, attributed likewise" },
 };
 
 static const struct set set = { "energy", metrics, RAPL_DOMAINS };
@@ -28,12 +28,12 @@ _Static_assert(sizeof metrics / sizeof *metrics == RAPL_DOMAINS && ENERGY_SHARE_
 
 struct rapl_job {
     struct energy_share_job share;
-    struct rapl_job *next; /* among those that ended */
+    struct rapl_job *next; /* next ended job */
     unsigned age;          /* readings since it ended */
     bool unified;
-    uint32_t pid;          /* of its first process, where it has no cgroup; else 0 */
-    int fd;                /* -1: opened for each reading */
-    char *id;              /* behind path, in the same piece */
+    uint32_t pid;          /* first process of a job without a cgroup, else 0 */
+    int fd;                /* -1: opened in each round */
+    char *id;              /* after path, in the same allocation */
     char path[];
 };
 
@@ -56,7 +56,7 @@ static void close_file(struct rapl_jobs *jobs, struct rapl_job *job)
     jobs->open_files--;
 }
 
-/* Out of the table, but not yet freed: a batch may borrow its id. */
+/* Removes the job from the table. It is freed later, because a batch may borrow its id. */
 static void retire(struct rapl_jobs *jobs, size_t slot)
 {
     struct rapl_job *job = jobs->slots[slot];
@@ -69,7 +69,7 @@ static void retire(struct rapl_jobs *jobs, size_t slot)
     jobs->ended = job;
 }
 
-/* Those that ended so many readings ago. */
+/* Frees the jobs that ended at least age readings ago. */
 static void free_ended(struct rapl_jobs *jobs, unsigned age)
 {
     for (struct rapl_job **at = &jobs->ended; *at;) {
@@ -95,7 +95,7 @@ void rapl_jobs_close(struct rapl_jobs *jobs)
         close(jobs->stat_fd);
 }
 
-/* All CPU time that was not idle: user, nice, system, irq, softirq. Stolen time is not ours, a guest's is in user. */
+/* Busy CPU time: user, nice, system, irq, softirq. Steal time is not ours, guest time is part of user. */
 static enum err read_busy(const struct rapl_jobs *jobs, uint64_t *busy_ns)
 {
     char text[512];
@@ -107,7 +107,7 @@ static enum err read_busy(const struct rapl_jobs *jobs, uint64_t *busy_ns)
         return err ? err : CORRUPT;
     while (count < 7 && scan_u64(&at, &ticks[count]))
         count++;
-    if (count < 7) /* a line cut short would look as if time had gone back, and come again at the next reading */
+    if (count < 7) /* a truncated line would look like time going back and forth */
         return CORRUPT;
     long per_second = sysconf(_SC_CLK_TCK);
     *busy_ns = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6])
@@ -115,7 +115,7 @@ static enum err read_busy(const struct rapl_jobs *jobs, uint64_t *busy_ns)
     return OK;
 }
 
-/* What the node used since this was last called goes into the pool. */
+/* Adds what the node used since the last call to the pool. */
 static enum err fill_pool(struct rapl_jobs *jobs, const struct rapl_meters *meters)
 {
     uint64_t busy_ns;
@@ -168,7 +168,7 @@ static enum err read_cpu(struct rapl_jobs *jobs, struct rapl_job *job, uint64_t 
 static void note_cpu(struct rapl_jobs *jobs, struct rapl_job *job)
 {
     uint64_t cpu_ns;
-    if (read_cpu(jobs, job, &cpu_ns) == OK) /* a group that has gone has used what it had used */
+    if (read_cpu(jobs, job, &cpu_ns) == OK) /* a removed cgroup keeps its last value */
         energy_share_update(&job->share, cpu_ns);
 }
 
@@ -193,7 +193,7 @@ static enum err begin(struct rapl_jobs *jobs, const struct job *job, struct batc
 {
     char path[2 * CGROUP_PATH_MAX] = "";
     if (cgroup_cpu_path(&jobs->mounts, job, path, sizeof path) != OK && !job->pid)
-        return OK; /* nobody knows its time: it has no energy, rather than a wrong one */
+        return OK; /* its CPU time is unknown: no energy rather than a wrong one */
     enum err err = reserve(jobs, job->slot);
     if (err)
         return err;
@@ -210,7 +210,7 @@ static enum err begin(struct rapl_jobs *jobs, const struct job *job, struct batc
     jobs->slots[job->slot] = made;
     jobs->count++;
     note_cpu(jobs, made);
-    made->share.pending_ns = 0; /* what it used before we came was of another stretch of time */
+    made->share.pending_ns = 0; /* its earlier usage belongs to earlier energy */
     return out ? add_sample(jobs, made, out) : OK;
 }
 
@@ -225,7 +225,7 @@ static enum err end(struct rapl_jobs *jobs, size_t slot, const struct rapl_meter
         energy_share_end(&jobs->pool, &job->share);
     }
     retire(jobs, slot);
-    return err || !out ? err : add_sample(jobs, job, out); /* without its last stretch it would have too little */
+    return err || !out ? err : add_sample(jobs, job, out); /* without its last interval the value would be too low */
 }
 
 static bool is_known(const struct rapl_jobs *jobs, const struct job *job)
@@ -247,7 +247,7 @@ enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job
     return err ? err : unfilled;
 }
 
-/* What was left out of this round for a break of a meter begins at 0 in the next: a hole, then a smaller value. */
+/* Domains that were left out of this round because a meter broke off restart at 0: a gap, then a smaller value. */
 static void reset_lost(struct rapl_jobs *jobs)
 {
     for (size_t domain = 0; domain < RAPL_DOMAINS; domain++) {
@@ -265,14 +265,14 @@ enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meter
     free_ended(jobs, ENDED_READINGS);
     if (!jobs->count)
         return OK;
-    if (jobs->round_ns && now_ns - jobs->round_ns < period_ns - period_ns / 16) { /* ticks are not that exact */
+    if (jobs->round_ns && now_ns - jobs->round_ns < period_ns - period_ns / 16) { /* ticks are not exact */
         out->is_part = true;
         return OK;
     }
     jobs->round_ns = now_ns;
     enum err err = fill_pool(jobs, meters);
     if (err)
-        return err; /* what came together so far is given out in the next round */
+        return err; /* the pool is distributed in the next round */
     for (size_t i = 0; i < jobs->capacity; i++)
         if (jobs->slots[i]) {
             note_cpu(jobs, jobs->slots[i]);

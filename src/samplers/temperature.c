@@ -1,7 +1,7 @@
-/* Temperatures of the node: the thermal zones of /sys/class/thermal and the chips of /sys/class/hwmon, whose files hold
- * thousandths of a degree. Each sensor is an instance: "x86_pkg_temp_0" (type and number of the zone), "coretemp/Core 3"
- * (chip and label), "coretemp.1/Core 3" on the second chip of that name. A sensor that does not answer (EIO, ENODATA,
- * nonsense) is unknown and does not matter to the others. Slow: chips on an I2C bus take milliseconds each. */
+/* Temperatures, from the thermal zones of /sys/class/thermal and the chips of /sys/class/hwmon, in thousandths of a
+ * degree. Each sensor is an instance: "x86_pkg_temp_0" (type and number of the zone), "coretemp/Core 3" (chip and
+ * label), "coretemp.1/Core 3" on the second chip of that name. A sensor that does not answer (EIO, ENODATA, implausible
+ * value) is unknown and does not affect the others. Slow: chips on an I2C bus take milliseconds each. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -17,10 +17,10 @@
 
 #define THERMAL "/sys/class/thermal"
 #define HWMON "/sys/class/hwmon"
-#define SENSORS_MAX 512 /* each keeps a descriptor */
+#define SENSORS_MAX 512 /* each keeps a file open */
 #define TEXT_MAX 48
 #define COLDEST_MILLI (-273150)
-#define HOTTEST_MILLI 1000000 /* what is beyond is a code of the firmware, not a temperature */
+#define HOTTEST_MILLI 1000000 /* larger values are error codes of the firmware */
 
 static const struct metric metrics[] = {
     { "temperature", "C", GAUGE, F64, "temperature at the sensor" },
@@ -49,7 +49,7 @@ static bool is_plausible(int64_t milli)
     return milli >= COLDEST_MILLI && milli <= HOTTEST_MILLI;
 }
 
-/* The first line of a file as a part of an instance's name: printable ASCII, cut to its room. */
+/* Reads the first line of a file as part of an instance name: printable ASCII, truncated. */
 static enum err read_name(const char *root, const char *directory, const char *file, char name[TEXT_MAX])
 {
     char path[FILE_PATH_MAX];
@@ -63,7 +63,7 @@ static enum err read_name(const char *root, const char *directory, const char *f
     return *name ? OK : CORRUPT;
 }
 
-/* The sensor whose number is in folder/file, or NULL. The caller names it. */
+/* Adds the sensor that is read from directory/file, or returns NULL. The caller names it. */
 static struct temperature_sensor *add_sensor(struct temperature *temperature, const char *root, const char *directory,
                                              const char *file)
 {
@@ -92,7 +92,7 @@ static void add_zone(struct temperature *temperature, const char *root, const ch
         snprintf(sensor->instance, sizeof sensor->instance, "%s_%s", type, zone + strlen("thermal_zone"));
 }
 
-/* input is "temp3_input"; chip is the first part of the instance's name. */
+/* input is "temp3_input"; chip is the first part of the instance name. */
 static void add_input(struct temperature *temperature, const char *root, const char *directory, const char *chip,
                       const char *input)
 {
@@ -112,7 +112,7 @@ static void add_input(struct temperature *temperature, const char *root, const c
                            && is_plausible(sensor->critical_milli);
 }
 
-/* How many of the chips before this one have its name. */
+/* The number of earlier chips with the same name. */
 static unsigned chips_before(const char (*names)[TEXT_MAX], size_t chip)
 {
     unsigned count = 0;
@@ -130,7 +130,7 @@ static void add_chip(struct temperature *temperature, const char *root, const ch
     listing_clear(&inputs);
 }
 
-/* Linux before 3.15 has the files in the folder of the device. */
+/* Before Linux 3.15 the files are in the directory of the device. */
 static void chip_directory(const char *root, const char *hwmon, char *directory, size_t size, char name[TEXT_MAX])
 {
     snprintf(directory, size, HWMON "/%s", hwmon);
@@ -201,11 +201,11 @@ static enum err temperature_read(void *state, struct batch *out)
 
 const struct sampler sampler_temperature = {
     .name = "temperature",
-    .about = "temperatures of thermal zones and of hwmon chips",
+    .about = "temperatures of thermal zones and hwmon chips",
     .set = &set,
     .state_size = sizeof(struct temperature),
     .is_slow = true,
-    .period_ns = 10 * NS_PER_S, /* a core is woken to tell its own */
+    .period_ns = 10 * NS_PER_S, /* reading wakes a sleeping core */
     .absent_reason = "There is no sensor below " THERMAL " or " HWMON ": virtual machines have none",
     .absent_fix = "On real hardware, load the driver of its sensors: modprobe coretemp (Intel), k10temp (AMD)",
     .open = temperature_open,

@@ -1,4 +1,4 @@
-/* Pieces in a row. */
+/* Items are stored contiguously; removing one moves those after it. */
 #include "sinks/outbox.h"
 
 #include "base/vec.h"
@@ -32,7 +32,7 @@ enum err outbox_end_item(struct outbox *outbox, uint32_t tag)
     return OK;
 }
 
-static void cut(struct buf *bytes, size_t size)
+static void truncate_bytes(struct buf *bytes, size_t size)
 {
     bytes->size = size;
     bytes->failed = bytes->full = false;
@@ -44,7 +44,7 @@ void outbox_truncate(struct outbox *outbox, size_t count)
 {
     while (outbox->count > count)
         outbox->used -= outbox->items[--outbox->count].size;
-    cut(&outbox->bytes, outbox->used);
+    truncate_bytes(&outbox->bytes, outbox->used);
 }
 
 size_t outbox_first_items(const struct outbox *outbox, size_t bytes_max, size_t items_max, size_t *bytes)
@@ -71,5 +71,5 @@ void outbox_remove_done(struct outbox *outbox)
     }
     outbox->count = kept;
     outbox->used = to;
-    cut(&outbox->bytes, to);
+    truncate_bytes(&outbox->bytes, to);
 }

@@ -1,4 +1,4 @@
-/* The text up to the first ':' is the name, the rest are settings with ',' between. */
+/* Parses NAME:KEY=VALUE,KEY=VALUE. */
 #include "sinks/sink_choice.h"
 
 #include "base/config_file.h"
@@ -9,7 +9,7 @@
 
 #define TEXT_MAX 4096
 
-static enum err wrong(struct buf *error, const char *text)
+static enum err reject(struct buf *error, const char *text)
 {
     buf_add_text(error, text);
     return USAGE;
@@ -47,7 +47,7 @@ static bool is_name(const char *name)
     return sink_find(name);
 }
 
-static enum err no_sink(const char *name, struct buf *error)
+static enum err unknown_sink(const char *name, struct buf *error)
 {
     buf_printf(error, "unknown sink '%.60s' (available:", name);
     for (size_t i = 0; sink_all[i]; i++)
@@ -62,15 +62,15 @@ static enum err find_sink(struct sink_choice *choice, const char *name, struct b
 {
     char reason[1024] = "";
     if (!is_name(name))
-        return no_sink(name, error);
-    return sink_module_load(name, &choice->sink, reason, sizeof reason) ? wrong(error, reason) : OK;
+        return unknown_sink(name, error);
+    return sink_module_load(name, &choice->sink, reason, sizeof reason) ? reject(error, reason) : OK;
 }
 
 static enum err apply(const struct sink_choice *choice, void *state)
 {
     enum err err = setting_defaults(choice->sink->settings, state);
     if (!err)
-        setting_apply(choice->sink->settings, state, "append", "yes"); /* where there is such a setting */
+        setting_apply(choice->sink->settings, state, "append", "yes"); /* ignored by sinks without this setting */
     return err ? err : setting_list_apply(&choice->settings, choice->sink->settings, state);
 }
 
@@ -88,8 +88,8 @@ enum err sink_choice_check(const struct sink_choice *choice, struct buf *error)
     return err;
 }
 
-/* Only what will never do: a folder that is missing now may be there when it is opened. */
-static enum err check_sense(const struct sink_choice *choice, struct buf *error)
+/* Rejects only what can never work: a directory that is missing now may exist when the sink is opened. */
+static enum err check_settings(const struct sink_choice *choice, struct buf *error)
 {
     struct buf reason;
     buf_init(&reason, TEXT_MAX);
@@ -105,7 +105,7 @@ enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct 
     char copy[TEXT_MAX];
     *choice = (struct sink_choice){ 0 };
     if (strlen(text) >= sizeof copy)
-        return wrong(error, "sink specification is too long");
+        return reject(error, "sink specification is too long");
     memcpy(copy, text, strlen(text) + 1);
     char *list = strchr(copy, ':');
     if (list)
@@ -114,7 +114,7 @@ enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct 
     if (!err)
         err = parse_settings(choice, list, error);
     if (!err)
-        err = check_sense(choice, error);
+        err = check_settings(choice, error);
     if (err)
         sink_choice_clear(choice);
     return err;

@@ -1,7 +1,8 @@
 /* Finds and loads the module of a sink. */
 #include "sinks/sink_module.h"
 
-#include "base/install_paths.h"
+#include "base/module.h"
+
 
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +30,8 @@ static enum err load_from(const char *file, const char *name, const struct sink 
     char hint[128];
     const void *found;
     snprintf(hint, sizeof hint, "required by the sink %s", name);
-    struct self_module wanted = { file, SINK_MODULE_SYMBOL, &marks.version, sizeof marks / sizeof marks.version, hint };
-    enum err err = self_load_module(&wanted, &found, error, error_size);
+    struct module wanted = { file, SINK_MODULE_SYMBOL, &marks.version, sizeof marks / sizeof marks.version, hint };
+    enum err err = module_load(&wanted, &found, error, error_size);
     if (err)
         return err;
     const struct sink_module *module = found;

@@ -1,5 +1,5 @@
-/* Sinks in shared libraries ("modules"), because they need libraries that most commands do not use: sink-kafka.so, or one
- * module for several sinks (sink-http.so). A module exports one constant, sonde_sinks. It is never unloaded. */
+/* Sinks in shared libraries ("modules"), because they need libraries that most commands do not use: sink-kafka.so,
+ * or one module for several sinks (sink-http.so). A module exports one constant, sonde_sinks. It is never unloaded. */
 #ifndef SONDE_SINKS_SINK_MODULE_H
 #define SONDE_SINKS_SINK_MODULE_H
 
@@ -36,8 +36,8 @@ struct sink_in_module {
 
 extern const struct sink_in_module sink_modules[]; /* terminated by .sink NULL */
 
-/* The sink of this name, built in or from its module. ABSENT: there is none, or its module cannot be loaded; CORRUPT: the module
- * is of another version of Sonde. error gets the reason, as one sentence. */
+/* The sink of this name, built in or from its module. ABSENT: there is none, or its module cannot be loaded;
+ * CORRUPT: the module is of another version of Sonde. error gets the reason, as one sentence. */
 enum err sink_module_load(const char *name, const struct sink **sink, char *error, size_t error_size);
 
 #endif

@@ -1,7 +1,6 @@
-/* Samples for people who look on: a line for each, with numbers as people read them, what happened to jobs, and what is
- * missing; or an object of JSON per line. To standard output. */
+/* The sink `stdout`: readable lines for samples, job events and gaps, with units; or a JSON object per line. */
 #include "net/json.h"
-#include "base/text.h"
+#include "base/format.h"
 #include "sinks/csv/csv.h"
 #include "sinks/json_value.h"
 #include "sinks/sink.h"
@@ -45,15 +44,15 @@ static void add_amount(struct buf *out, const struct metric *metric, union value
     if (metric->type != U64)
         csv_add_value(out, metric->type, value);
     else if (strcmp(metric->unit, "B") == 0)
-        buf_add_text(out, text_bytes(value.u64).s);
+        buf_add_text(out, format_bytes(value.u64).s);
     else if (strcmp(metric->unit, "KB") == 0)
-        buf_add_text(out, text_bytes(value.u64 * 1024).s);
+        buf_add_text(out, format_bytes(value.u64 * 1024).s);
     else if (strcmp(metric->unit, "us") == 0)
-        buf_add_text(out, text_duration(value.u64 * 1000).s);
+        buf_add_text(out, format_duration(value.u64 * 1000).s);
     else if (strcmp(metric->unit, "ns") == 0)
-        buf_add_text(out, text_duration(value.u64).s);
+        buf_add_text(out, format_duration(value.u64).s);
     else
-        buf_add_text(out, text_count(value.u64).s);
+        buf_add_text(out, format_count(value.u64).s);
 }
 
 static bool has_own_unit(const struct metric *metric)
@@ -68,7 +67,7 @@ static bool has_own_unit(const struct metric *metric)
 /* "2026-11-16 03:29:01  vm  " */
 static void add_when(struct buf *out, const struct batch *batch, uint64_t time_ns)
 {
-    buf_printf(out, "%s  %s  ", text_time(time_ns).s, batch->host ? batch->host : "here");
+    buf_printf(out, "%s  %s  ", format_time(time_ns).s, batch->host ? batch->host : "here");
 }
 
 static void add_job(struct buf *out, const struct job *job, const char *id)
@@ -165,7 +164,7 @@ static void add_gap(struct stdout_state *s, const struct batch *batch, const str
     struct json json;
     if (!s->is_json) {
         add_when(out, batch, gap->from_ns);
-        buf_printf(out, "%s batches missing up to %s: %s\n", text_count(gap->batches).s, text_time(gap->to_ns).s,
+        buf_printf(out, "%s batches missing up to %s: %s\n", format_count(gap->batches).s, format_time(gap->to_ns).s,
                    gap->reason ? gap->reason : "nobody knows error");
         return;
     }

@@ -37,7 +37,7 @@ struct store_state {
     struct write_buffer buffer;
     struct store_streams streams;
     struct pending_gap *gaps;
-    size_t gap_count, gap_room;
+    size_t gap_count, gap_capacity;
     uint8_t salt;                  /* makes chunk numbers differ between collectors */
     uint64_t committed_ns;             /* CLOCK_MONOTONIC, of the last commit */
     uint64_t buffered_position, committed_position;
@@ -277,7 +277,7 @@ static enum err find_stream(struct store_state *s, const struct batch *batch, si
 
 static enum err add_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap, size_t stream)
 {
-    if (array_reserve(s->gaps, s->gap_room, s->gap_count + 1, VEC_MAX))
+    if (array_reserve(s->gaps, s->gap_capacity, s->gap_count + 1, VEC_MAX))
         return NOMEM;
     struct pending_gap *copy = &s->gaps[s->gap_count];
     *copy = (struct pending_gap){ strdup(batch->host ? batch->host : ""), strdup(gap->reason ? gap->reason : ""), *gap,

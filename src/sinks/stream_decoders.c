@@ -113,7 +113,7 @@ static struct stream_decoder *find(struct stream_decoders *decoders, const struc
     return decoder;
 }
 
-static void set_origin(struct batch *batch, const struct stream_decoder *decoder, const struct journal_entry *entry)
+static void set_ids(struct batch *batch, const struct stream_decoder *decoder, const struct journal_entry *entry)
 {
     batch->host = decoder->host;
     batch->stream = entry->stream;
@@ -122,7 +122,8 @@ static void set_origin(struct batch *batch, const struct stream_decoder *decoder
 }
 
 /* What this reader missed becomes a batch that holds only a gap. */
-static const struct batch *gap_of(struct stream_decoders *decoders, struct stream_decoder *decoder, const struct journal_entry *entry)
+static const struct batch *gap_of(struct stream_decoders *decoders, struct stream_decoder *decoder,
+                                  const struct journal_entry *entry)
 {
     decoders->gap = (struct batch_gap){
         entry->gap_from_ns, entry->gap_to_ns, entry->gap_records, entry->gap_reason ? entry->gap_reason : "lost",
@@ -130,7 +131,7 @@ static const struct batch *gap_of(struct stream_decoders *decoders, struct strea
     batch_reset(&decoders->batch);
     decoders->batch.gaps = &decoders->gap;
     decoders->batch.gap_count = 1;
-    set_origin(&decoders->batch, decoder, entry);
+    set_ids(&decoders->batch, decoder, entry);
     return &decoders->batch;
 }
 
@@ -140,7 +141,7 @@ static enum err decode_record(struct stream_decoders *decoders, struct stream_de
         return CORRUPT;
     enum err err = stream_decode(decoder->state, entry->body, &decoders->batch);
     decoder->is_in_sync = !err;
-    set_origin(&decoders->batch, decoder, entry);
+    set_ids(&decoders->batch, decoder, entry);
     return err == NOMEM ? NOMEM : err ? CORRUPT : OK;
 }
 

@@ -21,7 +21,7 @@ static void series_free(struct write_buffer_series *series)
     free(series->rows.times_ns);
     free(series->rows.values);
     free(series->rows.known);
-    free(series->origins);
+    free(series->batches);
     free(series);
 }
 
@@ -152,7 +152,8 @@ static bool is_series(const void *series, const void *key)
     return is_of(series, ((const struct series_key *)key)->run, ((const struct series_key *)key)->sample);
 }
 
-static struct write_buffer_series *find_series(struct write_buffer *buffer, struct write_buffer_run *run, const struct sample *sample)
+static struct write_buffer_series *find_series(struct write_buffer *buffer, struct write_buffer_run *run,
+                                               const struct sample *sample)
 {
     uint64_t hash = map_hash_string(map_hash_string(run->hash, sample->set->name), sample->instance) + sample->set->size;
     struct series_key key = { run, sample };
@@ -171,28 +172,28 @@ static bool reserve_row(struct write_buffer_series *series)
         return true;
     size_t capacity = vec_capacity(series->capacity, rows->count + 1, VEC_MAX), size = rows->set.size ? rows->set.size : 1;
     if (array_resize(rows->times_ns, capacity) || array_resize(rows->values, capacity * size)
-        || array_resize(rows->known, capacity * size) || array_resize(series->origins, capacity))
+        || array_resize(rows->known, capacity * size) || array_resize(series->batches, capacity))
         return false;
     series->capacity = capacity;
     return true;
 }
 
 static enum err add_row(struct write_buffer *buffer, struct write_buffer_series *series, const struct sample *sample,
-                        struct write_buffer_origin origin)
+                        struct write_buffer_batch batch_id)
 {
     struct run_series *rows = &series->rows;
     size_t size = rows->set.size;
     if (!reserve_row(series))
         return NOMEM;
     rows->times_ns[rows->count] = sample->time_ns;
-    series->origins[rows->count] = origin;
+    series->batches[rows->count] = batch_id;
     memcpy(rows->values + rows->count * size, sample->values, size * sizeof *rows->values);
     if (sample->known)
         memcpy(rows->known + rows->count * size, sample->known, size);
     else
         memset(rows->known + rows->count * size, 1, size);
     rows->count++;
-    buffer->bytes += sizeof sample->time_ns + sizeof origin + size * (sizeof *sample->values + 1);
+    buffer->bytes += sizeof sample->time_ns + sizeof batch_id + size * (sizeof *sample->values + 1);
     return OK;
 }
 
@@ -273,8 +274,8 @@ static enum err add_sample(struct write_buffer *buffer, const struct batch *batc
 {
     struct write_buffer_run *run = find_run(buffer, batch->host ? batch->host : "", sample->job);
     struct write_buffer_series *series = run ? find_series(buffer, run, sample) : NULL;
-    struct write_buffer_origin origin = { stream, batch->sequence };
-    enum err err = series ? add_row(buffer, series, sample, origin) : NOMEM;
+    struct write_buffer_batch batch_id = { stream, batch->sequence };
+    enum err err = series ? add_row(buffer, series, sample, batch_id) : NOMEM;
     if (err)
         return err;
     set_times(run, series, sample->time_ns);
@@ -321,7 +322,7 @@ static void move_row(struct write_buffer_series *series, size_t to, size_t from)
     struct run_series *rows = &series->rows;
     size_t size = rows->set.size;
     rows->times_ns[to] = rows->times_ns[from];
-    series->origins[to] = series->origins[from];
+    series->batches[to] = series->batches[from];
     memcpy(rows->values + to * size, rows->values + from * size, size * sizeof *rows->values);
     memcpy(rows->known + to * size, rows->known + from * size, size);
 }
@@ -333,7 +334,7 @@ void write_buffer_drop(struct write_buffer *buffer, bool (*is_saved)(const void 
         for (struct write_buffer_series *series = run->series; series; series = series->next_of_run) {
             size_t kept = 0;
             for (size_t i = 0; i < series->rows.count; i++) {
-                if (is_saved(context, series->origins[i].stream, series->origins[i].sequence))
+                if (is_saved(context, series->batches[i].stream, series->batches[i].sequence))
                     continue;
                 if (kept != i)
                     move_row(series, kept, i);

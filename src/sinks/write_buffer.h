@@ -9,7 +9,7 @@
 #include "store/append.h"
 
 /* The batch that a row came from. */
-struct write_buffer_origin {
+struct write_buffer_batch {
     size_t stream; /* index in sinks/store_streams.h */
     uint64_t sequence;
 };
@@ -22,7 +22,7 @@ struct write_buffer_series {
     struct set_address address; /* of the set of the last sample: compared first, because it is cheap */
     const struct set *pooled;    /* shared with other series; rows.set is a copy of the struct */
     struct run_series rows;      /* owns its arrays and its instance */
-    struct write_buffer_origin *origins;  /* one per row */
+    struct write_buffer_batch *batches;  /* one per row */
     size_t capacity;                 /* allocated rows */
     struct append_track place;     /* in the database */
     bool is_placed;

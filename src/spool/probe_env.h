@@ -2,6 +2,11 @@
 #ifndef SONDE_SPOOL_PROBE_ENV_H
 #define SONDE_SPOOL_PROBE_ENV_H
 
+/* File names, see base/install_paths.h. */
+#define PROBE_LIBRARY "libsonde-process.so"
+#define PROBE_LIBRARY_MPI "libsonde-mpi.so"
+#define PROBE_LIBRARY_CALLS "libsonde-calls.so" /* counts system calls in libc */
+
 #define PROBE_ENV_SPOOL "SONDE_SPOOL"   /* absolute path of the spool file, up to 1,023 bytes; unset: the probe does nothing */
 #define PROBE_ENV_FLAGS "SONDE_PROBE"   /* a set of the letters below, may be empty */
 #define PROBE_ENV_EVENTS "SONDE_EVENTS" /* perf events: "type:config:config1:config2:exclude" in hex, ';' between */
@@ -46,8 +51,8 @@
 /* Beside the spool, with sonde run's pid behind it: the socket for perf descriptors. Where that path is too long for one, a link
  * to the socket, which then stands in a folder of its own; XXXXXX: any letters and digits. */
 #define SPOOL_PERF_NAME "perf."
-#define SPOOL_PERF_FOLDER "/tmp/sonde-perf-XXXXXX"
-#define SPOOL_PERF_SOCKET SPOOL_PERF_FOLDER "/s"
+#define SPOOL_PERF_DIR "/tmp/sonde-perf-XXXXXX"
+#define SPOOL_PERF_SOCKET SPOOL_PERF_DIR "/s"
 
 /* Beside the spool, where there is PROBE_FLAG_NOTICES: a FIFO. Who is about to execute a program that will not carry the probe
  * writes a probe_ring into it, and sonde run wakes up to look at what that program executes in turn. */

@@ -1,7 +1,8 @@
 /* Recognizes database URLs and loads the driver module. */
 #include "store/driver.h"
 
-#include "base/install_paths.h"
+#include "base/module.h"
+
 
 #include <string.h>
 
@@ -14,9 +15,9 @@ enum err driver_load(const char *url, const struct driver **driver, char *error,
 {
     static const uint32_t version = DRIVER_VERSION;
     const void *found;
-    struct self_module wanted = { "store-postgres.so", DRIVER_SYMBOL, &version, 1, "needed for a job database in PostgreSQL" };
+    struct module wanted = { "store-postgres.so", DRIVER_SYMBOL, &version, 1, "needed for a job database in PostgreSQL" };
     (void)url; /* there is only one so far */
-    enum err err = self_load_module(&wanted, &found, error, error_size);
+    enum err err = module_load(&wanted, &found, error, error_size);
     if (!err)
         *driver = found;
     return err;

@@ -1,10 +1,10 @@
-/* Jobs, and which threads are theirs: numbers of threads are written into memory that the kernel's part reads, and which it
- * keeps up to date as they fork, exec and end. */
+/* Jobs and their threads: the owner of each tid is stored in memory that the kernel part reads, and keeps up to date on
+ * fork, exec and exit. */
 #include "syscalls/ebpf.h"
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/install_paths.h"
+#include "base/module.h"
 #include "proc/taskfile.h"
 #include "syscalls/ebpf_module.h"
 #include "syscalls/ebpf_rows.h"
@@ -17,15 +17,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FIRST_PID_NAMESPACE 0xeffffffcu /* as the kernel numbers it, for ever */
+#define FIRST_PID_NAMESPACE 0xeffffffcu /* fixed by the kernel's ABI */
 #define STAT_MAX 1024
-#define PASSES_MAX 1000 /* over the threads of a process that makes new ones all the time */
+#define PASSES_MAX 1000 /* passes over the threads of a process that keeps starting new ones */
 
 struct ebpf {
     const struct ebpf_module *module;
     struct ebpf_programs *programs;
     struct ebpf_memory memory;
-    struct ebpf_job *jobs[EBPF_JOBS_MAX]; /* NULL: free; 0 is never used */
+    struct ebpf_job *jobs[EBPF_JOBS_MAX]; /* NULL: free; index 0 is not used */
     struct ebpf_rows rows;
 };
 
@@ -41,9 +41,9 @@ static enum err load_module(const struct ebpf_module **module, char *error, size
 {
     static const uint32_t version = EBPF_MODULE_VERSION;
     const void *found;
-    struct self_module wanted = { "sample-bpf.so", EBPF_MODULE_SYMBOL, &version, 1,
-                                  "build Sonde where clang and libbpf-dev are" };
-    enum err err = self_load_module(&wanted, &found, error, error_size);
+    struct module wanted = { "sample-bpf.so", EBPF_MODULE_SYMBOL, &version, 1,
+                                  "build Sonde with clang and libbpf-dev" };
+    enum err err = module_load(&wanted, &found, error, error_size);
     if (!err)
         *module = found;
     return err;
@@ -59,7 +59,7 @@ static enum err check_namespace(char *error, size_t error_size)
 {
     if (ebpf_sees_host_pids())
         return OK;
-    snprintf(error, error_size, "this is a pid namespace of its own: run it in that of the machine");
+    snprintf(error, error_size, "this is not the initial pid namespace: run it there");
     return ABSENT;
 }
 
@@ -86,7 +86,7 @@ void ebpf_close(struct ebpf **ebpf_at)
     struct ebpf *ebpf = *ebpf_at;
     if (!ebpf)
         return;
-    for (size_t i = 1; i < EBPF_JOBS_MAX; i++) { /* the kernel's part adds to numbers that nobody will read, until it has gone */
+    for (size_t i = 1; i < EBPF_JOBS_MAX; i++) { /* the kernel part may still add to the counts, which nobody reads */
         if (ebpf->jobs[i])
             ebpf->module->remove(ebpf->programs, &ebpf->jobs[i]->programs);
         free(ebpf->jobs[i]);
@@ -120,25 +120,26 @@ enum err ebpf_job_begin(struct ebpf *ebpf, bool with_time, struct ebpf_job **job
     return OK;
 }
 
-/* Not of a zombie, nor of one on its way there: the kernel's part may have heard of its end before it was ours, and will not
- * again. */
+/* False for zombies and exiting tasks: the kernel part may have seen the exit before the task was ours, and will not
+ * see it again. */
 static bool is_alive(pid_t pid, uint32_t thread)
 {
     char path[64], text[STAT_MAX];
     struct taskfile_stat stat;
     snprintf(path, sizeof path, "/proc/%d/task/%u/stat", (int)pid, thread);
-    return file_read("", path, text, sizeof text, NULL) == OK && taskfile_parse_stat(text,
-                                                                                     &stat) == OK && !stat.is_exiting;
+    return file_read("", path, text, sizeof text, NULL) == OK && taskfile_parse_stat(text, &stat) == OK
+           && !stat.is_exiting;
 }
 
-/* Its time goes with it, so that a call that was under way has none for whoever comes next. */
+/* Also clears its clock, so that a call in progress has no time for the next owner. */
 static void release_thread(const struct ebpf *ebpf, uint32_t thread)
 {
     ebpf->module->forget_clock(ebpf->programs, thread);
     __atomic_store_n(&ebpf->memory.owners[thread], 0, __ATOMIC_RELEASE);
 }
 
-/* False: it was somebody's already, or it has gone. One that ends meanwhile is not left behind for the next of its number. */
+/* False: it has an owner or has exited. A task that exits meanwhile is released, so that the next one with its tid is
+ * not ours. */
 static bool claim_thread(struct ebpf_job *job, pid_t pid, uint32_t thread)
 {
     struct ebpf *ebpf = job->ebpf;
@@ -155,7 +156,7 @@ static bool claim_thread(struct ebpf_job *job, pid_t pid, uint32_t thread)
     return false;
 }
 
-/* One look at all threads; *taken says how many were new. */
+/* One pass over all threads; *taken: how many were new. */
 static enum err claim_threads(struct ebpf_job *job, pid_t pid, size_t *taken)
 {
     char path[64];
@@ -175,7 +176,8 @@ enum err ebpf_job_add(struct ebpf_job *job, pid_t pid)
 {
     size_t taken = 1;
     enum err err = job->is_stopped ? GONE : OK;
-    for (int pass = 0; !err && taken && pass < PASSES_MAX; pass++) /* one that was not ours may have made another */
+    for (int pass = 0; !err && taken && pass < PASSES_MAX; pass++) /* a thread that was not ours may have started
+                                                                    * another */
         err = claim_threads(job, pid, &taken);
     return err;
 }
@@ -271,12 +273,12 @@ enum err ebpf_job_processes(const struct ebpf_job *job, struct pidlist *out)
 {
     enum err err = OK;
     for (uint32_t i = 1; i < job->ebpf->memory.owner_count && !err; i++)
-        if (is_counted(job, i) && syscall(SYS_tgkill, i, i, 0) == 0) /* there is a process of this number, not only a thread */
+        if (is_counted(job, i) && syscall(SYS_tgkill, i, i, 0) == 0) /* a process has this id, not only a thread */
             err = pidlist_add(out, i);
     return err;
 }
 
-/* First nobody may inherit it, then nobody counts for it, then nobody has it. */
+/* In this order: no task inherits the job, no call is counted for it, no task has it. */
 void ebpf_job_stop(struct ebpf_job *job)
 {
     const struct ebpf_memory *memory = &job->ebpf->memory;

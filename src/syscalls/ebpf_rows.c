@@ -1,4 +1,4 @@
-/* The processors' rows are added up; a call that returns bytes is the sum over its classes. */
+/* Adds up the rows of all CPUs; a call that returns bytes is the sum over its classes. */
 #include "syscalls/ebpf_rows.h"
 
 #include "base/clock.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(EBPF_CALLS == SYSCALL_NAMES_MAX, "a row for each number");
-_Static_assert(EBPF_BUCKETS == SYSCALL_BUCKETS, "the set's buckets");
+_Static_assert(EBPF_CALLS == SYSCALL_NAMES_MAX, "a row for each call");
+_Static_assert(EBPF_BUCKETS == SYSCALL_BUCKETS, "as many buckets as the metric set");
 
 #define NAME_SIZE 80
 
-/* File systems by the number that the kernel gives them; some have none in a header. */
+/* File systems by magic number; some are not in any header. */
 static const struct {
     uint64_t magic;
     const char *name;
@@ -31,9 +31,9 @@ static const struct {
     { 0x19800202, "mqueue" },
 };
 
-#define ANONYMOUS 0x09041934 /* eventfd and its like, which newer kernels call files */
+#define ANONYMOUS 0x09041934 /* eventfd and the like, which newer kernels treat as files */
 
-/* What stands in the type of an inode. */
+/* The name of an inode type. These are part of instance names and must not change. */
 static const char *class_name(uint32_t class)
 {
     switch (class) {
@@ -65,7 +65,7 @@ static void write_class(char *name, size_t capacity, uint32_t class, const uint6
         snprintf(name, capacity, "file:0x%llx", (unsigned long long)magic);
 }
 
-/* Reads another process's memory: no descriptor is in it. */
+/* process_vm_readv and process_vm_writev take a pid, not a descriptor. */
 static bool has_descriptor(unsigned number)
 {
     const char *name = syscall_names_find(number);
@@ -92,16 +92,16 @@ void ebpf_rows_init(struct ebpf_rows *rows)
     rows->sigreturn = (uint16_t)syscall_names_number("rt_sigreturn");
     for (size_t i = 0; i < 2; i++)
         constants->exit_numbers[i] = (uint16_t)syscall_names_number(exits[i]);
-    for (size_t i = 0; i < EBPF_FORK_CALLS; i++) /* those that the machine lacks have a number that no call has */
+    for (size_t i = 0; i < EBPF_FORK_CALLS; i++) /* calls that this machine lacks get a number that no call has */
         constants->fork_numbers[i] = (uint16_t)syscall_names_number(births[i]);
 #ifdef __aarch64__
-    constants->lost_number = (uint16_t)syscall_names_number("execve"); /* a new program has new registers */
+    constants->lost_number = (uint16_t)syscall_names_number("execve"); /* exec resets the registers */
 #else
-    constants->lost_number = rows->sigreturn; /* it sets what it returns to */
+    constants->lost_number = rows->sigreturn; /* it restores all registers */
 #endif
 }
 
-/* There are no more than calls and file systems of this machine. */
+/* Bounded by the number of calls and file systems of this machine. */
 const char *ebpf_rows_intern(const char *name)
 {
     static char **kept;
@@ -150,14 +150,14 @@ static void sum_up(struct ebpf_rows *rows, const struct ebpf_memory *memory, con
         }
     for (size_t i = EBPF_CALLS; i < EBPF_ROWS; i++)
         add_row(&sums[rows->group_number[(i - EBPF_CALLS) / EBPF_CLASSES]], &sums[i]);
-    sums[rows->sigreturn].errors = 0; /* what it returns is the result of the call that the signal broke off */
+    sums[rows->sigreturn].errors = 0; /* its result is that of the call that the signal interrupted */
 }
 
-/* What all samples of a reading have in common. */
+/* Common to all samples of a reading. */
 struct sample_head {
     uint64_t time_ns;
     const char *job_id;
-    bool is_beginning; /* all is 0 */
+    bool is_beginning; /* all values are 0 */
 };
 
 static enum err sample_row(struct ebpf_rows *rows, const struct ebpf_memory *memory, size_t row,
@@ -175,7 +175,7 @@ static enum err sample_row(struct ebpf_rows *rows, const struct ebpf_memory *mem
     sample_set_u64(sample, SYSCALL_ERRORS, sum->errors);
     if (row >= EBPF_CALLS || rows->constants.results[row])
         sample_set_u64(sample, SYSCALL_BYTES, sum->bytes);
-    if (rows->sums.rows[row].time_ns) /* one that returned has some: of the others none was measured */
+    if (rows->sums.rows[row].time_ns) /* a call that returned has some; the others were not measured */
         sample_set_u64(sample, SYSCALL_TIME, sum->time_ns);
     return OK;
 }
@@ -197,7 +197,7 @@ static enum err sample_times(struct ebpf_rows *rows, const struct ebpf_memory *m
     return OK;
 }
 
-/* With its times, where it has any. */
+/* Adds a row, with its times if it has any. */
 static enum err sample_call(struct ebpf_rows *rows, const struct ebpf_memory *memory, const struct ebpf_job_memory *job,
                             size_t row,
                             struct sample_head head, struct batch *out)

@@ -66,7 +66,7 @@ void uplink_streams_free(struct uplink_streams **streams)
     *streams = NULL;
 }
 
-struct stream_key {
+struct uplink_stream_key {
     const char *host;
     uint64_t id;
 };
@@ -74,14 +74,14 @@ struct stream_key {
 static bool is_stream(const void *item, const void *key)
 {
     const struct uplink_stream *stream = item;
-    const struct stream_key *wanted = key;
+    const struct uplink_stream_key *wanted = key;
     return stream->id == wanted->id && strcmp(stream->host, wanted->host) == 0;
 }
 
 /* NULL: out of memory. */
 static struct uplink_stream *find(struct uplink_streams *streams, const char *host, uint64_t id)
 {
-    struct stream_key key = { host, id };
+    struct uplink_stream_key key = { host, id };
     uint64_t hash = map_hash_string(map_hash(0, &id, sizeof id), host);
     struct uplink_stream *stream = map_find(&streams->map, hash, is_stream, &key);
     if (stream)

@@ -106,7 +106,7 @@ static void publish(struct zmq_router *r)
     if (was_empty)
         (void)!write(r->news_fd, &one, sizeof one);
     pthread_mutex_unlock(&r->lock);
-    if (!r->fresh.size && r->fresh.room > BUFFER_KEPT)
+    if (!r->fresh.size && r->fresh.capacity > BUFFER_KEPT)
         buf_clear(&r->fresh);
 }
 
@@ -311,7 +311,7 @@ static void send_all(struct zmq_router *r)
         send_one(r, &outgoing, (struct bytes){ r->sending.data + at, outgoing.size });
     }
     buf_reset(&r->sending);
-    if (r->sending.room > BUFFER_KEPT)
+    if (r->sending.capacity > BUFFER_KEPT)
         buf_clear(&r->sending);
 }
 

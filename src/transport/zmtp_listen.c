@@ -1,8 +1,8 @@
 /* Resolves host names and interfaces to addresses to listen on. */
 #include "transport/zmtp_listen.h"
 
+#include "base/parse.h"
 #include "net/listen.h"
-#include "base/text.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -79,7 +79,7 @@ static bool split(const char *text, char host[HOST_MAX], uint64_t *port)
     *port = 0;
     if (size == 0 || size >= HOST_MAX)
         return false;
-    if (!is_any && (text_parse_u64(colon + 1, port) || *port == 0 || *port > UINT16_MAX))
+    if (!is_any && (parse_u64(colon + 1, port) || *port == 0 || *port > UINT16_MAX))
         return false;
     memcpy(host, text, size);
     host[size] = '\0';

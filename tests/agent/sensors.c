@@ -1,4 +1,5 @@
-/* The sensors of an agent: each at its own period, failing alone, changed alone, told of jobs. The test drives the clock. */
+/* The agent's sensors: each with its own period, failing and changing independently, with job events. The test drives
+ * the clock. */
 #include "agent/sensors.h"
 
 #include "base/log.h"
@@ -8,18 +9,18 @@
 
 #define START (1800000000 * NS_PER_S)
 
-/* Three of a kind; what they do is steered from here. */
+/* Three samplers of a kind, controlled from here. */
 enum { QUICK, OTHER, SLOW, KINDS };
 
 static struct {
     unsigned opens, closes, begins, ends, looks;
-    uint64_t within_ns; /* it wants to look again */
+    uint64_t within_ns; /* when it wants to be polled again */
     _Atomic unsigned reads;
     enum err open_result, read_result;
-    bool gives_second, is_part; /* a second instance; it says that it has more than it gave */
-} told[KINDS];
+    bool gives_second, is_part; /* a second instance; it reports a partial reading */
+} calls[KINDS];
 
-static uint64_t kernel; /* counts on whoever reads it */
+static uint64_t kernel; /* counts whoever reads it */
 
 struct play {
     uint64_t value, own; /* own: counted since it was opened */
@@ -39,8 +40,8 @@ static const struct setting settings[] = {
 static enum err open_as(void *state, unsigned kind)
 {
     ((struct play *)state)->kind = kind;
-    told[kind].opens++;
-    return told[kind].open_result;
+    calls[kind].opens++;
+    return calls[kind].open_result;
 }
 
 static enum err open_quick(void *s, const struct sampler_context *c) { return (void)c, open_as(s, QUICK); }
@@ -50,50 +51,50 @@ static enum err open_slow(void *s, const struct sampler_context *c) { return (vo
 static enum err play_read(void *state, struct batch *out)
 {
     struct play *play = state;
-    told[play->kind].reads++;
+    calls[play->kind].reads++;
     struct sample *sample = batch_add(out, &sets[play->kind], 1, "");
     sample_set_u64(sample, 0, play->value);
     sample_set_u64(sample, 1, ++play->own);
     sample_set_u64(sample, 2, ++kernel);
-    if (told[play->kind].gives_second)
+    if (calls[play->kind].gives_second)
         batch_add(out, &sets[play->kind], 1, "second");
-    out->is_part |= told[play->kind].is_part;
-    return told[play->kind].read_result;
+    out->is_part |= calls[play->kind].is_part;
+    return calls[play->kind].read_result;
 }
 
 static enum err play_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct play *play = state;
-    told[play->kind].begins += event == JOB_BEGIN;
-    told[play->kind].ends += event == JOB_END;
+    calls[play->kind].begins += event == JOB_BEGIN;
+    calls[play->kind].ends += event == JOB_END;
     if (event == JOB_END)
         batch_add(out, &sets[play->kind], 2, "")->job = job->id;
     return OK;
 }
 
-static uint64_t play_look(void *state)
+static uint64_t play_poll(void *state)
 {
     struct play *play = state;
-    told[play->kind].looks++;
-    return told[play->kind].within_ns;
+    calls[play->kind].looks++;
+    return calls[play->kind].within_ns;
 }
 
 static void play_close(void *state)
 {
-    told[((struct play *)state)->kind].closes++;
+    calls[((struct play *)state)->kind].closes++;
 }
 
 #define PLAYER(n, is_it_slow) { .name = #n, .about = "plays", .settings = settings, .state_size = sizeof(struct play), \
-    .is_slow = is_it_slow, .open = open_##n, .read = play_read, .look = play_look, .job = play_job, .close = play_close }
+    .is_slow = is_it_slow, .open = open_##n, .read = play_read, .poll = play_poll, .job = play_job, .close = play_close }
 static const struct sampler quick = PLAYER(quick, false), other = PLAYER(other, false), slow = PLAYER(slow, true);
 static const struct sampler *const list[] = { &quick, &other, &slow, NULL };
 
 struct fixture {
     struct schedule schedule;
-    struct live *live;
+    struct latest *live;
     struct sensors *sensors;
-    struct plan plan;
-    struct buf why;
+    struct agent_config config;
+    struct buf error;
     uint64_t now_ns;
     size_t batches, samples;
     uint64_t own[KINDS], kernel[KINDS]; /* of the last samples */
@@ -116,54 +117,54 @@ static void count_out(void *context, const struct batch *batch)
     }
 }
 
-static int begin(void **state)
+static int start(void **state)
 {
     struct fixture *f = *state = calloc(1, sizeof *f);
     log_set_level(-1);
-    memset(told, 0, sizeof told);
-    buf_init(&f->why, 4096);
+    memset(calls, 0, sizeof calls);
+    buf_init(&f->error, 4096);
     schedule_open(&f->schedule);
-    live_open(&f->live);
-    plan_init(&f->plan, list);
-    struct sensors_place place = { .root = "", .host = "node", .live = f->live, .schedule = &f->schedule,
+    latest_open(&f->live);
+    agent_config_init(&f->config, list);
+    struct sensors_settings opened = { .root = "", .host = "node", .live = f->live, .schedule = &f->schedule,
                                    .out = count_out, .out_context = f };
-    return sensors_open(&f->sensors, &place);
+    return sensors_open(&f->sensors, &opened);
 }
 
 static int end(void **state)
 {
     struct fixture *f = *state;
     sensors_close(&f->sensors);
-    live_close(&f->live);
+    latest_close(&f->live);
     schedule_close(&f->schedule);
-    plan_clear(&f->plan);
-    buf_clear(&f->why);
+    agent_config_clear(&f->config);
+    buf_clear(&f->error);
     free(f);
     return 0;
 }
 
 static enum err apply(struct fixture *f, const char *line)
 {
-    struct plan next;
-    assert_int_equal(plan_copy(&next, &f->plan), OK);
-    assert_int_equal(plan_set_line(&next, line, &f->why), OK);
-    enum err err = sensors_apply(f->sensors, &next, &f->why);
+    struct agent_config next;
+    assert_int_equal(agent_config_copy(&next, &f->config), OK);
+    assert_int_equal(agent_config_set_line(&next, line, &f->error), OK);
+    enum err err = sensors_apply(f->sensors, &next, &f->error);
     if (!err) {
-        plan_clear(&f->plan);
-        f->plan = next;
+        agent_config_clear(&f->config);
+        f->config = next;
         return OK;
     }
-    plan_clear(&next);
-    assert_int_equal(sensors_apply(f->sensors, &f->plan, &f->why), OK);
+    agent_config_clear(&next);
+    assert_int_equal(sensors_apply(f->sensors, &f->config, &f->error), OK);
     return err;
 }
 
-/* Slots are aimed by the real clock when they are made: the first turn goes there. */
+/* Slots are set by the real clock when they are created: the first update goes there. */
 static void pass(struct fixture *f, uint64_t ns)
 {
     f->now_ns = (f->now_ns ? f->now_ns : clock_realtime_ns() / NS_PER_S * NS_PER_S + 60 * NS_PER_S) + ns;
     f->schedule.ahead_ns = f->now_ns - START;
-    schedule_turn(&f->schedule, f->now_ns, START);
+    schedule_update(&f->schedule, f->now_ns, START);
     sensors_tick(f->sensors);
 }
 
@@ -179,8 +180,8 @@ static struct sensor_facts facts_of(struct fixture *f, size_t kind)
 
 static uint64_t live_value(struct fixture *f, const char *set)
 {
-    const struct live_entry *entry;
-    for (size_t at = 0; (entry = live_next(f->live, &at));)
+    const struct latest_entry *entry;
+    for (size_t at = 0; (entry = latest_next(f->live, &at));)
         if (!strcmp(entry->set->name, set))
             return entry->values[0].u64;
     return UINT64_MAX;
@@ -192,76 +193,76 @@ static void each_has_its_own_period(void **state)
     assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
     assert_int_equal(apply(f, "other.period=10s"), OK);
     pass(f, 0);
-    unsigned first = told[QUICK].reads, first_other = told[OTHER].reads;
+    unsigned first = calls[QUICK].reads, first_other = calls[OTHER].reads;
     for (int i = 0; i < 20; i++)
         pass(f, NS_PER_S);
-    assert_int_equal(told[QUICK].reads - first, 20);
-    assert_int_equal(told[OTHER].reads - first_other, 2);
+    assert_int_equal(calls[QUICK].reads - first, 20);
+    assert_int_equal(calls[OTHER].reads - first_other, 2);
     assert_int_equal(facts_of(f, OTHER).period_ns, 10 * NS_PER_S);
-    assert_int_equal(told[SLOW].opens, 0);
+    assert_int_equal(calls[SLOW].opens, 0);
     assert_int_equal(facts_of(f, SLOW).state, SENSOR_OFF);
-    assert_int_equal(f->samples, told[QUICK].reads + told[OTHER].reads);
+    assert_int_equal(f->samples, calls[QUICK].reads + calls[OTHER].reads);
 }
 
-static void one_that_fails_hurts_nobody(void **state)
+static void failing_sensor_does_not_affect_others(void **state)
 {
     struct fixture *f = *state;
-    told[QUICK].read_result = IO;
+    calls[QUICK].read_result = IO;
     assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
     for (int i = 0; i < 5; i++)
         pass(f, NS_PER_S);
-    assert_int_equal(told[QUICK].reads, 1);
-    assert_int_equal(told[QUICK].closes, 1);
-    assert_int_equal(told[OTHER].reads, 5);
-    assert_int_equal(f->samples, 5); /* nothing of what the failed one had begun */
-    assert_int_equal(live_count(f->live), 1);
+    assert_int_equal(calls[QUICK].reads, 1);
+    assert_int_equal(calls[QUICK].closes, 1);
+    assert_int_equal(calls[OTHER].reads, 5);
+    assert_int_equal(f->samples, 5); /* nothing of what the failed one had started */
+    assert_int_equal(latest_count(f->live), 1);
     assert_int_equal(facts_of(f, QUICK).state, SENSOR_FAILS);
     assert_int_equal(facts_of(f, QUICK).failures, 1);
     assert_int_equal(facts_of(f, OTHER).state, SENSOR_READS);
 }
 
-static void what_was_left_out_of_a_reading_in_part_is_shown(void **state)
+static void partial_reading_keeps_other_values(void **state)
 {
     struct fixture *f = *state;
-    told[QUICK].gives_second = told[OTHER].gives_second = true;
+    calls[QUICK].gives_second = calls[OTHER].gives_second = true;
     assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
     pass(f, NS_PER_S);
-    assert_int_equal(live_count(f->live), 4);
-    told[QUICK].gives_second = told[OTHER].gives_second = false;
-    told[QUICK].is_part = true;
+    assert_int_equal(latest_count(f->live), 4);
+    calls[QUICK].gives_second = calls[OTHER].gives_second = false;
+    calls[QUICK].is_part = true;
     pass(f, NS_PER_S);
-    assert_int_equal(live_count(f->live), 3); /* the one beside it gave all it had */
-    told[QUICK].is_part = false;
+    assert_int_equal(latest_count(f->live), 3); /* the other one reported everything */
+    calls[QUICK].is_part = false;
     pass(f, NS_PER_S);
-    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(latest_count(f->live), 2);
 }
 
-static void who_would_lose_count_looks_between_two_readings(void **state)
+static void samplers_poll_between_readings(void **state)
 {
     struct fixture *f = *state;
-    told[OTHER].within_ns = 3600 * NS_PER_S;
+    calls[OTHER].within_ns = 3600 * NS_PER_S;
     assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
     pass(f, NS_PER_S);
     size_t samples = f->samples;
     for (int i = 0; i < 3; i++)
-        sensors_look(f->sensors);
-    assert_int_equal(told[QUICK].looks, 3);
-    assert_int_equal(told[OTHER].looks, 1);
+        sensors_poll(f->sensors);
+    assert_int_equal(calls[QUICK].looks, 3);
+    assert_int_equal(calls[OTHER].looks, 1);
     assert_int_equal(f->samples, samples);
-    assert_int_equal(apply(f, "other.value=2"), OK); /* opened anew, it may count something else */
-    sensors_look(f->sensors);
-    assert_int_equal(told[OTHER].looks, 2);
+    assert_int_equal(apply(f, "other.value=2"), OK); /* reopened, it may count something else */
+    sensors_poll(f->sensors);
+    assert_int_equal(calls[OTHER].looks, 2);
     assert_int_equal(apply(f, "agent.sensors=quick"), OK);
-    sensors_look(f->sensors);
-    assert_int_equal(told[OTHER].looks, 2);
-    assert_int_equal(told[QUICK].looks, 5);
+    sensors_poll(f->sensors);
+    assert_int_equal(calls[OTHER].looks, 2);
+    assert_int_equal(calls[QUICK].looks, 5);
 }
 
-static void what_is_not_there_is_told_as_such(void **state)
+static void missing_sensor_is_absent(void **state)
 {
     struct fixture *f = *state;
-    told[QUICK].open_result = ABSENT;
-    told[OTHER].open_result = DENIED;
+    calls[QUICK].open_result = ABSENT;
+    calls[OTHER].open_result = DENIED;
     assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
     pass(f, NS_PER_S);
     assert_int_equal(facts_of(f, QUICK).state, SENSOR_ABSENT);
@@ -270,47 +271,48 @@ static void what_is_not_there_is_told_as_such(void **state)
     assert_int_equal(f->batches, 0);
 }
 
-static void one_is_changed_and_the_others_go_on(void **state)
+static void change_affects_only_one_sensor(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
     pass(f, NS_PER_S);
     assert_int_equal(apply(f, "quick.value=7"), OK);
-    assert_int_equal(live_value(f, "quick"), 7); /* who looks before the next tick sees no hole */
+    assert_int_equal(live_value(f, "quick"), 7); /* no gap before the next tick */
     pass(f, NS_PER_S);
     assert_int_equal(live_value(f, "quick"), 7);
-    assert_int_equal(told[QUICK].opens, 2);
-    assert_int_equal(told[QUICK].closes, 1);
-    assert_int_equal(told[OTHER].opens, 1);
-    assert_int_equal(told[QUICK].reads, 4); /* at each tick: no hole; and the last of the old one, the first of the new */
-    assert_int_equal(f->own[QUICK], 3); /* the first of the new one stands where the last of the old one stood */
+    assert_int_equal(calls[QUICK].opens, 2);
+    assert_int_equal(calls[QUICK].closes, 1);
+    assert_int_equal(calls[OTHER].opens, 1);
+    assert_int_equal(calls[QUICK].reads, 4); /* at each tick: no gap; plus the last reading of the old one and the
+                                              * first of the new one */
+    assert_int_equal(f->own[QUICK], 3); /* the first value of the new one continues the last of the old one */
     assert_int_equal(apply(f, "quick.period=2s"), OK);
-    assert_int_equal(told[QUICK].opens, 2); /* for a period nothing is opened anew */
+    assert_int_equal(calls[QUICK].opens, 2); /* a changed period reopens nothing */
     assert_int_equal(apply(f, "agent.sensors=-quick"), OK);
-    assert_int_equal(told[QUICK].closes, 2);
+    assert_int_equal(calls[QUICK].closes, 2);
     assert_int_equal(live_value(f, "quick"), UINT64_MAX); /* nor shown any more */
     assert_int_equal(live_value(f, "other"), 1);
     assert_int_equal(apply(f, "agent.sensors=+quick"), OK);
-    assert_int_equal(told[QUICK].opens, 3);
+    assert_int_equal(calls[QUICK].opens, 3);
 }
 
-static void a_change_that_cannot_be_leaves_the_old_one(void **state)
+static void failed_change_keeps_the_old_sensor(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
     pass(f, NS_PER_S);
-    told[QUICK].open_result = USAGE;
+    calls[QUICK].open_result = USAGE;
     assert_int_equal(apply(f, "quick.value=7"), USAGE);
-    assert_non_null(strstr(buf_text(&f->why), "quick cannot be read with these settings"));
-    told[QUICK].open_result = OK;
+    assert_non_null(strstr(buf_text(&f->error), "cannot read quick with these settings"));
+    calls[QUICK].open_result = OK;
     pass(f, NS_PER_S);
-    assert_int_equal(told[QUICK].closes, 0);
-    assert_int_equal(told[QUICK].reads, 2);
+    assert_int_equal(calls[QUICK].closes, 0);
+    assert_int_equal(calls[QUICK].reads, 2);
     assert_int_equal(live_value(f, "quick"), 1);
 }
 
-/* Settings change again and again: what the sampler counts itself goes on, what the kernel counts is left as it is. */
-static void counters_go_on_over_changes(void **state)
+/* Settings change repeatedly: the sampler's own counters continue, the kernel's are unchanged. */
+static void counters_continue_over_changes(void **state)
 {
     struct fixture *f = *state;
     char line[32];
@@ -320,10 +322,10 @@ static void counters_go_on_over_changes(void **state)
         pass(f, NS_PER_S);
         pass(f, NS_PER_S);
         snprintf(line, sizeof line, "quick.value=%d", i + 2);
-        assert_int_equal(apply(f, line), OK); /* count_out sees to it that nothing falls */
+        assert_int_equal(apply(f, line), OK); /* count_out checks that nothing decreases */
     }
     pass(f, NS_PER_S);
-    assert_int_equal(f->own[QUICK], 31); /* three readings before each change were let out */
+    assert_int_equal(f->own[QUICK], 31); /* three readings before each change were emitted */
     assert_int_equal(f->kernel[QUICK], kernel);
     assert_int_equal(f->samples, 31);
 }
@@ -332,12 +334,12 @@ static void wait_for_samples(struct fixture *f, size_t count)
 {
     for (int i = 0; i < 60000 && f->samples < count; i++) {
         usleep(1000);
-        sensors_take(f->sensors);
+        sensors_collect(f->sensors);
     }
     assert_true(f->samples >= count);
 }
 
-static void a_slow_one_that_is_changed_goes_on_too(void **state)
+static void slow_sensor_continues_over_changes(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(apply(f, "agent.sensors=slow"), OK);
@@ -346,36 +348,36 @@ static void a_slow_one_that_is_changed_goes_on_too(void **state)
         wait_for_samples(f, i);
     }
     pass(f, NS_PER_S);
-    for (int i = 0; i < 60000 && told[SLOW].reads < 6; i++)
+    for (int i = 0; i < 60000 && calls[SLOW].reads < 6; i++)
         usleep(1000);
     assert_int_equal(apply(f, "slow.value=7"), OK);
-    assert_int_equal(f->samples, 6); /* what was read and not taken yet is not thrown away */
+    assert_int_equal(f->samples, 6); /* what was read and not collected yet is not lost */
     pass(f, NS_PER_S);
     wait_for_samples(f, 7);
     assert_int_equal(live_value(f, "slow"), 7);
-    assert_int_equal(f->own[SLOW], 6); /* it goes on from there */
+    assert_int_equal(f->own[SLOW], 6); /* it continues from there */
     pass(f, NS_PER_S);
     wait_for_samples(f, 8);
     assert_int_equal(f->own[SLOW], 7);
 }
 
-static void a_slow_one_comes_when_it_comes(void **state)
+static void slow_readings_arrive_later(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(apply(f, "agent.sensors=slow"), OK);
     pass(f, NS_PER_S);
     for (int i = 0; i < 60000 && !f->samples; i++) {
         usleep(1000);
-        sensors_take(f->sensors);
+        sensors_collect(f->sensors);
     }
     assert_int_equal(f->samples, 1);
     assert_int_equal(live_value(f, "slow"), 1);
     assert_int_equal(facts_of(f, SLOW).state, SENSOR_READS);
-    assert_int_equal(sensors_read_all(f->sensors, clock_monotonic_ns() + 10 * NS_PER_S), 0); /* nothing came at once */
+    assert_int_equal(sensors_read_all(f->sensors, clock_monotonic_ns() + 10 * NS_PER_S), 0); /* nothing was ready at once */
     assert_int_equal(f->samples, 2);
 }
 
-static void jobs_are_told_to_all_and_leave_a_last_sample(void **state)
+static void jobs_reach_all_sensors_and_leave_a_last_sample(void **state)
 {
     struct fixture *f = *state;
     struct job job = { .id = "7", .other_id = "", .source = "told", .user = "", .cgroup = "", .slot = 0 };
@@ -386,27 +388,27 @@ static void jobs_are_told_to_all_and_leave_a_last_sample(void **state)
     sensors_job(f->sensors, &job, JOB_END);
     sensors_read_all(f->sensors, clock_monotonic_ns() + 10 * NS_PER_S);
     for (int i = 0; i < 3; i++)
-        assert_true(told[i].begins == 1 && told[i].ends == 1);
-    assert_true(f->samples >= before + 3 + 2); /* a tick may fall into the hearing of the slow one */
-    const struct live_entry *entry;
-    for (size_t at = 0; (entry = live_next(f->live, &at));)
-        assert_null(entry->job); /* it has ended: what comes late is written, not shown */
+        assert_true(calls[i].begins == 1 && calls[i].ends == 1);
+    assert_true(f->samples >= before + 3 + 2); /* a tick may coincide with a job event of the slow one */
+    const struct latest_entry *entry;
+    for (size_t at = 0; (entry = latest_next(f->live, &at));)
+        assert_null(entry->job); /* it has ended: late samples are written, not shown */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_has_its_own_period, begin, end),
-        cmocka_unit_test_setup_teardown(one_that_fails_hurts_nobody, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_left_out_of_a_reading_in_part_is_shown, begin, end),
-        cmocka_unit_test_setup_teardown(who_would_lose_count_looks_between_two_readings, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_not_there_is_told_as_such, begin, end),
-        cmocka_unit_test_setup_teardown(one_is_changed_and_the_others_go_on, begin, end),
-        cmocka_unit_test_setup_teardown(a_change_that_cannot_be_leaves_the_old_one, begin, end),
-        cmocka_unit_test_setup_teardown(counters_go_on_over_changes, begin, end),
-        cmocka_unit_test_setup_teardown(a_slow_one_that_is_changed_goes_on_too, begin, end),
-        cmocka_unit_test_setup_teardown(a_slow_one_comes_when_it_comes, begin, end),
-        cmocka_unit_test_setup_teardown(jobs_are_told_to_all_and_leave_a_last_sample, begin, end),
+        cmocka_unit_test_setup_teardown(each_has_its_own_period, start, end),
+        cmocka_unit_test_setup_teardown(failing_sensor_does_not_affect_others, start, end),
+        cmocka_unit_test_setup_teardown(partial_reading_keeps_other_values, start, end),
+        cmocka_unit_test_setup_teardown(samplers_poll_between_readings, start, end),
+        cmocka_unit_test_setup_teardown(missing_sensor_is_absent, start, end),
+        cmocka_unit_test_setup_teardown(change_affects_only_one_sensor, start, end),
+        cmocka_unit_test_setup_teardown(failed_change_keeps_the_old_sensor, start, end),
+        cmocka_unit_test_setup_teardown(counters_continue_over_changes, start, end),
+        cmocka_unit_test_setup_teardown(slow_sensor_continues_over_changes, start, end),
+        cmocka_unit_test_setup_teardown(slow_readings_arrive_later, start, end),
+        cmocka_unit_test_setup_teardown(jobs_reach_all_sensors_and_leave_a_last_sample, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

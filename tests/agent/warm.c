@@ -1,5 +1,5 @@
-/* A warm agent: 100,000 cycles of the six sets that LDMS reads, on a captured node and with the clock in the hand of the
- * test. Nothing is allocated between two ticks, nothing grows. */
+/* A warm agent: 100,000 ticks of the six sets that LDMS reads, on a captured node with a simulated clock. Nothing is
+ * allocated between two ticks, nothing grows. */
 #include "agent/sensors.h"
 
 #include "samplers/all.h"
@@ -16,7 +16,7 @@
 static unsigned long calls;
 #else
 #define COUNTS_CALLS 1
-/* The C library's own, under the names that it keeps for this. */
+/* The C library's allocator under its internal names. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
@@ -48,9 +48,9 @@ static const struct sampler *const six[] = {
 
 struct fixture {
     struct schedule schedule;
-    struct live *live;
+    struct latest *live;
     struct sensors *sensors;
-    struct plan plan;
+    struct agent_config config;
     uint64_t values;
 };
 
@@ -64,17 +64,17 @@ static void count_out(void *context, const struct batch *batch)
 
 static void open_all(struct fixture *f, const char *root)
 {
-    struct buf why;
-    buf_init(&why, 4096);
-    struct sensors_place place = { .root = root, .host = "node", .schedule = &f->schedule, .out = count_out,
+    struct buf error;
+    buf_init(&error, 4096);
+    struct sensors_settings place = { .root = root, .host = "node", .schedule = &f->schedule, .out = count_out,
                                    .out_context = f };
     assert_int_equal(schedule_open(&f->schedule), OK);
-    assert_int_equal(live_open(&f->live), OK);
+    assert_int_equal(latest_open(&f->live), OK);
     place.live = f->live;
-    assert_int_equal(plan_init(&f->plan, six), OK);
+    assert_int_equal(agent_config_init(&f->config, six), OK);
     assert_int_equal(sensors_open(&f->sensors, &place), OK);
-    assert_int_equal(sensors_apply(f->sensors, &f->plan, &why), OK);
-    buf_clear(&why);
+    assert_int_equal(sensors_apply(f->sensors, &f->config, &error), OK);
+    buf_clear(&error);
 }
 
 static void run(struct fixture *f, uint64_t *now_ns, int cycles)
@@ -82,7 +82,7 @@ static void run(struct fixture *f, uint64_t *now_ns, int cycles)
     uint64_t ahead_ns = f->schedule.ahead_ns;
     for (int i = 0; i < cycles; i++) {
         *now_ns += NS_PER_S;
-        assert_int_equal(schedule_turn(&f->schedule, *now_ns, *now_ns - ahead_ns), 6);
+        assert_int_equal(schedule_update(&f->schedule, *now_ns, *now_ns - ahead_ns), 6);
         sensors_tick(f->sensors);
     }
 }
@@ -98,7 +98,7 @@ static void nothing_is_allocated_and_nothing_grows(void **state)
     for (size_t at = 0; sensors_next(f.sensors, &at, &facts);)
         assert_int_equal(facts.state, SENSOR_READS);
     uint64_t values = f.values;
-    size_t entries = live_count(f.live);
+    size_t entries = latest_count(f.live);
     assert_true(values / WARM > 100);
     struct mallinfo2 before = mallinfo2();
     unsigned long calls_before = calls;
@@ -110,14 +110,14 @@ static void nothing_is_allocated_and_nothing_grows(void **state)
     assert_int_equal(after.arena, before.arena);
     assert_int_equal(after.hblkhd, before.hblkhd);
     assert_int_equal(f.values - values, values / WARM * CYCLES);
-    assert_int_equal(live_count(f.live), entries);
+    assert_int_equal(latest_count(f.live), entries);
     assert_int_equal(f.schedule.counts.ticks, WARM + CYCLES);
     if (COUNTS_CALLS)
         assert_true(calls_before > 0);
     sensors_close(&f.sensors);
-    live_close(&f.live);
+    latest_close(&f.live);
     schedule_close(&f.schedule);
-    plan_clear(&f.plan);
+    agent_config_clear(&f.config);
 }
 
 int main(void)

@@ -18,7 +18,7 @@ static void nothing(void *context, const struct job *job, enum job_event event)
 }
 
 struct fixture {
-    struct live *live;
+    struct latest *live;
     struct jobs *jobs;
     struct batch batch;
     struct node_view node;
@@ -31,7 +31,7 @@ static int begin(void **state)
     static struct fixture f;
     f = (struct fixture){ 0 };
     temp_dir(f.root);
-    assert_int_equal(live_open(&f.live), OK);
+    assert_int_equal(latest_open(&f.live), OK);
     assert_int_equal(jobs_open(&f.jobs, f.root, JOB_SOURCES_ALL, &(struct jobs_listener){ nothing, NULL }), OK);
     for (size_t i = 0; i < 2; i++) {
         struct job job = { .id = i ? "2" : "1", .other_id = "", .source = "told", .user = i ? "bob" : "ada",
@@ -50,7 +50,7 @@ static int end(void **state)
     struct fixture *f = *state;
     batch_clear(&f->batch);
     jobs_close(&f->jobs);
-    live_close(&f->live);
+    latest_close(&f->live);
     temp_remove(f->root);
     return 0;
 }
@@ -80,7 +80,7 @@ static const struct set loadavg = { "loadavg", load_metrics, 1 };
 static struct job_figures_all read_all(struct fixture *f)
 {
     struct job_figures_all all;
-    live_take(f->live, &f->batch, 1);
+    latest_update(f->live, &f->batch, 1);
     assert_int_equal(job_figures_read(&all, &f->view), OK);
     return all;
 }
@@ -170,7 +170,7 @@ static void users_see_their_own(void **state)
     buf_init(&out, 1u << 16);
     sample_set_u64(add(f, &cgroup, "", "1"), 0, 5);
     sample_set_u64(add(f, &cgroup, "", "2"), 0, 6);
-    live_take(f->live, &f->batch, 1);
+    latest_update(f->live, &f->batch, 1);
     f->view.uid = VIEW_NODE;
     jobs_json_write_node(&f->view, &out);
     assert_null(strstr(buf_text(&out), "\"user\""));
@@ -199,7 +199,7 @@ static void jobs_on_several_nodes_are_one(void **state)
     struct sample *sample = add(f, &cgroup, "", "1");
     sample_set_u64(sample, 0, 40);
     sample_set_u64(sample, 1, 1000);
-    live_take(f->live, &f->batch, 1);
+    latest_update(f->live, &f->batch, 1);
     assert_int_equal(jobs_json_add(&jobs, &f->view), OK);
     assert_int_equal(jobs_json_add(&jobs, &f->view), OK);
     f->view.uid = 1000;

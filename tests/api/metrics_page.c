@@ -8,7 +8,7 @@
 #include "tools/temp.h"
 
 struct fixture {
-    struct live *live;
+    struct latest *live;
     struct jobs *jobs;
     struct batch batch;
     struct node_view node;
@@ -29,7 +29,7 @@ static int begin(void **state)
     static struct fixture f;
     f = (struct fixture){ 0 };
     temp_dir(f.root);
-    assert_int_equal(live_open(&f.live), OK);
+    assert_int_equal(latest_open(&f.live), OK);
     assert_int_equal(jobs_open(&f.jobs, f.root, JOB_SOURCES_ALL, &(struct jobs_listener){ nothing, NULL }), OK);
     batch_init(&f.batch);
     buf_init(&f.out, 1u << 20);
@@ -45,7 +45,7 @@ static int end(void **state)
     batch_clear(&f->batch);
     buf_clear(&f->out);
     jobs_close(&f->jobs);
-    live_close(&f->live);
+    latest_close(&f->live);
     temp_remove(f->root);
     return 0;
 }
@@ -59,7 +59,7 @@ static struct sample *add(struct fixture *f, const struct set *set, const char *
 
 static const char *text_of(struct fixture *f, enum metrics_format format, size_t max)
 {
-    live_take(f->live, &f->batch, 1);
+    latest_update(f->live, &f->batch, 1);
     batch_reset(&f->batch);
     buf_reset(&f->out);
     metrics_page_write(&f->out, &f->view, format, max);
@@ -102,13 +102,13 @@ static void text_to_the_letter(void **state)
         "# HELP sonde_disk_queue requests\n"
         "sonde_disk_queue{host=\"n1\",device=\"s\\\"d\\\\b\\n\xef\xbf\xbd\"} 0.5\n"
         "# TYPE sonde_build_info gauge\n"
-        "# HELP sonde_build_info which Sonde this is\n"
+        "# HELP sonde_build_info version of Sonde\n"
         "sonde_build_info{host=\"n1\",version=\"" SONDE_VERSION "\"} 1\n"
         "# TYPE sonde_series gauge\n"
-        "# HELP sonde_series series of sensors and jobs in this answer\n"
+        "# HELP sonde_series number of series of sensors and jobs on this page\n"
         "sonde_series{host=\"n1\"} 4\n"
         "# TYPE sonde_series_left_out gauge\n"
-        "# HELP sonde_series_left_out series of sensors and jobs that were more than the maximum\n"
+        "# HELP sonde_series_left_out number of series of sensors and jobs left out because of the maximum\n"
         "sonde_series_left_out{host=\"n1\"} 0\n");
 }
 

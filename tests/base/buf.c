@@ -133,9 +133,9 @@ static void bytes_are_trimmed_and_compared_with_words(void **state)
     assert_true(bytes_equal(bytes_trim(bytes_of(" \ta b\t ")), bytes_of("a b")));
     assert_int_equal(bytes_trim(bytes_of(" \t ")).size, 0);
     assert_int_equal(bytes_trim(bytes_of(NULL)).size, 0);
-    assert_true(bytes_like(bytes_of("Keep-Alive"), "keep-alive"));
-    assert_false(bytes_like(bytes_of("Keep"), "keep-alive"));
-    assert_false(bytes_like(bytes_of("keep-alive,"), "keep-alive"));
+    assert_true(bytes_equal_nocase(bytes_of("Keep-Alive"), "keep-alive"));
+    assert_false(bytes_equal_nocase(bytes_of("Keep"), "keep-alive"));
+    assert_false(bytes_equal_nocase(bytes_of("keep-alive,"), "keep-alive"));
 }
 
 int main(void)

@@ -1,6 +1,8 @@
 /* The probe is found from where the program stands. The test copies itself into trees and asks the copy. */
 #include "base/install_paths.h"
 
+#include "base/code_pages.h"
+#include "spool/probe_env.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
 
@@ -38,7 +40,7 @@ static void put_file(const char *name)
 static void ask_copy(const char *name, const char *question, char answer[PATH_MAX])
 {
     char command[4 * PATH_MAX], own[PATH_MAX];
-    assert_int_equal(self_path(own, sizeof own), OK);
+    assert_int_equal(install_paths_executable(own, sizeof own), OK);
     snprintf(command, sizeof command, "mkdir -p %s/bin %s/moved/bin && cp %s %s/%s && %s/%s %s", dir, dir, own, dir, name,
              dir, name, question);
     FILE *out = popen(command, "r");
@@ -110,13 +112,13 @@ static void a_path_that_does_not_fit_is_refused(void **state)
 {
     (void)state;
     char small[4];
-    assert_int_equal(self_path(small, sizeof small), FULL);
+    assert_int_equal(install_paths_executable(small, sizeof small), FULL);
 }
 
 static int answer(const char *question)
 {
     char path[PATH_MAX];
-    enum err err = strcmp(question, "path") == 0 ? self_path(path, sizeof path) : self_find_probe(path, sizeof path);
+    enum err err = strcmp(question, "path") == 0 ? install_paths_executable(path, sizeof path) : install_paths_find(PROBE_LIBRARY, path, sizeof path);
     printf("%s", err ? err_text(err) : path);
     return 0;
 }
@@ -139,7 +141,7 @@ static void code_is_given_back_and_returns(void **state)
     resident_pages();
     written = 2;
     long before = resident_pages();
-    self_forget_code();
+    code_pages_release();
     long after = resident_pages();
     assert_int_equal(written, 2);
     assert_true(after < before);

@@ -1,7 +1,7 @@
 /* What a module says bears the name that was typed, and is as loud as the program: stderr is a file meanwhile. */
 #include "base/log.h"
 
-#include "base/install_paths.h"
+#include "base/module.h"
 #include "tools/log_module.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
@@ -14,12 +14,12 @@
 static const struct log_module *load(void)
 {
     const uint32_t mark = LOG_MODULE_MARK;
-    const struct self_module wanted = { .file = "log-module.so", .symbol = "sonde_log_module", .marks = &mark, .mark_count = 1 };
+    const struct module wanted = { .file = "log-module.so", .symbol = "sonde_log_module", .versions = &mark, .version_count = 1 };
     const void *found = NULL;
     char folder[TEMP_PATH_MAX], why[512] = "";
     snprintf(folder, sizeof folder, "%s/tests", getenv("BUILD"));
     setenv("SONDE_MODULES", folder, 1);
-    if (self_load_module(&wanted, &found, why, sizeof why))
+    if (module_load(&wanted, &found, why, sizeof why))
         fail_msg("%s", why);
     return found;
 }

@@ -9,7 +9,7 @@ static void check(struct bytes words, const char *expected)
 {
     struct buf out;
     buf_init(&out, 1000);
-    shell_add_words(&out, words);
+    shell_add_args(&out, words);
     assert_string_equal(buf_text(&out), expected);
     buf_clear(&out);
 }

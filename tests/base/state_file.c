@@ -15,21 +15,21 @@ static void files_are_replaced_as_a_whole(void **state)
     temp_join(path, dir, "kept");
     buf_init(&file, 1000);
     buf_init(&again, 1u << 20);
-    assert_int_equal(keep_read(path, &again), ABSENT);
+    assert_int_equal(state_file_read(path, &again), ABSENT);
     for (int i = 0; i < 2; i++) {
         buf_add_text(&file, "some more ");
-        assert_int_equal(keep_write(path, &file), OK);
+        assert_int_equal(state_file_write(path, &file), OK);
         buf_reset(&again);
-        assert_int_equal(keep_read(path, &again), OK);
+        assert_int_equal(state_file_read(path, &again), OK);
         assert_int_equal(again.size, file.size);
         assert_memory_equal(again.data, file.data, file.size);
     }
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/proc/self/status", path), 0);
-    assert_int_equal(keep_read(path, &again), ABSENT);
+    assert_int_equal(state_file_read(path, &again), ABSENT);
     while (!file.failed)
         buf_add_text(&file, "more than it can take ");
-    assert_int_equal(keep_write(path, &file), FULL);
+    assert_int_equal(state_file_write(path, &file), FULL);
     buf_clear(&file);
     buf_clear(&again);
     temp_remove(dir);
@@ -38,9 +38,9 @@ static void files_are_replaced_as_a_whole(void **state)
 static void the_start_of_the_machine_has_a_name(void **state)
 {
     (void)state;
-    char one[KEEP_BOOT_MAX], other[KEEP_BOOT_MAX];
-    keep_boot(one);
-    keep_boot(other);
+    char one[STATE_FILE_BOOT_ID_MAX], other[STATE_FILE_BOOT_ID_MAX];
+    state_file_boot_id(one);
+    state_file_boot_id(other);
     assert_int_equal(strlen(one), 36);
     assert_string_equal(one, other);
 }

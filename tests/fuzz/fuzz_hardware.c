@@ -45,11 +45,11 @@ static void check_gpu(const char *text, size_t size)
 {
     struct gpu_names names = { .count = 3, .minor = { 0, 1, 5 }, .uuid = { "GPU-aaaaaaaa", "GPU-bbbbbbbb", "" } };
     uint32_t held = 0;
-    gpu_held_parse_devices(text, &names, &held);
+    gpu_allocation_parse_devices(text, &names, &held);
     require(held < 8);
-    gpu_held_parse_list(text, &names, &held);
+    gpu_allocation_parse_list(text, &names, &held);
     require(held < 8);
-    if (gpu_held_parse_environment((struct bytes){ text, size }, &names, &held) == OK)
+    if (gpu_allocation_parse_environment((struct bytes){ text, size }, &names, &held) == OK)
         require(held < 8);
     if (pid_job_in_group(text, "/slurm/job_1"))
         require(strstr(text, "/slurm/job_1") != NULL);

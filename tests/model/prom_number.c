@@ -7,22 +7,22 @@
 
 static const char *u64(uint64_t value, unsigned decimals)
 {
-    static char text[METRICS_NUMBER_MAX + 1];
-    text[metrics_number_u64(text, value, decimals)] = '\0';
+    static char text[PROM_NUMBER_MAX + 1];
+    text[prom_number_u64(text, value, decimals)] = '\0';
     return text;
 }
 
 static const char *i64(int64_t value, unsigned decimals)
 {
-    static char text[METRICS_NUMBER_MAX + 1];
-    text[metrics_number_i64(text, value, decimals)] = '\0';
+    static char text[PROM_NUMBER_MAX + 1];
+    text[prom_number_i64(text, value, decimals)] = '\0';
     return text;
 }
 
 static const char *f64(double value)
 {
-    static char text[METRICS_NUMBER_MAX + 1];
-    text[metrics_number_f64(text, value)] = '\0';
+    static char text[PROM_NUMBER_MAX + 1];
+    text[prom_number_f64(text, value)] = '\0';
     return text;
 }
 

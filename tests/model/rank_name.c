@@ -17,11 +17,11 @@ static void what_is_written_is_read_again(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct text text = rank_name_text(cases[i].name);
+        struct format_text text = rank_name_string(cases[i].name);
         const char *at = text.s;
         struct rank_name read;
         assert_string_equal(text.s, cases[i].text);
-        assert_string_equal(rank_name_say(cases[i].name).s, cases[i].said);
+        assert_string_equal(rank_name_format(cases[i].name).s, cases[i].said);
         assert_true(rank_name_read(&at, &read));
         assert_int_equal(*at, 0);
         assert_int_equal(rank_name_compare(read, cases[i].name), 0);

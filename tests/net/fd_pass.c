@@ -44,9 +44,9 @@ static void a_file_comes_with_the_bytes(void **state)
     (void)state;
     char text[16], content[16];
     int file = open(path, O_RDONLY | O_CLOEXEC), fd = -1;
-    assert_int_equal(hand_send(ends[0], "hello", 5, file), 5);
+    assert_int_equal(fd_pass_send(ends[0], "hello", 5, file), 5);
     close(file);
-    assert_int_equal(hand_receive(ends[1], text, sizeof text, &fd), 5);
+    assert_int_equal(fd_pass_receive(ends[1], text, sizeof text, &fd), 5);
     assert_memory_equal(text, "hello", 5);
     assert_true(fd >= 0);
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
@@ -60,12 +60,12 @@ static void bytes_alone_bring_none(void **state)
     char text[16];
     int fd = -1;
     assert_int_equal(send(ends[0], "hello", 5, 0), 5);
-    assert_int_equal(hand_receive(ends[1], text, sizeof text, &fd), 5);
+    assert_int_equal(fd_pass_receive(ends[1], text, sizeof text, &fd), 5);
     assert_int_equal(fd, -1);
-    assert_int_equal(hand_receive(ends[1], text, sizeof text, &fd), -1); /* nothing there: does not wait */
+    assert_int_equal(fd_pass_receive(ends[1], text, sizeof text, &fd), -1); /* nothing there: does not wait */
     close(ends[0]);
     ends[0] = -1;
-    assert_int_equal(hand_receive(ends[1], text, sizeof text, &fd), 0);
+    assert_int_equal(fd_pass_receive(ends[1], text, sizeof text, &fd), 0);
 }
 
 static void send_many(unsigned count)
@@ -90,7 +90,7 @@ static void of_many_one_is_kept(void **state)
     int before = next_fd(), fd = -1;
     for (unsigned count = 1; count <= 64; count = count * 2 + (count == 1)) { /* 1, 3, 6, … */
         send_many(count);
-        assert_int_equal(hand_receive(ends[1], text, sizeof text, &fd), 1);
+        assert_int_equal(fd_pass_receive(ends[1], text, sizeof text, &fd), 1);
         assert_int_equal(fd, before); /* the first, and it stays */
         assert_int_equal(next_fd(), before + 1);
     }

@@ -389,9 +389,9 @@ static void a_file_comes_with_one_request_and_is_closed_after_it(void **state)
     static const char request[] = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
     begin(&f, NULL);
     int c = local_client(&f), file = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    assert_int_equal(hand_send(c, request, 5, file), 5); /* in two parts, each with one: the second is one too many */
+    assert_int_equal(fd_pass_send(c, request, 5, file), 5); /* in two parts, each with one: the second is one too many */
     turns(&f, 5);
-    assert_int_equal(hand_send(c, request + 5, sizeof request - 6, file), sizeof request - 6);
+    assert_int_equal(fd_pass_send(c, request + 5, sizeof request - 6, file), sizeof request - 6);
     assert_non_null(strstr(hear(&f, c, "you want /a\n"), "200 OK"));
     assert_true(f.fd >= 0);
     assert_int_equal(fcntl(f.fd, F_GETFD), -1);
@@ -399,7 +399,7 @@ static void a_file_comes_with_one_request_and_is_closed_after_it(void **state)
     assert_non_null(strstr(hear(&f, c, "you want /a\n"), "200 OK"));
     assert_int_equal(f.fd, -1);
     int before = dup(file);
-    assert_int_equal(hand_send(c, request, 5, file), 5); /* and never ends */
+    assert_int_equal(fd_pass_send(c, request, 5, file), 5); /* and never ends */
     turns(&f, 5);
     close(c);
     turns(&f, 5);

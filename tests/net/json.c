@@ -81,9 +81,9 @@ static void a_field_keeps_bad_bytes_in_base64(void **state)
     json_begin_object(&f->json);
     json_field_bytes(&f->json, "good", BYTES("é"));
     json_field_bytes(&f->json, "path", BYTES("/x\xff"));
-    json_field_words(&f->json, "args", BYTES("a\0b\xff\0"));
-    json_field_words(&f->json, "none", BYTES(""));
-    json_field_words(&f->json, "empty", BYTES("\0x"));
+    json_field_strings(&f->json, "args", BYTES("a\0b\xff\0"));
+    json_field_strings(&f->json, "none", BYTES(""));
+    json_field_strings(&f->json, "empty", BYTES("\0x"));
     json_field_text(&f->json, "null", NULL);
     json_end_object(&f->json);
     end_equal(f, "{\n  \"good\": \"é\",\n  \"path\": \"/x\uFFFD\",\n  \"path_base64\": \"L3j/\",\n"

@@ -104,7 +104,7 @@ static void the_record_of_a_task_replaces_what_was_asked(void **state)
     end_round();
     assert_int_equal(cpu_of(1), 130);
     assert_int_equal(totals.jobs[1].ended_count, 1);
-    assert_int_equal(totals.jobs[1].live_count, 0);
+    assert_int_equal(totals.jobs[1].latest_count, 0);
     for (int i = 0; i < 3; i++) {
         look();
         end_round();

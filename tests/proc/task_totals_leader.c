@@ -95,7 +95,7 @@ static void a_leader_that_waits_for_its_threads_is_counted_once(void **state)
     for (uint64_t i = 1; i <= 20; i++) {
         round_of(101, 50 + i);
         assert_int_equal(cpu_now(), 150 + i);
-        assert_int_equal(totals.jobs[SLOT].live_count, 1);
+        assert_int_equal(totals.jobs[SLOT].latest_count, 1);
     }
     task_totals_begin(&totals, 500);
     ended(THREAD, 80, true);
@@ -106,7 +106,7 @@ static void a_leader_that_waits_for_its_threads_is_counted_once(void **state)
         assert_int_equal(cpu_now(), 180);
     }
     assert_int_equal(totals.jobs[SLOT].ended_count, 2);
-    assert_int_equal(totals.jobs[SLOT].live_count, 0);
+    assert_int_equal(totals.jobs[SLOT].latest_count, 0);
 }
 
 static void a_thread_that_execs_after_its_leader_was_seen_dead_is_counted_once(void **state)

@@ -3,7 +3,7 @@
  * there is not) has TASKS samples of taskstats, of the hosts node0, node1, … and of job 1 + n / JOB_EVERY, with
  * timeslices = n, and one of loadavg with runnable = n. It goes on behind what the sink says it has. */
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/parse.h"
 #include "samplers/all.h"
 #include "sinks/sink.h"
 
@@ -15,7 +15,7 @@
 static uint64_t number(int argc, char **argv, int i, uint64_t usual)
 {
     uint64_t value = usual;
-    if (i < argc && text_parse_u64(argv[i], &value))
+    if (i < argc && parse_u64(argv[i], &value))
         exit(2);
     return value;
 }

@@ -4,7 +4,7 @@
  *   disk   sectors = 7 n, of the instances sda and sdb
  * It goes on until all is durable, then says how often it had to try, and what was refused. */
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/parse.h"
 #include "sinks/sink_choice.h"
 
 #include <stdio.h>
@@ -95,8 +95,8 @@ int main(int argc, char **argv)
     struct buf why;
     uint64_t from, to, base_s = 1700000000;
     buf_init(&why, 4096);
-    if (argc < 4 || text_parse_u64(argv[2], &from) || text_parse_u64(argv[3], &to)
-        || (getenv("SINK_POUR_BASE") && text_parse_u64(getenv("SINK_POUR_BASE"), &base_s)))
+    if (argc < 4 || parse_u64(argv[2], &from) || parse_u64(argv[3], &to)
+        || (getenv("SINK_POUR_BASE") && parse_u64(getenv("SINK_POUR_BASE"), &base_s)))
         return 2;
     feeder.base_ns = base_s * NS_PER_S;
     if (sink_choice_parse(&feeder.choice, argv[1], &why) || sink_choice_open(&feeder.choice, &feeder.state, &why)) {

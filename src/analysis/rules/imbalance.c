@@ -1,5 +1,5 @@
-/* Rule: one thread or process worked while its equals waited. Thresholds: the average of the equals used under half the
- * CPU time of the busiest, together they used 30 % of the job's, and under 75 % of the cores were busy. */
+/* Rule: one thread or process worked while its peers waited. Thresholds: the average peer used under half the CPU time
+ * of the busiest, together they used 30 % of the job's, and under 75 % of the cores were busy. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -7,24 +7,24 @@
 #define BALANCE_MAX 0.5  /* average / busiest */
 #define JOB_SHARE 0.3
 #define BUSY_SHARE 0.75
-#define TOGETHER 0.7     /* of the busiest one's life, that the others lived on average */
+#define TOGETHER 0.7     /* average lifetime of the others, relative to that of the busiest one */
 #define CPU_MIN_S 1
 
-/* Equals that lived at the same time. */
-struct group {
-    struct text what; /* "8 threads of lmp" */
+/* Peers that ran at the same time. */
+struct peers {
+    struct format_text what; /* "8 threads of lmp" */
     const char *one;
     uint64_t count;
     double cpu_s, busiest_s;
 };
 
-static bool uneven(const struct group *group, const struct facts *facts)
+static bool uneven(const struct peers *group, const struct facts *facts)
 {
     return group->count >= 2 && group->cpu_s >= CPU_MIN_S && group->cpu_s >= JOB_SHARE * facts_cpu_s(facts) &&
            group->cpu_s / (double)group->count < BALANCE_MAX * group->busiest_s;
 }
 
-static bool find_threads(const struct facts *facts, struct group *group)
+static bool find_threads(const struct facts *facts, struct peers *group)
 {
     if (!facts->thread_count)
         return false;
@@ -33,15 +33,15 @@ static bool find_threads(const struct facts *facts, struct group *group)
         const struct process *process = &facts->processes[i];
         if (facts->process_number[i] != busiest->process || process->thread_count > facts->job.summary.threads_peak)
             continue;
-        *group = (struct group){ .one = "thread", .count = process->thread_count,
+        *group = (struct peers){ .one = "thread", .count = process->thread_count,
             .cpu_s = (double)counters_cpu_us(&process->counters) / 1e6,
-            .busiest_s = (double)counters_cpu_us(&busiest->thread.counters) / 1e6, .what = say_name(process->name) };
+            .busiest_s = (double)counters_cpu_us(&busiest->thread.counters) / 1e6, .what = phrase_name(process->name) };
         return uneven(group, facts);
     }
     return false;
 }
 
-static bool find_processes(const struct facts *facts, struct group *group)
+static bool find_processes(const struct facts *facts, struct peers *group)
 {
     for (size_t i = 0; i < facts->process_count; i++) {
         const struct process *busiest = &facts->processes[i];
@@ -52,11 +52,11 @@ static bool find_processes(const struct facts *facts, struct group *group)
                 (double)executable->wall_ns / (double)executable->count <
                     TOGETHER * (double)(busiest->end_ns - busiest->start_ns))
                 continue;
-            *group = (struct group){ .one = "process",
+            *group = (struct peers){ .one = "process",
                                      .count = executable->count,
                                      .cpu_s = (double)executable->cpu_us / 1e6,
                                      .busiest_s = (double)counters_cpu_us(&busiest->counters) / 1e6,
-                                     .what = say_name(executable->name) };
+                                     .what = phrase_name(executable->name) };
             if (uneven(group, facts))
                 return true;
         }
@@ -66,8 +66,8 @@ static bool find_processes(const struct facts *facts, struct group *group)
 
 static bool judge(const struct facts *facts, struct advice *advice)
 {
-    struct group group;
-    if (facts_cores_wanted(facts) >= BUSY_SHARE * facts_cores_allowed(facts))
+    struct peers group;
+    if (facts_cores_wanted(facts) >= BUSY_SHARE * facts_cores_allocated(facts))
         return false;
     if (!find_threads(facts, &group) && !find_processes(facts, &group))
         return false;
@@ -75,11 +75,11 @@ static bool judge(const struct facts *facts, struct advice *advice)
     bool threads = group.one[0] == 't';
     advice->severity = SEVERITY_HINT;
     advice->weight = 1 - others_s / group.busiest_s;
-    rule_say(advice, "One of %s %s of %s used %s of CPU time, the others %s on average.", text_count(group.count).s,
-             threads ? "threads" : "processes", group.what.s, say_seconds(group.busiest_s).s,
-             say_seconds(others_s > 0 ? others_s : 0).s);
-    rule_advise(advice, "Spread the work more evenly (smaller pieces, dynamic scheduling), or start fewer %s.",
-                threads ? "threads" : "processes");
+    rule_set_sentence(advice, "One of %s %s of %s used %s of CPU time, the others %s on average.",
+                      format_count(group.count).s, threads ? "threads" : "processes", group.what.s,
+                      phrase_duration(group.busiest_s).s, phrase_duration(others_s > 0 ? others_s : 0).s);
+    rule_set_fix(advice, "Distribute the work more evenly (smaller chunks, dynamic scheduling), or start fewer %s.",
+                 threads ? "threads" : "processes");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Rule: the command itself failed, in one run of the job or in more. Threshold: any exit status but 0, any signal but
- * SIGKILL, which analysis/rules/killed.c explains. */
+/* Rule: the command itself failed, in one or more runs of the job. Threshold: any nonzero exit status, any signal
+ * except SIGKILL, which analysis/rules/killed.c explains. */
 #include "analysis/rules.h"
 
 #include "base/shell.h"
@@ -8,11 +8,11 @@
 #include <signal.h>
 #include <stdio.h>
 
-#define COMMAND_MAX 512 /* bytes of a command of which a part is said */
+#define COMMAND_MAX 512 /* bytes of the command that are formatted */
 
 struct failure {
     unsigned code, signal; /* one of them 0 */
-    char who[160];         /* begins the sentence */
+    char who[160];         /* start of the sentence */
 };
 
 static bool is_failure(bool known, unsigned code, unsigned signal)
@@ -24,7 +24,7 @@ static const struct store_run *first_failed(const struct facts *facts)
 {
     for (size_t i = 0; i < facts->runs.count; i++) {
         const struct store_run *run = &facts->runs.list[i];
-        if (facts_is_watched(run) && is_failure(run->status_known, run->exit_code, run->exit_signal))
+        if (facts_is_recorded_run(run) && is_failure(run->status_known, run->exit_code, run->exit_signal))
             return run;
     }
     return NULL;
@@ -37,13 +37,13 @@ static void name_run(const struct facts *facts, const struct store_run *run, str
     struct bytes words = run->command;
     words.size = words.size < COMMAND_MAX ? words.size : COMMAND_MAX;
     buf_init(&line, 16 * COMMAND_MAX);
-    shell_add_words(&line, words);
-    snprintf(failure->who, sizeof failure->who, "%s of %s runs failed: %s", text_count(facts_runs_failed(facts)).s,
-             text_count(facts_run_count(facts)).s, say_name((struct bytes){ line.data, line.size }).s);
+    shell_add_args(&line, words);
+    snprintf(failure->who, sizeof failure->who, "%s of %s runs failed: %s", format_count(facts_runs_failed(facts)).s,
+             format_count(facts_run_count(facts)).s, phrase_name((struct bytes){ line.data, line.size }).s);
     buf_clear(&line);
 }
 
-/* False: nothing failed. The job's own status is that of the last run: of several, any may have failed. */
+/* False: nothing failed. The job's own status is that of the last run; with several runs, any may have failed. */
 static bool find_failure(const struct facts *facts, struct failure *failure)
 {
     const struct store_job *job = &facts->job;
@@ -57,21 +57,21 @@ static bool find_failure(const struct facts *facts, struct failure *failure)
     return is_failure(job->status_known, job->exit_code, job->exit_signal);
 }
 
-/* Statuses that shells and sonde run give a meaning of their own. */
-static void say_failure(struct advice *advice, const struct failure *failure)
+/* Some exit statuses have a meaning for shells and sonde run. */
+static void describe(struct advice *advice, const struct failure *failure)
 {
     unsigned code = failure->code;
     if (failure->signal)
-        rule_say(advice, "%s was ended by %s.", failure->who, say_signal((int)failure->signal).s);
+        rule_set_sentence(advice, "%s was terminated by %s.", failure->who, phrase_signal((int)failure->signal).s);
     else if (code == 126)
-        rule_say(advice, "%s could not be run (exit status 126).", failure->who);
+        rule_set_sentence(advice, "%s could not be executed (exit status 126).", failure->who);
     else if (code == 127)
-        rule_say(advice, "%s, or one in its script, was not found (exit status 127).", failure->who);
+        rule_set_sentence(advice, "%s, or a command in its script, was not found (exit status 127).", failure->who);
     else if (code > 128 && code <= 128 + 64)
-        rule_say(advice, "%s ended with exit status %u, as shells tell of %s.", failure->who, code,
-                 say_signal((int)code - 128).s);
+        rule_set_sentence(advice, "%s exited with status %u, which shells use for %s.", failure->who, code,
+                          phrase_signal((int)code - 128).s);
     else
-        rule_say(advice, "%s ended with exit status %u.", failure->who, code);
+        rule_set_sentence(advice, "%s exited with status %u.", failure->who, code);
 }
 
 static void advise(struct advice *advice, const struct facts *facts, unsigned code)
@@ -79,15 +79,15 @@ static void advise(struct advice *advice, const struct facts *facts, unsigned co
     const struct summary *summary = &facts->job.summary;
     const char *job = facts->job.job_id;
     if (code == 126)
-        rule_advise(advice, "Check that it is a program or a script with #! and may be executed (chmod +x).");
+        rule_set_fix(advice, "Check that it is a program or a script with #! and is executable (chmod +x).");
     else if (code == 127)
-        rule_advise(advice, "Check the spelling and PATH; load the module that brings it.");
+        rule_set_fix(advice, "Check the spelling and PATH; load the module that provides it.");
     else if (summary->failed > 1 && facts->failing.failed && facts->failing.name.size)
-        rule_advise(advice, "%s failed in all, most often %s (%s): sonde ps %.60s shows which.",
-                    say_many(summary->failed, "process", "processes").s, say_name(facts->failing.name).s,
-                    text_count(facts->failing.failed).s, job ? job : "");
+        rule_set_fix(advice, "%s failed in total, most often %s (%s): sonde ps %.60s shows which.",
+                     phrase_plural(summary->failed, "process", "processes").s, phrase_name(facts->failing.name).s,
+                     format_count(facts->failing.failed).s, job ? job : "");
     else
-        rule_advise(advice, "Its own output tells why; these numbers are of the part that ran.");
+        rule_set_fix(advice, "See its own output for the reason; the data here covers the part that ran.");
 }
 
 static bool judge(const struct facts *facts, struct advice *advice)
@@ -97,7 +97,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = failure.signal == SIGINT ? SEVERITY_NOTE : SEVERITY_PROBLEM;
     advice->weight = 1;
-    say_failure(advice, &failure);
+    describe(advice, &failure);
     advise(advice, facts, failure.code);
     return true;
 }

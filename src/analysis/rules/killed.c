@@ -1,4 +1,5 @@
-/* Rule: SIGKILL ended a process. Threshold: one. Memory at 80 % of the limit or more makes the kernel the suspect. */
+/* Rule: a process was terminated by SIGKILL. Threshold: one. Memory at 80 % of the limit or more suggests the OOM
+ * killer. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -20,24 +21,25 @@ static bool judge(const struct facts *facts, struct advice *advice)
     if (!killed && !command)
         return false;
     double peak = facts_memory_peak(facts), limit = facts_memory_limit(facts), share = peak / limit;
-    bool well = facts_ended_well(facts);
-    struct text who = { "The command" };
+    bool well = facts_succeeded(facts);
+    struct format_text who = { "The command" };
     if (!command)
-        who = say_many(killed, "process", "processes");
+        who = phrase_plural(killed, "process", "processes");
     const char *was = command || killed == 1 ? "was" : "were";
 
     advice->weight = 1;
     if (share >= SUSPECT_SHARE) {
         advice->severity = SEVERITY_PROBLEM;
-        rule_say(advice, "%s %s killed by SIGKILL; memory was at %s of its limit (%s of %s).", who.s, was,
-                 say_share(share).s, say_bytes(peak).s, say_bytes(limit).s);
-        rule_advise(advice, "So the kernel acts when memory runs out: ask for more memory, or run less at once.");
+        rule_set_sentence(advice, "%s %s terminated by SIGKILL; memory was at %s of its limit (%s of %s).", who.s, was,
+                          phrase_percent(share).s, phrase_bytes(peak).s, phrase_bytes(limit).s);
+        rule_set_fix(advice, "Most likely by the kernel, because memory ran out: request more memory, or run less in "
+                             "parallel.");
         return true;
     }
     advice->severity = well ? SEVERITY_NOTE : SEVERITY_PROBLEM;
-    rule_say(advice, "%s %s killed by SIGKILL.", who.s, was);
-    rule_advise(advice, "Unless you or the program did it: a time limit, or the kernel when memory ran out. The batch "
-                        "system's log and journalctl -k tell.");
+    rule_set_sentence(advice, "%s %s terminated by SIGKILL.", who.s, was);
+    rule_set_fix(advice, "If not by you or the program itself: by a time limit, or by the kernel because memory ran "
+                         "out. See the batch system's log and journalctl -k.");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Rule: ranks wait for one, or some, that have more to do. Thresholds: the others wait in MPI for 15 % of their time, the longest
- * rank works 1.25 times as long as ranks do on average; 2 ranks or more that live 1 s together. */
+/* Rule: ranks wait for one or several others that have more to do. Thresholds: the others wait in MPI for 15 % of their
+ * time, the longest rank works 1.25 times as long as the average; 2 ranks or more that run for 1 s in total. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -9,7 +9,7 @@
 #define RATIO_MIN 1.25
 #define LIFE_MIN_S 1
 
-/* The one that waits, where all others of its world are late; NULL: there are more of them. */
+/* The rank that waits, if all others of its world are late; NULL: several wait. */
 static const struct mpi_rank *only_waiter(const struct mpi *mpi)
 {
     const struct mpi_rank *found = NULL;
@@ -24,10 +24,10 @@ static const struct mpi_rank *only_waiter(const struct mpi *mpi)
     return found;
 }
 
-/* Words that differ where one alone waits. */
+/* Words for one or several waiting ranks. */
 struct waiters {
     const char *rank;
-    struct text name;
+    struct format_text name;
     const char *wait, *whose, *who;
 };
 
@@ -35,8 +35,8 @@ static struct waiters waiters_of(const struct mpi *mpi)
 {
     const struct mpi_rank *only = only_waiter(mpi);
     if (only)
-        return (struct waiters){ "Rank ", rank_name_say(only->name), " waits", "its", "the one that waits" };
-    return (struct waiters){ "Ranks", { "" }, " wait", "their", "those that wait" };
+        return (struct waiters){ "Rank ", rank_name_format(only->name), " waits", "its", "the waiting rank" };
+    return (struct waiters){ "Ranks", { "" }, " wait", "their", "the waiting ranks" };
 }
 
 static bool judge(const struct facts *facts, struct advice *advice)
@@ -48,19 +48,21 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->severity = share >= SHARE_WASTE ? SEVERITY_WASTE : SEVERITY_HINT;
     advice->weight = share < 1 ? share : 1;
     struct waiters who = waiters_of(mpi);
-    struct text longest = rank_name_say(mpi->ranks[mpi->longest].name);
+    struct format_text longest = rank_name_format(mpi->ranks[mpi->longest].name);
     if (mpi->late_count > 1) {
-        rule_say(advice, "%s%s%s for %zu others for %s of %s time: these work up to %s %s (rank %s), %s do %s on average.",
-                 who.rank, who.name.s, who.wait, mpi->late_count, say_share(share).s, who.whose, say_seconds(mpi->own_max_s).s,
-                 mpi_own_where(mpi), longest.s, mpi_own_whose(mpi), say_seconds(mpi->own_mean_s).s);
-        rule_advise(advice, "Give each rank as much to do: %s could take a part of it.", who.who);
+        rule_set_sentence(advice, "%s%s%s for %zu others for %s of %s time: these work up to %s %s (rank %s), %s work "
+                                  "%s on average.", who.rank, who.name.s, who.wait, mpi->late_count,
+                          phrase_percent(share).s, who.whose, phrase_duration(mpi->own_max_s).s, mpi_own_where(mpi),
+                          longest.s, mpi_own_whose(mpi), phrase_duration(mpi->own_mean_s).s);
+        rule_set_fix(advice, "Balance the work between ranks: %s could take a part of it.", who.who);
         return true;
     }
-    rule_say(advice, "%s%s%s for rank %s for %s of %s time: that one works %s %s, %s do %s on average.", who.rank, who.name.s,
-             who.wait, longest.s, say_share(share).s, who.whose, say_seconds(mpi->own_max_s).s, mpi_own_where(mpi),
-             mpi_own_whose(mpi), say_seconds(mpi->own_mean_s).s);
-    rule_advise(advice, "Give each rank as much to do, or look at what is different on rank %s: its part of the data, its node, "
-                        "its cores.", longest.s);
+    rule_set_sentence(advice, "%s%s%s for rank %s for %s of %s time: it works %s %s, %s work %s on average.", who.rank,
+                      who.name.s, who.wait, longest.s, phrase_percent(share).s, who.whose,
+                      phrase_duration(mpi->own_max_s).s, mpi_own_where(mpi), mpi_own_whose(mpi),
+                      phrase_duration(mpi->own_mean_s).s);
+    rule_set_fix(advice, "Balance the work between ranks, or check what is different on rank %s: its part of the data, "
+                         "its node, its cores.", longest.s);
     return true;
 }
 

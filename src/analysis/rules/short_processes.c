@@ -1,5 +1,5 @@
-/* Rule: the job lived on many short processes. Thresholds: 20 % of the wall time in which only processes of under 10 ms
- * (and those that waited for them) ran, and 100 of them. */
+/* Rule: the job spent its time in many short processes. Thresholds: 20 % of the wall time in which only processes of
+ * under 10 ms (and those that waited for them) ran, and 100 of them. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -15,15 +15,17 @@ static bool judge(const struct facts *facts, struct advice *advice)
     if (summary->short_processes < COUNT_MIN || share < WALL_SHARE)
         return false;
     const struct summary_executable *most = &facts->shortest;
-    struct text mostly = { "" };
+    struct format_text mostly = { "" };
     if (most->short_count * 2 > summary->short_processes && most->name.size)
-        mostly = say_name(most->name);
+        mostly = phrase_name(most->name);
     advice->severity = share >= WASTE_SHARE ? SEVERITY_WASTE : SEVERITY_HINT;
     advice->weight = share < 1 ? share : 1;
-    rule_say(advice, "%s of the wall time went into %s of under 10 ms%s%s.", say_part(share < 1 ? share : 1).s,
-             say_many(summary->short_processes, "process", "processes").s, mostly.s[0] ? ", mostly " : "", mostly.s);
-    rule_advise(advice, "Do more in each: shell builtins instead of programs, xargs instead of a loop, one awk or "
-                        "Python program instead of a pipeline per line.");
+    rule_set_sentence(advice, "%s of the wall time was spent in %s of under 10 ms%s%s.",
+                      phrase_fraction(share < 1 ? share : 1).s,
+                      phrase_plural(summary->short_processes, "process", "processes").s, mostly.s[0] ? ", mostly " : "",
+                      mostly.s);
+    rule_set_fix(advice, "Do more in each: shell builtins instead of programs, xargs instead of a loop, one awk or "
+                         "Python program instead of a pipeline per line.");
     return true;
 }
 

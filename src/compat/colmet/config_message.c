@@ -1,7 +1,7 @@
-/* A map of texts, by hand: of all of MessagePack these are five leading bytes. */
+/* Parses a map of strings, which needs only five of MessagePack's types. */
 #include "compat/colmet/config_message.h"
 
-#include "base/text.h"
+#include "base/parse.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool take_bytes(struct bytes *rest, size_t size, struct bytes *taken)
     return true;
 }
 
-/* A number of so many bytes, the most significant first. */
+/* A big-endian number of size bytes. */
 static bool take_number(struct bytes *rest, size_t size, size_t *number)
 {
     struct bytes digits;
@@ -41,7 +41,7 @@ static bool take_map(struct bytes *rest, size_t *entries)
     return (head == 0xde && take_number(rest, 2, entries)) || (head == 0xdf && take_number(rest, 4, entries));
 }
 
-/* fixstr, str 8 to 32; bin 8 to 32, which old writers use for texts. */
+/* fixstr, str 8 to 32; bin 8 to 32, which old versions use for strings. */
 static bool take_text(struct bytes *rest, struct bytes *text)
 {
     size_t head, size = 0;
@@ -67,7 +67,7 @@ static enum err parse_period(struct bytes text, uint64_t *period_ns)
         return USAGE;
     memcpy(seconds, text.data, text.size);
     seconds[text.size] = '\0';
-    enum err err = strspn(seconds, "0123456789.") == text.size ? text_parse_duration(seconds, period_ns) : USAGE;
+    enum err err = strspn(seconds, "0123456789.") == text.size ? parse_duration(seconds, period_ns) : USAGE;
     return !err && !*period_ns ? USAGE : err;
 }
 

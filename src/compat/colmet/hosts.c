@@ -1,4 +1,4 @@
-/* Memory is used again for the next message. */
+/* Memory is reused for the next message. */
 #include "compat/colmet/hosts.h"
 
 #include "base/vec.h"
@@ -16,7 +16,7 @@ void colmet_hosts_clear(struct colmet_records *records)
 {
     for (size_t i = 0; i < records->made; i++) {
         struct colmet_host *host = records->hosts[i];
-        for (size_t k = 0; k < host->job_room; k++)
+        for (size_t k = 0; k < host->job_capacity; k++)
             free(host->jobs[k]);
         free(host->jobs);
         free(host->list);
@@ -26,7 +26,7 @@ void colmet_hosts_clear(struct colmet_records *records)
     *records = (struct colmet_records){ 0 };
 }
 
-/* A name becomes a label, a file, a column: nothing that could be taken for something else. */
+/* The name is used as a label, file name and column: letters, digits and a few safe characters only. */
 static bool is_name(struct bytes name)
 {
     if (name.size == 0 || name.size > COLMET_NAME_SIZE || name.data[0] == '.')
@@ -72,17 +72,17 @@ struct colmet_host *colmet_hosts_get(struct colmet_records *records, struct byte
 
 static bool grow_jobs(struct colmet_host *host)
 {
-    if (host->job_count < host->job_room)
+    if (host->job_count < host->job_capacity)
         return true;
-    size_t capacity = host->job_room ? host->job_room * 2 : 8;
+    size_t capacity = host->job_capacity ? host->job_capacity * 2 : 8;
     if (capacity > COLMET_JOBS_MAX)
         return false;
     if (array_resize(host->jobs, capacity) || array_resize(host->list, capacity))
         return false;
-    for (size_t i = host->job_room; i < capacity; i++, host->job_room++) {
+    for (size_t i = host->job_capacity; i < capacity; i++, host->job_capacity++) {
         host->jobs[i] = malloc(sizeof **host->jobs);
         if (!host->jobs[i])
-            return host->job_count < host->job_room;
+            return host->job_count < host->job_capacity;
     }
     return true;
 }

@@ -1,4 +1,4 @@
-/* A short list for each node. */
+/* A short list per node. */
 #include "compat/colmet/jobs.h"
 
 #include "base/vec.h"
@@ -36,7 +36,7 @@ static struct colmet_jobs_entry *find(const struct colmet_jobs *jobs, const char
     return NULL;
 }
 
-/* Those that had ended when they were told last. */
+/* Frees jobs whose end was reported. */
 static void forget_ended(struct colmet_jobs *jobs)
 {
     size_t kept = 0;
@@ -48,13 +48,13 @@ static void forget_ended(struct colmet_jobs *jobs)
     jobs->count = kept;
 }
 
-static enum err add(struct colmet_jobs *jobs, const struct job *told, uint64_t time_ns)
+static enum err add(struct colmet_jobs *jobs, const struct job *reported, uint64_t time_ns)
 {
     struct colmet_jobs_entry *entry = malloc(sizeof *entry);
     if (!entry)
         return NOMEM;
-    *entry = (struct colmet_jobs_entry){ .job.job = *told };
-    memcpy(entry->job.id, told->id, strnlen(told->id, sizeof entry->job.id - 1));
+    *entry = (struct colmet_jobs_entry){ .job.job = *reported };
+    memcpy(entry->job.id, reported->id, strnlen(reported->id, sizeof entry->job.id - 1));
     entry->job.job.id = entry->job.id;
     entry->job.job.start_ns = time_ns;
     jobs->entries[jobs->count++] = entry;

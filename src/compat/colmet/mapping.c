@@ -1,4 +1,4 @@
-/* Two hashes per host and backend tell whether anything changed. */
+/* Changes are detected by hashes per host and backend. */
 #include "compat/colmet/mapping.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ROOM_FIRST 64
+#define CAPACITY_FIRST 64
 #define CSV_MAX 8192
 
 void colmet_mapping_clear(struct colmet_mapping *mapping)
@@ -57,7 +57,7 @@ static bool grow(struct colmet_mapping *mapping)
     if (mapping->capacity && mapping->count < mapping->capacity / 2)
         return true;
     struct colmet_mapping old = *mapping;
-    size_t capacity = old.capacity ? old.capacity * 2 : ROOM_FIRST;
+    size_t capacity = old.capacity ? old.capacity * 2 : CAPACITY_FIRST;
     struct colmet_mapping_entry *entries = calloc(capacity, sizeof *entries);
     if (!entries)
         return false;
@@ -80,7 +80,7 @@ enum err colmet_mapping_note(struct colmet_mapping *mapping, const struct colmet
     return OK;
 }
 
-/* Colmet has three forms for what it calls no counter. */
+/* Colmet writes an unused counter in three different ways. */
 static void add_line(const struct colmet_row *row, size_t i, struct buf *out)
 {
     const char *label = row->labels[i];
@@ -93,7 +93,7 @@ static void add_line(const struct colmet_row *row, size_t i, struct buf *out)
         buf_printf(out, "counter_%u,%s\n", number, label ? label : "no_counter,,");
 }
 
-/* A zone that a package lacks is not the same as a package that is not there. */
+/* Distinguishes a zone that a package lacks from a package that does not exist. */
 static bool is_of_a_package(const struct colmet_row *row, size_t i)
 {
     size_t first = i / 6 * 6;
@@ -112,7 +112,7 @@ void colmet_mapping_csv(const struct colmet_row *row, struct buf *out)
             add_line(row, i, out);
 }
 
-static bool name_file(const struct colmet_row *row, const char *folder, bool with_host, char path[PATH_MAX])
+static bool name_file(const struct colmet_row *row, const char *directory, bool with_host, char path[PATH_MAX])
 {
     const char *kind = row->backend->id == COLMET_PERFHW ? "perfhw" : row->backend->id == COLMET_RAPL ? "RAPL" : "temperature";
     char host[256] = "";
@@ -121,7 +121,7 @@ static bool name_file(const struct colmet_row *row, const char *folder, bool wit
         snprintf(host, sizeof host, "%.250s/", row->host);
     for (char *slash = host; with_host && (slash = strchr(slash, '/')) && slash[1]; slash++)
         *slash = '_';
-    return snprintf(path, PATH_MAX, "%s/%s%s_mapping.%llu.%06llu.csv", folder, host, kind,
+    return snprintf(path, PATH_MAX, "%s/%s%s_mapping.%llu.%06llu.csv", directory, host, kind,
                     (unsigned long long)(now_us / 1000000), (unsigned long long)(now_us % 1000000)) < PATH_MAX;
 }
 
@@ -137,12 +137,12 @@ static enum err write_text(const char *path, const struct buf *text)
     return err;
 }
 
-enum err colmet_mapping_write(const struct colmet_row *row, const char *folder, bool with_host)
+enum err colmet_mapping_write(const struct colmet_row *row, const char *directory, bool with_host)
 {
     char path[PATH_MAX];
     struct buf text;
     if ((with_host && (!*row->host || strcmp(row->host, ".") == 0 || strcmp(row->host, "..") == 0))
-        || !name_file(row, folder, with_host, path))
+        || !name_file(row, directory, with_host, path))
         return USAGE;
     if (with_host) {
         char *slash = strrchr(path, '/');

@@ -1,4 +1,4 @@
-/* A pool of rows, used again for each batch. */
+/* A pool of rows, reused for each batch. */
 #include "compat/colmet/slots.h"
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ static int compare_numbers(const void *a, const void *b)
 static enum err note_jobs(struct colmet_slots *slots, const struct batch *batch)
 {
     slots->involved_count = 0;
-    if (array_reserve(slots->involved, slots->involved_room, batch->job_count, VEC_MAX))
+    if (array_reserve(slots->involved, slots->involved_capacity, batch->job_count, VEC_MAX))
         return NOMEM;
     for (size_t i = 0; i < batch->job_count; i++)
         slots->involved[slots->involved_count++] = colmet_rows_job(batch->jobs[i]->id);
@@ -122,7 +122,7 @@ static bool has_value(const struct colmet_row *row)
 
 enum err colmet_slots_sort(struct colmet_slots *slots, const struct colmet_row **list, size_t *count)
 {
-    if (array_reserve(slots->sorted, slots->sorted_room, slots->count, VEC_MAX))
+    if (array_reserve(slots->sorted, slots->sorted_capacity, slots->count, VEC_MAX))
         return NOMEM;
     *list = slots->sorted;
     *count = 0;

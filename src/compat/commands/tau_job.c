@@ -2,7 +2,7 @@
 #include "compat/commands/tau_job.h"
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/parse.h"
 #include "jobs/job_id.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static int32_t ranks(void)
     static const char *const names[] = { "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE" };
     uint64_t number;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!text_parse_u64(first_of(names[i], NULL), &number) && number && number <= INT32_MAX)
+        if (!parse_u64(first_of(names[i], NULL), &number) && number && number <= INT32_MAX)
             return (int32_t)number;
     return -1;
 }

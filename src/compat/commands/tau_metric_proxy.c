@@ -1,8 +1,8 @@
-/* tau_metric_proxy …: sonde agent with the gateway and /metrics alone: no sensor is read, and nothing of an agent that runs on
- * the node is touched. What stands behind "--" are options of sonde agent. */
-#include "compat/commands/names.h"
+/* tau_metric_proxy: sonde agent with only the program metrics and /metrics: reads no sensors, and does not interfere
+ * with an agent of the node. Arguments after "--" are options of sonde agent. */
+#include "compat/commands/drop_in.h"
 
-#include "base/text.h"
+#include "base/parse.h"
 #include "compat/tau/client.h"
 
 #include <getopt.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_ROOM 4096
+#define PATH_CAPACITY 4096
 
 struct proxy {
-    const char *port, *socket, *folder;
+    const char *port, *socket, *directory;
     bool is_worker, is_verbose, is_help;
 };
 
@@ -23,13 +23,13 @@ static const char help[] =
     "usage: tau_metric_proxy [-p PORT] [-u PATH] [-P DIR] [-i] [-v] [-h] [-- OPTIONS]\n"
     "\n"
     "  -p PORT   serve /metrics at 127.0.0.1:PORT (1337)\n"
-    "  -u PATH   the UNIX socket that programs connect to (/tmp/tau_metric_proxy.UID.unix)\n"
-    "  -P DIR    the folder of profiles (.tauproxy in the home of the user)\n"
-    "  -i        do not merge profiles: for all nodes but one that share the folder\n"
-    "  -v        tell more\n"
-    "  -h, --help  show this page\n"
+    "  -u PATH   UNIX socket that programs connect to (/tmp/tau_metric_proxy.UID.unix)\n"
+    "  -P DIR    directory of the profiles (.tauproxy in the user's home directory)\n"
+    "  -i        do not merge profiles: for all but one of the nodes that share the directory\n"
+    "  -v        print more details\n"
+    "  -h, --help  show this help\n"
     "\n"
-    "This is Sonde's: OPTIONS are those of 'sonde agent', --listen 0.0.0.0:1337 among them.\n";
+    "This is Sonde's replacement: OPTIONS are those of 'sonde agent', such as --listen 0.0.0.0:1337.\n";
 
 static enum err read_options(struct proxy *proxy, int argc, char **argv, struct buf *message)
 {
@@ -41,102 +41,103 @@ static enum err read_options(struct proxy *proxy, int argc, char **argv, struct 
         switch (letter) {
         case 'p': proxy->port = optarg; break;
         case 'u': proxy->socket = optarg; break;
-        case 'P': proxy->folder = optarg; break;
+        case 'P': proxy->directory = optarg; break;
         case 'i': proxy->is_worker = true; break;
         case 'v': proxy->is_verbose = true; break;
         case 'h': proxy->is_help = true; break;
         default:
-            names_refuse(message, argv);
+            drop_in_unknown_option(message, argv);
             return USAGE;
         }
     uint64_t port;
-    if (proxy->port && (text_parse_u64(proxy->port, &port) || port > UINT16_MAX)) {
-        buf_printf(message, "-p wants the number of a port, up to 65535, not '%.100s'", proxy->port);
+    if (proxy->port && (parse_u64(proxy->port, &port) || port > UINT16_MAX)) {
+        buf_printf(message, "invalid port '%.100s' (expected 1 to 65535)", proxy->port);
         return USAGE;
     }
     if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
-        buf_printf(message, "'%.100s' is not known", argv[optind]);
+        buf_printf(message, "unknown argument '%.100s'", argv[optind]);
         return USAGE;
     }
     return OK;
 }
 
-static void add_setting(struct names_words *words, const char *key, const char *value)
+static void add_setting(struct drop_in_args *args, const char *key, const char *value)
 {
-    char word[TAU_CLIENT_WHOLE_MAX + 64];
+    char word[TAU_CLIENT_RESOLVED_MAX + 64];
     snprintf(word, sizeof word, "programs.%s=%s", key, value);
-    names_add(words, "--set");
-    names_add(words, word);
+    drop_in_add(args, "--set");
+    drop_in_add(args, word);
 }
 
-/* The agent may leave its folder: paths are made whole here. */
-static void add_path(struct names_words *words, const char *key, const char *path)
+/* The agent may change its directory, so paths are made absolute here. */
+static void add_path(struct drop_in_args *args, const char *key, const char *path)
 {
-    char whole[2 * PATH_ROOM], folder[PATH_ROOM] = "";
-    if (*path != '/' && !getcwd(folder, sizeof folder))
-        folder[0] = '\0';
-    snprintf(whole, sizeof whole, "%s%s%s", *path == '/' ? "" : folder, *path == '/' ? "" : "/", path);
-    add_setting(words, key, whole);
+    char whole[2 * PATH_CAPACITY], directory[PATH_CAPACITY] = "";
+    if (*path != '/' && !getcwd(directory, sizeof directory))
+        directory[0] = '\0';
+    snprintf(whole, sizeof whole, "%s%s%s", *path == '/' ? "" : directory, *path == '/' ? "" : "/", path);
+    add_setting(args, key, whole);
 }
 
-/* The usual one is said aloud too, so that it is an error when it is taken. Another one is for those who name it. */
-static void add_socket(struct names_words *words, const char *socket)
+/* The default socket is passed explicitly, so that it is an error if it is in use. Other sockets only serve their own
+ * clients. */
+static void add_socket(struct drop_in_args *args, const char *socket)
 {
-    char usual[TAU_CLIENT_PATH_MAX], whole[TAU_CLIENT_WHOLE_MAX];
-    tau_client_usual_path(usual);
-    tau_client_whole_path(whole, socket ? socket : usual);
-    add_setting(words, "tau", whole);
-    if (strcmp(whole, usual) != 0)
-        add_setting(words, "only_named", "yes");
+    char default_path[TAU_CLIENT_PATH_MAX], whole[TAU_CLIENT_RESOLVED_MAX];
+    tau_client_default_path(default_path);
+    tau_client_resolve_path(whole, socket ? socket : default_path);
+    add_setting(args, "tau", whole);
+    if (strcmp(whole, default_path) != 0)
+        add_setting(args, "only_named", "yes");
 }
 
-static void add_usual_folder(struct names_words *words)
+static void add_default_directory(struct drop_in_args *args)
 {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     const struct passwd *user = getpwuid(getuid());
     const char *home = user && user->pw_dir && *user->pw_dir ? user->pw_dir : getenv("HOME");
     if (!home || *home != '/')
         return;
     snprintf(path, sizeof path, "%s/.tauproxy", home);
-    add_path(words, "profiles", path);
+    add_path(args, "profiles", path);
 }
 
-/* Jobs are what programs name, as with tau: of one that we knew, the steps would be summed up. */
-static void write_words(const struct proxy *proxy, struct names_words *words)
+/* Jobs are those that programs report, as with tau: for jobs that the agent knows, the steps would be summed up. */
+static void write_args(const struct proxy *proxy, struct drop_in_args *args)
 {
-    static const char *const usual[] = {
+    static const char *const default_path[] = {
         "sonde", "agent", "--config", "/dev/null", "--sensors", "none", "--jobs", "none", "--socket", "none",
         "--set", "programs.tau_names=yes", "--set", "programs.tau_paths=yes",
     };
     char listen[64];
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        names_add(words, usual[i]);
+    for (size_t i = 0; i < sizeof default_path / sizeof *default_path; i++)
+        drop_in_add(args, default_path[i]);
     snprintf(listen, sizeof listen, "127.0.0.1:%.20s", proxy->port ? proxy->port : "1337");
-    names_add(words, "--listen");
-    names_add(words, listen);
-    add_socket(words, proxy->socket);
-    if (proxy->folder)
-        add_path(words, "profiles", proxy->folder);
+    drop_in_add(args, "--listen");
+    drop_in_add(args, listen);
+    add_socket(args, proxy->socket);
+    if (proxy->directory)
+        add_path(args, "profiles", proxy->directory);
     else
-        add_usual_folder(words);
+        add_default_directory(args);
     if (proxy->is_worker) {
-        names_add(words, "--set");
-        names_add(words, "programs.merge_profiles=no");
+        drop_in_add(args, "--set");
+        drop_in_add(args, "programs.merge_profiles=no");
     }
     if (proxy->is_verbose)
-        names_add(words, "-v");
+        drop_in_add(args, "-v");
 }
 
-static enum err tau_metric_proxy_turn(int argc, char **argv, struct names_words *words, struct buf *message)
+static enum err tau_metric_proxy_translate(int argc, char **argv, struct drop_in_args *args, struct buf *message)
 {
     struct proxy proxy = { 0 };
     enum err err = read_options(&proxy, argc, argv, message);
     if (err || proxy.is_help)
         return err ? err : GONE;
-    write_words(&proxy, words);
+    write_args(&proxy, args);
     for (int i = optind; i < argc; i++)
-        names_add(words, argv[i]);
+        drop_in_add(args, argv[i]);
     return OK;
 }
 
-const struct names_entry names_tau_metric_proxy = { "tau_metric_proxy", tau_metric_proxy_turn, help };
+const struct drop_in drop_in_tau_metric_proxy = { "tau_metric_proxy", tau_metric_proxy_translate, help };

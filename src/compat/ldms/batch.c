@@ -1,4 +1,4 @@
-/* Samples of other sets are taken over as they are; those of another shape get values of their own. */
+/* Samples of other sets are passed through; converted ones get new arrays of values. */
 #include "compat/ldms/batch.h"
 
 #include "base/hash.h"
@@ -11,7 +11,7 @@
 
 #define NAME_SIZE 80
 
-/* procstat2: the times of a CPU are fields of its list, the counts are the node's. name is ours in stat and stat_cpu. */
+/* procstat2: times per CPU, and counts of the node. Names as in the sets stat and stat_cpu. */
 #define TIMES(X) \
     X(user, user) X(nice, nice) X(system, sys) X(idle, idle) X(iowait, iowait) X(irq, irq) X(softirq, softirq) \
     X(steal, steal) X(guest, guest) X(guest_nice, guest_nice)
@@ -30,13 +30,13 @@ static const struct metric stat_metrics[] = {
 
 static const struct set stat_set = { "stat", stat_metrics, STAT_SIZE, "cpu" };
 
-/* A set of interrupts whose columns are made for these CPUs. */
+/* A set of interrupts with a column per interrupt and CPU. */
 struct ldms_wide {
     struct set set;
     size_t cpus, keys, errors;
     struct metric *metrics;
     char (*names)[NAME_SIZE];
-    struct ldms_wide *next; /* of those that are freed at the next call */
+    struct ldms_wide *next; /* list of those to free at the next call */
 };
 
 static bool is_of(const struct sample *sample, const char *set)
@@ -50,7 +50,7 @@ static void set_value(const struct sample *to, size_t at, const struct sample *f
     ((uint8_t *)to->known)[at] = from->known ? from->known[i] : 1;
 }
 
-/* How many samples from this one on are rows of the same reading. */
+/* Number of samples, from this one on, of the same set and time. */
 static size_t run_of(const struct batch *batch, size_t first, const char *set)
 {
     size_t count = 0;
@@ -74,7 +74,7 @@ static struct sample *add(struct ldms_batch *ldms, const struct set *set, const 
     return sample;
 }
 
-/* By name, which is mostly at the same place. */
+/* Copies metrics by name; their order is usually the same. */
 static void take_metrics(const struct sample *to, size_t first, size_t count, const struct sample *from)
 {
     const struct set *set = from->set;
@@ -87,7 +87,7 @@ static void take_metrics(const struct sample *to, size_t first, size_t count, co
     }
 }
 
-/* The total, which LDMS calls cpu, then each CPU; the counts stand in all rows. Returns how many samples were used. */
+/* The total, which LDMS calls cpu, then each CPU; the counts are in all rows. Returns the number of samples used. */
 static size_t add_stat(struct ldms_batch *ldms, const struct batch *batch, size_t first)
 {
     const struct sample *total = &batch->samples[first];
@@ -103,7 +103,7 @@ static size_t add_stat(struct ldms_batch *ldms, const struct batch *batch, size_
     return cpus + 1;
 }
 
-/* "irq.LOC#1" of CPU 1; "irq.LOC" where a sample has the sum of all. */
+/* "irq.LOC#1" for CPU 1; "irq.LOC" for a sample with the sum of all CPUs. */
 static void name_column(char name[NAME_SIZE], const struct metric *metric, const char *instance)
 {
     while (*instance && !isdigit((unsigned char)*instance))
@@ -164,12 +164,12 @@ static struct ldms_wide *wide_new(const struct sample *samples, size_t cpus, con
     for (size_t at = 0; at < set->size * cpus; at++)
         describe(wide, at, &set->metrics[at / cpus], samples[at % cpus].instance);
     for (size_t i = 0; i < wide->errors; i++)
-        describe(wide, set->size * cpus + i, &errors->set->metrics[i], "0"); /* LDMS takes it for the first CPU's */
+        describe(wide, set->size * cpus + i, &errors->set->metrics[i], "0"); /* LDMS attributes it to the first CPU */
     wide->set = (struct set){ "interrupts", wide->metrics, size, NULL };
     return wide;
 }
 
-/* The nodes of a cluster are mostly alike, and share one. */
+/* Nodes with the same CPUs and interrupts share a set. */
 static size_t slot_of(const struct sample *samples, size_t cpus)
 {
     uint64_t hash = HASH_START + cpus;
@@ -178,7 +178,7 @@ static size_t slot_of(const struct sample *samples, size_t cpus)
     return hash % LDMS_BATCH_WIDE;
 }
 
-/* One whose place another takes may be in the batch that is being made. */
+/* A set that is replaced may be used by the current batch, so it is freed at the next call. */
 static struct ldms_wide *find_wide(struct ldms_batch *ldms, const struct sample *samples, size_t cpus,
                                    const struct sample *errors)
 {
@@ -203,7 +203,7 @@ static void free_retired(struct ldms_batch *ldms)
     }
 }
 
-/* The CPUs of one reading have one set; others stay as they are. */
+/* Number of consecutive samples with the same set; others are passed through. */
 static size_t cpus_of(const struct batch *batch, size_t first)
 {
     size_t count = run_of(batch, first, "interrupts"), same = 1;
@@ -219,7 +219,7 @@ static const struct sample *errors_behind(const struct batch *batch, size_t plac
     return is_there ? &batch->samples[place] : NULL;
 }
 
-/* 0: memory ran out. */
+/* 0: out of memory. */
 static size_t add_interrupts(struct ldms_batch *ldms, const struct batch *batch, size_t first)
 {
     const struct sample *samples = &batch->samples[first];
@@ -237,13 +237,13 @@ static size_t add_interrupts(struct ldms_batch *ldms, const struct batch *batch,
     return cpus + (errors ? 1 : 0);
 }
 
-/* A run's own stat has fewer columns: that is none of LDMS's. */
+/* The set stat of a run has fewer metrics, and is passed through. */
 static bool is_stat(const struct sample *sample)
 {
     return is_of(sample, "stat") && sample->set->size >= STAT_SIZE;
 }
 
-/* Room for all of it, so that nothing moves while it is made. */
+/* Reserves everything first, so that pointers stay valid. */
 static enum err reserve(struct ldms_batch *ldms, const struct batch *batch, size_t values)
 {
     struct batch *out = &ldms->batch;
@@ -252,17 +252,17 @@ static enum err reserve(struct ldms_batch *ldms, const struct batch *batch, size
             return NOMEM;
         ldms->capacity = batch->count;
     }
-    if (values <= ldms->values_room)
+    if (values <= ldms->values_capacity)
         return OK;
     free(out->values);
     free(out->known);
     out->values = malloc(values * sizeof *out->values);
     out->known = malloc(values);
-    ldms->values_room = out->values && out->known ? values : 0;
-    return ldms->values_room ? OK : NOMEM;
+    ldms->values_capacity = out->values && out->known ? values : 0;
+    return ldms->values_capacity ? OK : NOMEM;
 }
 
-/* An upper bound; 0: there is nothing of another shape. */
+/* An upper bound; 0: nothing to convert. */
 static size_t values_needed(const struct batch *batch)
 {
     size_t values = 0;

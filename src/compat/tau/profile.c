@@ -56,11 +56,11 @@ static enum err reserve(struct tau_profile *profile, size_t count)
 {
     if (count > TAU_PROFILE_METRICS_MAX)
         return FULL;
-    if (count <= profile->room)
+    if (count <= profile->capacity)
         return OK;
     if (array_resize(profile->metrics, count))
         return NOMEM;
-    profile->room = count;
+    profile->capacity = count;
     return OK;
 }
 
@@ -82,13 +82,13 @@ static void copy_name(char name[TAU_TEXT_MAX], const char *from)
 enum err tau_profile_add(struct tau_profile *profile, enum tau_metric_type type, const char *name, const char *doc, double value,
                          double update_s)
 {
-    if (profile->count == profile->room) {
-        size_t room = profile->room ? 2 * profile->room : 64;
-        enum err err = reserve(profile, room < TAU_PROFILE_METRICS_MAX ? room : TAU_PROFILE_METRICS_MAX);
+    if (profile->count == profile->capacity) {
+        size_t capacity = profile->capacity ? 2 * profile->capacity : 64;
+        enum err err = reserve(profile, capacity < TAU_PROFILE_METRICS_MAX ? capacity : TAU_PROFILE_METRICS_MAX);
         if (err)
             return err;
     }
-    if (profile->count == profile->room)
+    if (profile->count == profile->capacity)
         return FULL;
     struct tau_snapshot *snapshot = &profile->metrics[profile->count++];
     *snapshot = (struct tau_snapshot){ .type = (int32_t)type, .canary = TAU_SNAPSHOT_CANARY };
@@ -117,10 +117,10 @@ static void add_values(struct tau_snapshot *to, const struct tau_snapshot *from)
     to->merged = TAU_MERGED | nodes;
 }
 
-/* Adds to the metric of this name, or behind the others. There is room: nothing moves while the dictionary lives. */
+/* Adds to the metric of this name, or behind the others. There is capacity: nothing moves while the dictionary lives. */
 static enum err absorb(struct tau_profile *profile, struct dictionary *names, const struct tau_snapshot *from)
 {
-    if (profile->count >= profile->room)
+    if (profile->count >= profile->capacity)
         return FULL;
     struct tau_snapshot *next = &profile->metrics[profile->count];
     *next = *from;

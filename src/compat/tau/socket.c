@@ -13,43 +13,43 @@
 
 #define QUEUE 4096 /* a job of many ranks begins at once */
 
-/* What another user put there would be talked to by everybody's programs. Root can take it away; others must not pretend. */
-static enum err clear_place(const char *path, struct buf *why)
+/* What another user put status would be talked to by everybody's programs. Root can take it away; others must not pretend. */
+static enum err clear_path(const char *path, struct buf *error)
 {
-    struct stat there;
-    if (lstat(path, &there) < 0)
+    struct stat status;
+    if (lstat(path, &status) < 0)
         return OK;
-    if (!S_ISSOCK(there.st_mode) && there.st_uid == geteuid()) {
-        buf_printf(why, "tau's programs are not taken: %s is there and is no socket. Remove it, or set another path with "
+    if (!S_ISSOCK(status.st_mode) && status.st_uid == geteuid()) {
+        buf_printf(error, "tau's programs are not taken: %s is status and is no socket. Remove it, or set another path with "
                    "tau in [programs].", path);
         return USAGE;
     }
-    if (there.st_uid == geteuid() || place_take(path))
+    if (status.st_uid == geteuid() || reclaim_path(path))
         return OK;
-    buf_printf(why, "tau's programs are not taken: another user (%u) made %s first, and programs that connect there speak to "
-               "him. Set another path with tau in [programs], and TAU_METRIC_PROXY for the programs.", (unsigned)there.st_uid,
+    buf_printf(error, "tau's programs are not taken: another user (%u) made %s first, and programs that connect status speak to "
+               "him. Set another path with tau in [programs], and TAU_METRIC_PROXY for the programs.", (unsigned)status.st_uid,
                path);
     return DENIED;
 }
 
-enum err tau_socket_open(struct tau_socket *socket, const char *path, struct buf *why)
+enum err tau_socket_open(struct tau_socket *socket, const char *path, struct buf *error)
 {
     struct stat made;
     *socket = (struct tau_socket){ .fd = -1 };
     if (strlen(path) >= sizeof socket->path) {
-        buf_printf(why, "tau's programs are not taken: the path of the socket has more than %zu bytes: %s",
+        buf_printf(error, "tau's programs are not taken: the path of the socket has more than %zu bytes: %s",
                    sizeof socket->path - 1, path);
         return USAGE;
     }
-    enum err err = clear_place(path, why);
+    enum err err = clear_path(path, error);
     if (err)
         return err;
     err = listen_unix(path, &socket->fd);
     if (err == AGAIN)
-        buf_printf(why, "tau's programs are not taken: another agent or proxy listens at %s. Stop it, or set another path "
+        buf_printf(error, "tau's programs are not taken: another agent or proxy listens at %s. Stop it, or set another path "
                    "with tau in [programs].", path);
     else if (err)
-        buf_printf(why, "tau's programs are not taken: cannot listen at %s: %s. Set another path with tau in [programs].", path,
+        buf_printf(error, "tau's programs are not taken: cannot listen at %s: %s. Set another path with tau in [programs].", path,
                    err_text(err));
     if (err)
         return err;
@@ -61,11 +61,11 @@ enum err tau_socket_open(struct tau_socket *socket, const char *path, struct buf
 
 void tau_socket_close(struct tau_socket *socket)
 {
-    struct stat there;
+    struct stat status;
     if (socket->fd < 0)
         return;
     close(socket->fd);
     socket->fd = -1;
-    if (socket->inode && lstat(socket->path, &there) == 0 && there.st_ino == socket->inode)
+    if (socket->inode && lstat(socket->path, &status) == 0 && status.st_ino == socket->inode)
         unlink(socket->path);
 }

@@ -1,6 +1,5 @@
-/* The control groups of jobs and of their steps: CPU, memory with its peak, I/O, threads, pressure; v1, v2 and both. The
- * numbers are the kernel's own sums, processes that have ended included. About 2 us for each file, of which a group has
- * up to 16 (v2) or 22 (v1). */
+/* The cgroups of jobs and of their steps: CPU, memory with its peak, I/O, threads and pressure, in v1, v2 and hybrid
+ * setups. The kernel's sums include exited processes. About 2 µs per file; a cgroup has up to 16 (v2) or 22 (v1). */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -15,10 +14,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define KEPT_SHARE 8     /* of the descriptors that we may have: others need some too */
+#define KEPT_SHARE 8     /* share of the descriptor limit: other parts need some too */
 #define KEPT_MAX 4096
-#define ONE_IN 20        /* at most 5 % of a CPU: with very many jobs some ticks are left out */
-#define STEPS_MAX 256    /* of one job that are read one by one */
+#define ONE_IN 20        /* at most 5 % of a CPU: with very many jobs some ticks are skipped */
+#define STEPS_MAX 256    /* steps of one job that have samples of their own */
 
 static const struct metric metrics[] = {
 #define X(name, unit, kind, help, source) { #name, unit, kind, U64, help, source },
@@ -38,17 +37,17 @@ struct cgroup_job {
 struct cgroup_sampler {
     bool with_steps, keep_open; /* settings */
     struct job_cgroup_context place;
-    struct cgroup_job *jobs; /* by slot */
+    struct cgroup_job *jobs; /* by job.slot */
     size_t capacity;
-    struct job_cgroup *retired; /* samples that are on their way have their names */
+    struct job_cgroup *retired; /* samples in flight borrow their names */
     struct pace pace;
 };
 
 static const struct setting settings[] = {
     { "steps", SETTING_FLAG, "yes", offsetof(struct cgroup_sampler,
-                                             with_steps), "one sample for each step of a job too" },
+                                             with_steps), "also one sample per step of a job" },
     { "keep_open", SETTING_FLAG, "yes", offsetof(struct cgroup_sampler, keep_open),
-      "keep files open between two readings, as long as they are few" },
+      "keep files open between readings, up to a limit" },
     { .key = NULL },
 };
 
@@ -130,7 +129,7 @@ static void list_in(struct cgroup_sampler *sampler, struct cgroup_job *job, size
     closedir(dir);
 }
 
-/* Which steps there are. A batch system need not make one in every hierarchy. */
+/* Finds the steps of a job. A batch system need not create a step in every hierarchy. */
 static void list_steps(struct cgroup_sampler *sampler, struct cgroup_job *job)
 {
     if (!sampler->with_steps || !*job->job->cgroup)
@@ -144,7 +143,7 @@ static void list_steps(struct cgroup_sampler *sampler, struct cgroup_job *job)
         group->is_gone = !group->is_listed;
 }
 
-/* Reads all of a job without giving it to anybody. look_inside: it may be the last time that it can be read. */
+/* Reads all cgroups of a job without adding samples. check_tasks: it may be the last time that they can be read. */
 static void read_job(struct cgroup_sampler *sampler, struct cgroup_job *job, bool check_tasks)
 {
     if (job->whole)
@@ -154,7 +153,7 @@ static void read_job(struct cgroup_sampler *sampler, struct cgroup_job *job, boo
             job_cgroup_read(group, &sampler->place, check_tasks);
 }
 
-/* A step that has gone gives its last values once. */
+/* A step that is gone reports its last values once. */
 static enum err add_steps(struct cgroup_sampler *sampler, struct cgroup_job *job, bool is_last, struct batch *out)
 {
     enum err err = OK;
@@ -187,7 +186,7 @@ static bool find_taskstats_cpu(const struct sample *sample, const char *job, uin
     return false;
 }
 
-/* The kernel's records of its tasks, which another sampler has just added, outlive the group. 0: not known. */
+/* CPU time from the taskstats sampler, which ran just before: its exit records outlive the cgroup. 0: unknown. */
 static uint64_t taskstats_cpu_us(const struct batch *out, const char *job)
 {
     uint64_t cpu_us = 0;
@@ -217,7 +216,7 @@ static enum err reserve(struct cgroup_sampler *sampler, uint32_t slot)
     return array_reserve_zeroed(sampler->jobs, sampler->capacity, (size_t)slot + 1, VEC_MAX);
 }
 
-/* Its cgroup may become known later than the job itself, or be a better one: then it is another group. */
+/* The cgroup of a job may become known later than the job, or be replaced by a better one. */
 static enum err find_group(struct cgroup_sampler *sampler, struct cgroup_job *job)
 {
     const struct cgroup_files *files = job->job->unified ? &cgroup_files_v2 : &cgroup_files_v1;
@@ -259,7 +258,7 @@ static enum err cgroup_sampler_job(void *state, const struct job *job, enum job_
         job_cgroup_retry_files(tracked->whole);
     list_steps(sampler, tracked);
     for (struct job_cgroup *group = tracked->steps; group; group = group->next)
-        job_cgroup_retry_files(group); /* its folders in the hierarchies of v1 come one after another */
+        job_cgroup_retry_files(group); /* v1 directories are created one hierarchy after another */
     read_job(sampler, tracked, true);
     if (event != JOB_CHANGE && out)
         err = add_job(sampler, tracked, event == JOB_END, out);
@@ -308,7 +307,7 @@ static void cgroup_sampler_close(void *state)
 const struct sampler sampler_cgroup = {
     .name = "cgroup",
     .about = "CPU, memory, I/O, threads and pressure of each job and step",
-    .absent_reason = "No control groups are mounted",
+    .absent_reason = "No cgroup file system is mounted",
     .absent_fix = "Mount cgroup2 on /sys/fs/cgroup",
     .settings = settings,
     .set = &set,

@@ -1,5 +1,5 @@
-/* Lists of tasks. A directory tells by its links that another was made in it; a list that cannot be read any more tells
- * that a directory was removed: either way the job's tree is walked anew. */
+/* Lists tasks. The link count of a directory shows that a subdirectory was created; a list that can no longer be read
+ * shows that one was removed. Either way the job's tree is walked again. */
 #include "samplers/jobs/job_tasks.h"
 
 #include "base/file.h"
@@ -20,7 +20,7 @@
 #define DEPTH_MAX 16
 #define ID_DIGITS_MAX 20
 
-/* Opens below an open directory, or by the whole path. */
+/* Opens a file relative to an open directory, or by its path. */
 static int open_in(const struct job_directory *directory, const char *name)
 {
     char path[FILE_PATH_MAX];
@@ -34,17 +34,17 @@ static int open_in(const struct job_directory *directory, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void close_directories(struct cgroup_mounts *groups, struct job_tasks *tasks)
+static void close_directories(struct cgroup_mounts *mounts, struct job_tasks *tasks)
 {
     for (size_t i = 0; i < tasks->count; i++) {
-        cgroup_mounts_release_fd(groups, &tasks->directories[i].dir_fd);
-        cgroup_mounts_release_fd(groups, &tasks->directories[i].list_fd);
+        cgroup_mounts_release_fd(mounts, &tasks->directories[i].dir_fd);
+        cgroup_mounts_release_fd(mounts, &tasks->directories[i].list_fd);
         free(tasks->directories[i].path);
     }
     tasks->count = 0;
 }
 
-static enum err add_directory(struct cgroup_mounts *groups, struct job_tasks *tasks, const char *path, uint64_t links)
+static enum err add_directory(struct cgroup_mounts *mounts, struct job_tasks *tasks, const char *path, uint64_t links)
 {
     if (tasks->count == DIRECTORIES_MAX)
         return FULL;
@@ -55,14 +55,14 @@ static enum err add_directory(struct cgroup_mounts *groups, struct job_tasks *ta
     if (!directory->path)
         return NOMEM;
     tasks->count++;
-    int fd = groups->kept < groups->kept_max ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    cgroup_mounts_keep_fd(groups, &directory->dir_fd, fd);
+    int fd = mounts->kept < mounts->kept_max ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    cgroup_mounts_keep_fd(mounts, &directory->dir_fd, fd);
     return OK;
 }
 
-static enum err walk(struct cgroup_mounts *groups, struct job_tasks *tasks, const char *path, int depth);
+static enum err walk(struct cgroup_mounts *mounts, struct job_tasks *tasks, const char *path, int depth);
 
-static enum err walk_entries(struct cgroup_mounts *groups, struct job_tasks *tasks, const char *path, int depth)
+static enum err walk_entries(struct cgroup_mounts *mounts, struct job_tasks *tasks, const char *path, int depth)
 {
     DIR *directory = opendir(path);
     enum err err = OK;
@@ -74,7 +74,7 @@ static enum err walk_entries(struct cgroup_mounts *groups, struct job_tasks *tas
         if (!is_directory || entry->d_name[0] == '.'
             || snprintf(below, sizeof below, "%s/%s", path, entry->d_name) >= (int)sizeof below)
             continue;
-        err = walk(groups, tasks, below, depth + 1);
+        err = walk(mounts, tasks, below, depth + 1);
         if (err == GONE)
             err = OK;
     }
@@ -82,32 +82,32 @@ static enum err walk_entries(struct cgroup_mounts *groups, struct job_tasks *tas
     return err;
 }
 
-/* Links are looked at before the entries: a directory that is made meanwhile changes them once more. */
-static enum err walk(struct cgroup_mounts *groups, struct job_tasks *tasks, const char *path, int depth)
+/* The link count is read before the entries: a directory created meanwhile changes it again. */
+static enum err walk(struct cgroup_mounts *mounts, struct job_tasks *tasks, const char *path, int depth)
 {
     struct stat stat_now;
     if (stat(path, &stat_now) || !S_ISDIR(stat_now.st_mode))
         return GONE;
-    enum err err = add_directory(groups, tasks, path, stat_now.st_nlink);
-    return err || stat_now.st_nlink == 2 || depth == DEPTH_MAX ? err : walk_entries(groups, tasks, path, depth);
+    enum err err = add_directory(mounts, tasks, path, stat_now.st_nlink);
+    return err || stat_now.st_nlink == 2 || depth == DEPTH_MAX ? err : walk_entries(mounts, tasks, path, depth);
 }
 
-static bool join_path(char path[FILE_PATH_MAX], const struct cgroup_mounts *groups, const char *mount,
+static bool join_path(char path[FILE_PATH_MAX], const struct cgroup_mounts *mounts, const char *mount,
                       const char *group)
 {
-    return snprintf(path, FILE_PATH_MAX, "%s%s%s", groups->root, mount, group) < FILE_PATH_MAX;
+    return snprintf(path, FILE_PATH_MAX, "%s%s%s", mounts->root, mount, group) < FILE_PATH_MAX;
 }
 
-/* The job's folder in the hierarchy that knows it. */
-static enum err walk_job(struct cgroup_mounts *groups, struct job_tasks *tasks)
+/* Walks the job's directory in the first hierarchy that has it. */
+static enum err walk_job(struct cgroup_mounts *mounts, struct job_tasks *tasks)
 {
     char path[FILE_PATH_MAX];
-    close_directories(groups, tasks);
+    close_directories(mounts, tasks);
     if (tasks->unified)
-        return groups->unified && join_path(path, groups, groups->unified, tasks->job->cgroup)
-                   ? walk(groups, tasks, path, 0) : GONE;
-    for (size_t i = 0; groups->mounts[i]; i++) {
-        enum err err = join_path(path, groups, groups->mounts[i], tasks->job->cgroup) ? walk(groups, tasks, path, 0)
+        return mounts->unified && join_path(path, mounts, mounts->unified, tasks->job->cgroup)
+                   ? walk(mounts, tasks, path, 0) : GONE;
+    for (size_t i = 0; mounts->v1[i]; i++) {
+        enum err err = join_path(path, mounts, mounts->v1[i], tasks->job->cgroup) ? walk(mounts, tasks, path, 0)
                                                                                       : GONE;
         if (err != GONE)
             return err;
@@ -115,28 +115,28 @@ static enum err walk_job(struct cgroup_mounts *groups, struct job_tasks *tasks)
     return GONE;
 }
 
-static enum err find_cpu_file(struct cgroup_mounts *groups, struct job_tasks *tasks)
+static enum err find_cpu_file(struct cgroup_mounts *mounts, struct job_tasks *tasks)
 {
     char path[FILE_PATH_MAX];
-    const char *mount = tasks->unified ? groups->unified : groups->cpuacct;
+    const char *mount = tasks->unified ? mounts->unified : mounts->cpuacct;
     const char *name = tasks->unified ? "/cpu.stat" : "/cpuacct.usage";
-    if (!mount || !join_path(path, groups, mount, tasks->job->cgroup) || strlen(path) + strlen(name) >= sizeof path)
+    if (!mount || !join_path(path, mounts, mount, tasks->job->cgroup) || strlen(path) + strlen(name) >= sizeof path)
         return OK;
     memcpy(path + strlen(path), name, strlen(name) + 1);
     tasks->cpu_path = strdup(path);
     return tasks->cpu_path ? OK : NOMEM;
 }
 
-enum err job_tasks_open(struct cgroup_mounts *groups, struct job_tasks *tasks, const struct job *job)
+enum err job_tasks_open(struct cgroup_mounts *mounts, struct job_tasks *tasks, const struct job *job)
 {
     *tasks = (struct job_tasks){ .job = job, .unified = job->unified, .is_stale = true, .cpu_fd = -1 };
-    return *job->cgroup ? find_cpu_file(groups, tasks) : OK;
+    return *job->cgroup ? find_cpu_file(mounts, tasks) : OK;
 }
 
-void job_tasks_close(struct cgroup_mounts *groups, struct job_tasks *tasks)
+void job_tasks_close(struct cgroup_mounts *mounts, struct job_tasks *tasks)
 {
-    close_directories(groups, tasks);
-    cgroup_mounts_release_fd(groups, &tasks->cpu_fd);
+    close_directories(mounts, tasks);
+    cgroup_mounts_release_fd(mounts, &tasks->cpu_fd);
     free(tasks->directories);
     free(tasks->cpu_path);
     *tasks = (struct job_tasks){ .cpu_fd = -1 };
@@ -152,7 +152,7 @@ enum err job_tasks_parse(const char *text, struct pidlist *out, size_t *used)
         if (err || *at < '0' || *at > '9' || !scan_u64(&next, &id) || *next != '\n')
             break;
         at = next + 1;
-        if (id && id < UINT32_MAX) /* 0: of another pid namespace */
+        if (id && id < UINT32_MAX) /* 0: in another pid namespace */
             err = pidlist_add(out, (uint32_t)id);
     }
     *used = (size_t)(at - text);
@@ -161,7 +161,7 @@ enum err job_tasks_parse(const char *text, struct pidlist *out, size_t *used)
     return err;
 }
 
-/* ENODEV: the cgroup was removed. EOPNOTSUPP: a threaded one, whose processes stand in the one above. */
+/* ENODEV: the cgroup was removed. EOPNOTSUPP: a threaded cgroup, whose processes are listed in its parent. */
 static enum err read_failed(int number)
 {
     if (number == EOPNOTSUPP)
@@ -190,25 +190,24 @@ static enum err read_list(int fd, struct pidlist *out)
     }
 }
 
-static const char *list_name(const struct cgroup_mounts *groups, bool unified)
+static const char *list_name(const struct cgroup_mounts *mounts, bool unified)
 {
-    if (groups->kind == CGROUP_MOUNTS_PROCESSES)
+    if (mounts->kind == CGROUP_MOUNTS_PROCESSES)
         return "cgroup.procs";
     return unified ? "cgroup.threads" : "tasks";
 }
 
-/* A list of v1 is opened each time: the kernel repeats an old one to those who keep it open, for up to a second after the
- * last look. */
-static enum err list_directory(struct cgroup_mounts *groups, struct job_tasks *tasks, struct job_directory *directory,
+/* A v1 list is opened each time: the kernel caches it for open descriptors, up to a second after the last read. */
+static enum err list_directory(struct cgroup_mounts *mounts, struct job_tasks *tasks, struct job_directory *directory,
                                struct pidlist *out)
 {
     if (directory->list_fd >= 0)
         return read_list(directory->list_fd, out);
-    int fd = open_in(directory, list_name(groups, tasks->unified));
+    int fd = open_in(directory, list_name(mounts, tasks->unified));
     if (fd < 0)
         return read_failed(errno);
     enum err err = read_list(fd, out);
-    if (!tasks->unified || err || !cgroup_mounts_keep_fd(groups, &directory->list_fd, fd))
+    if (!tasks->unified || err || !cgroup_mounts_keep_fd(mounts, &directory->list_fd, fd))
         close(fd);
     return err;
 }
@@ -220,18 +219,18 @@ static bool is_unchanged(const struct job_directory *directory)
     return !failed && now.st_nlink == directory->links;
 }
 
-static enum err list_directories(struct cgroup_mounts *groups, struct job_tasks *tasks, struct pidlist *out)
+static enum err list_directories(struct cgroup_mounts *mounts, struct job_tasks *tasks, struct pidlist *out)
 {
     enum err err = OK;
     size_t before = out->count;
     for (int tries = 0; tries < 2; tries++) {
         if (tasks->is_stale)
-            err = walk_job(groups, tasks);
+            err = walk_job(mounts, tasks);
         tasks->is_stale = err != OK;
         out->count = before;
         for (size_t i = 0; i < tasks->count && !err; i++)
-            err = is_unchanged(&tasks->directories[i]) ? list_directory(groups, tasks, &tasks->directories[i],
-                                                                        out) : GONE;
+            err = is_unchanged(&tasks->directories[i]) ? list_directory(mounts, tasks, &tasks->directories[i], out)
+                                                       : GONE;
         tasks->is_stale |= err != OK;
         if (err != GONE)
             break;
@@ -240,60 +239,60 @@ static enum err list_directories(struct cgroup_mounts *groups, struct job_tasks 
     return err;
 }
 
-static enum err queue_once(struct cgroup_mounts *groups, uint32_t pid)
+static enum err queue_once(struct cgroup_mounts *mounts, uint32_t pid)
 {
-    if (!pid || pidmap_get(&groups->found, pid) != PIDMAP_NONE)
+    if (!pid || pidmap_get(&mounts->found, pid) != PIDMAP_NONE)
         return OK;
-    enum err err = pidmap_put(&groups->found, pid, 0);
-    return err ? err : pidlist_add(&groups->queue, pid);
+    enum err err = pidmap_put(&mounts->found, pid, 0);
+    return err ? err : pidlist_add(&mounts->queue, pid);
 }
 
-/* Threads of the process to out, its children to the queue. */
-static enum err visit_process(struct cgroup_mounts *groups, uint32_t pid, struct pidlist *out)
+/* Adds the threads of the process to out and its children to the queue. */
+static enum err visit_process(struct cgroup_mounts *mounts, uint32_t pid, struct pidlist *out)
 {
-    struct pidlist *tids = &groups->tids;
+    struct pidlist *tids = &mounts->tids;
     tids->count = 0;
-    enum err err = children_threads(&groups->children, pid, tids);
+    enum err err = children_threads(&mounts->children, pid, tids);
     if (err)
         return err == GONE ? OK : err;
-    if (groups->kind == CGROUP_MOUNTS_PROCESSES)
+    if (mounts->kind == CGROUP_MOUNTS_PROCESSES)
         err = pidlist_add(out, pid);
-    for (size_t i = 0; i < tids->count && !err && groups->kind == CGROUP_MOUNTS_THREADS; i++)
+    for (size_t i = 0; i < tids->count && !err && mounts->kind == CGROUP_MOUNTS_THREADS; i++)
         err = pidlist_add(out, tids->ids[i]);
-    size_t first = groups->queue.count;
+    size_t first = mounts->queue.count;
     if (!err)
-        err = children_add(&groups->children, pid, tids, &groups->queue);
-    size_t end = groups->queue.count;
-    groups->queue.count = first;
+        err = children_add(&mounts->children, pid, tids, &mounts->queue);
+    size_t end = mounts->queue.count;
+    mounts->queue.count = first;
     for (size_t i = first; i < end && !err; i++) /* queue_once writes at or before i */
-        err = queue_once(groups, groups->queue.ids[i]);
+        err = queue_once(mounts, mounts->queue.ids[i]);
     return err;
 }
 
-static enum err list_descendants(struct cgroup_mounts *groups, const struct job *job, const struct pidlist *known,
+static enum err list_descendants(struct cgroup_mounts *mounts, const struct job *job, const struct pidlist *known,
                                  struct pidlist *out)
 {
-    groups->queue.count = 0;
-    pidmap_reset(&groups->found);
-    enum err err = children_refresh(&groups->children);
+    mounts->queue.count = 0;
+    pidmap_reset(&mounts->found);
+    enum err err = children_refresh(&mounts->children);
     if (!err)
-        err = queue_once(groups, job->pid);
+        err = queue_once(mounts, job->pid);
     for (size_t i = 0; known && i < known->count && !err; i++)
-        err = queue_once(groups, known->ids[i]);
-    for (size_t i = 0; i < groups->queue.count && !err; i++)
-        err = visit_process(groups, groups->queue.ids[i], out);
+        err = queue_once(mounts, known->ids[i]);
+    for (size_t i = 0; i < mounts->queue.count && !err; i++)
+        err = visit_process(mounts, mounts->queue.ids[i], out);
     return err;
 }
 
-enum err job_tasks_list(struct cgroup_mounts *groups, struct job_tasks *tasks, const struct pidlist *known,
+enum err job_tasks_list(struct cgroup_mounts *mounts, struct job_tasks *tasks, const struct pidlist *known,
                         struct pidlist *out)
 {
     if (*tasks->job->cgroup)
-        return list_directories(groups, tasks, out);
-    return tasks->job->pid ? list_descendants(groups, tasks->job, known, out) : OK;
+        return list_directories(mounts, tasks, out);
+    return tasks->job->pid ? list_descendants(mounts, tasks->job, known, out) : OK;
 }
 
-enum err job_tasks_cpu_ns(struct cgroup_mounts *groups, struct job_tasks *tasks, uint64_t *cpu_ns)
+enum err job_tasks_cpu_ns(struct cgroup_mounts *mounts, struct job_tasks *tasks, uint64_t *cpu_ns)
 {
     if (!tasks->cpu_path)
         return ABSENT;
@@ -302,8 +301,8 @@ enum err job_tasks_cpu_ns(struct cgroup_mounts *groups, struct job_tasks *tasks,
         return read_failed(errno);
     enum err err = cgroup_cpu_read(fd, tasks->unified, cpu_ns);
     if (err && tasks->cpu_fd >= 0)
-        cgroup_mounts_release_fd(groups, &tasks->cpu_fd);
-    else if (tasks->cpu_fd < 0 && (err || !cgroup_mounts_keep_fd(groups, &tasks->cpu_fd, fd)))
+        cgroup_mounts_release_fd(mounts, &tasks->cpu_fd);
+    else if (tasks->cpu_fd < 0 && (err || !cgroup_mounts_keep_fd(mounts, &tasks->cpu_fd, fd)))
         close(fd);
     return err;
 }

@@ -1,6 +1,6 @@
-/* Which jobs are on the node at each tick: how many (set "jobs", of the node), and for each of them what it may use (set
- * "job_here"). A number of the node touches the jobs that have a sample of the same tick. Reads nothing: the table of jobs
- * tells. */
+/* The jobs on the node at each tick: how many (metric set "jobs"), and for each its limits (metric set "job_here"). A
+ * sample of the node applies to the jobs that have a sample of the same tick. Reads no files: the job table passes the
+ * events. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -10,10 +10,10 @@
 
 static const struct metric metrics[] = {
     { "running", "1", GAUGE, U64, "jobs on the node", NULL },
-    { "begun", "1", COUNTER, U64, "jobs that have begun since the agent looks", NULL },
-    { "ended", "1", COUNTER, U64, "jobs that have ended since the agent looks", NULL },
-    { "cores", "1", GAUGE, F64, "cores that the jobs may use, of those that tell", NULL },
-    { "memory_limit", "B", GAUGE, U64, "memory that the jobs may use, of those that tell", NULL },
+    { "begun", "1", COUNTER, U64, "jobs begun since the agent started", NULL },
+    { "ended", "1", COUNTER, U64, "jobs ended since the agent started", NULL },
+    { "cores", "1", GAUGE, F64, "cores allocated to jobs, of those where it is known", NULL },
+    { "memory_limit", "B", GAUGE, U64, "memory limits of jobs, of those where it is known", NULL },
 };
 
 enum { RUNNING, BEGUN, ENDED, CORES, MEMORY_LIMIT, METRICS };
@@ -23,8 +23,8 @@ _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each met
 
 static const struct metric job_metrics[] = {
     { "elapsed", "ns", GAUGE, U64, "time since the job began", NULL },
-    { "cores", "1", GAUGE, F64, "cores that it may use", NULL },
-    { "memory_limit", "B", GAUGE, U64, "memory that it may use", NULL },
+    { "cores", "1", GAUGE, F64, "cores allocated to the job", NULL },
+    { "memory_limit", "B", GAUGE, U64, "memory limit of the job", NULL },
     { "is_running", "1", GAUGE, U64, "1; 0 in the last sample of a job", NULL },
 };
 
@@ -34,7 +34,7 @@ static const struct set job_set = { .name = "job_here", .metrics = job_metrics, 
 _Static_assert(sizeof job_metrics / sizeof *job_metrics == JOB_METRICS, "a name for each metric");
 
 struct jobs_sampler {
-    const struct job **jobs; /* by slot; NULL: none there */
+    const struct job **jobs; /* by job.slot; NULL: no job */
     size_t capacity;
     uint64_t running, begun, ended;
 };
@@ -124,7 +124,7 @@ static void jobs_sampler_close(void *state)
 
 const struct sampler sampler_jobs = {
     .name = "jobs",
-    .about = "the jobs on the node, and what each may use",
+    .about = "the jobs on the node and their limits",
     .set = &set,
     .state_size = sizeof(struct jobs_sampler),
     .open = jobs_sampler_open,

@@ -1,5 +1,5 @@
-/* The table of processes. One that is no longer listed may be a zombie, whose I/O is still its own; once it is gone for
- * good, its parent has it, unless that is outside of the job. */
+/* The table of processes. A process that is no longer listed may be a zombie, which still has its own I/O. Once it is
+ * gone, its parent has it, unless the parent is outside of the job. */
 #include "samplers/jobs/processes.h"
 
 #include "base/vec.h"
@@ -10,10 +10,10 @@
 #define INITIAL_CAPACITY 64
 #define ANCESTORS_MAX 64
 
-void processes_clear(struct processes *processes, struct cgroup_mounts *groups)
+void processes_clear(struct processes *processes, struct cgroup_mounts *mounts)
 {
     for (size_t i = 0; i < processes->count + processes->unused; i++) {
-        process_files_release(&processes->list[i]->files, groups);
+        process_files_release(&processes->list[i]->files, mounts);
         free(processes->list[i]);
     }
     free(processes->list);
@@ -30,17 +30,17 @@ enum err processes_job_begin(struct processes *processes, uint32_t slot)
     return OK;
 }
 
-void processes_job_end(struct processes *processes, struct cgroup_mounts *groups, uint32_t slot)
+void processes_job_end(struct processes *processes, struct cgroup_mounts *mounts, uint32_t slot)
 {
     for (size_t i = 0; i < processes->count; i++)
         if (processes->list[i]->slot == slot) {
             processes->list[i]->is_gone = true;
-            process_files_release(&processes->list[i]->files, groups);
+            process_files_release(&processes->list[i]->files, mounts);
         }
     processes->jobs[slot].is_open = false;
 }
 
-/* Drops those that went, and makes the table anew. */
+/* Drops exited processes and rebuilds the index. */
 void processes_begin(struct processes *processes)
 {
     size_t kept = 0;
@@ -72,7 +72,7 @@ static struct process_entry *find(const struct processes *processes, uint32_t sl
     return NULL;
 }
 
-/* Grows by as many as there are, so that it seldom does. */
+/* Doubles the table, so that it rarely grows. */
 static enum err reserve(struct processes *processes)
 {
     if (processes->unused)
@@ -107,8 +107,8 @@ static enum err add(struct processes *processes, uint32_t slot, uint32_t pid, st
     return OK;
 }
 
-/* Does an ancestor that is in the job and lives have what the process read and wrote? Those in between may have ended in
- * the same round. */
+/* Has a live ancestor in the job inherited the I/O of the process? Processes in between may have exited in the same
+ * round. */
 static bool ancestor_has_usage(const struct processes *processes, const struct process_entry *process)
 {
     const struct pid_owners *owners = &processes->by_pid;
@@ -124,8 +124,8 @@ static bool ancestor_has_usage(const struct processes *processes, const struct p
     return false;
 }
 
-/* Its numbers stay with the job where no parent took them over. */
-static void retire(struct processes *processes, struct cgroup_mounts *groups, struct process_entry *process)
+/* Keeps its I/O in the job unless a parent inherited it. */
+static void retire(struct processes *processes, struct cgroup_mounts *mounts, struct process_entry *process)
 {
     struct process_job *job = &processes->jobs[process->slot];
     bool is_kept = ancestor_has_usage(processes, process);
@@ -134,11 +134,11 @@ static void retire(struct processes *processes, struct cgroup_mounts *groups, st
     job->gone_switches.voluntary += process->switches.voluntary;
     job->gone_switches.involuntary += process->switches.involuntary;
     job->gone_switches.known |= process->switches.known;
-    process_files_release(&process->files, groups);
+    process_files_release(&process->files, mounts);
     process->is_gone = true;
 }
 
-/* Without an open file it is only by the numbers that another process with the same pid shows. */
+/* Without an open file, another process with the same pid shows only by counters that decreased. */
 static bool has_decreased(const struct process_values *before, const struct process_values *now)
 {
     for (size_t i = 0; i < PROCESS_IO_FIELDS; i++)
@@ -147,12 +147,12 @@ static bool has_decreased(const struct process_values *before, const struct proc
     return false;
 }
 
-static enum err read_process(struct processes *processes, struct cgroup_mounts *groups, struct process_entry *process)
+static enum err read_process(struct processes *processes, struct cgroup_mounts *mounts, struct process_entry *process)
 {
     struct process_values values;
-    enum err err = process_files_read(&process->files, groups, process->pid, processes->with_pss, &values);
+    enum err err = process_files_read(&process->files, mounts, process->pid, processes->with_pss, &values);
     if (err == GONE)
-        return GONE; /* dealt with when the round ends */
+        return GONE; /* handled when the round ends */
     if (err)
         values = (struct process_values){ 0 };
     if (has_decreased(&process->values, &values))
@@ -162,22 +162,22 @@ static enum err read_process(struct processes *processes, struct cgroup_mounts *
     return OK;
 }
 
-enum err processes_add(struct processes *processes, struct cgroup_mounts *groups, uint32_t slot, uint32_t pid)
+enum err processes_add(struct processes *processes, struct cgroup_mounts *mounts, uint32_t slot, uint32_t pid)
 {
     struct process_entry *process = find(processes, slot, pid);
     if (process && process->round == processes->round)
         return OK; /* listed twice */
-    if (process && read_process(processes, groups, process) == OK)
+    if (process && read_process(processes, mounts, process) == OK)
         return OK;
     if (process)
-        retire(processes, groups, process); /* this pid is another's now, or will be found gone below */
+        retire(processes, mounts, process); /* the pid was reused, or the process is found gone below */
     enum err err = add(processes, slot, pid, &process);
     if (err)
         return err;
-    if (read_process(processes, groups, process) == GONE)
-        process->is_gone = true; /* between the list and now: nobody knows anything of it */
+    if (read_process(processes, mounts, process) == GONE)
+        process->is_gone = true; /* it exited since it was listed: nothing is known of it */
     if (process->is_gone)
-        process_files_release(&process->files, groups);
+        process_files_release(&process->files, mounts);
     return OK;
 }
 
@@ -198,7 +198,7 @@ void processes_set_switches(struct processes *processes, size_t place, uint64_t 
 {
     struct process_switches *switches = &processes->list[place]->switches;
     if (voluntary < switches->voluntary || involuntary < switches->involuntary)
-        return; /* a thread ended while it was added up */
+        return; /* a thread exited while the kernel added up */
     *switches = (struct process_switches){ voluntary, involuntary, true };
 }
 
@@ -207,10 +207,10 @@ bool processes_is_live(const struct processes *processes, const struct process_e
     return !process->is_gone && process->round == processes->round && process->values.state != 'Z';
 }
 
-/* A zombie is in no list, and has its I/O until somebody waits for it. */
-static bool is_zombie(struct processes *processes, struct cgroup_mounts *groups, struct process_entry *process)
+/* A zombie is in no list and keeps its I/O until it is waited for. */
+static bool is_zombie(struct processes *processes, struct cgroup_mounts *mounts, struct process_entry *process)
 {
-    return read_process(processes, groups, process) == OK && process->values.state == 'Z';
+    return read_process(processes, mounts, process) == OK && process->values.state == 'Z';
 }
 
 static void add_up(struct process_job *job, const struct process_entry *process, bool is_live)
@@ -229,14 +229,14 @@ static bool is_current(const struct processes *processes, uint32_t slot)
     return processes->jobs[slot].is_open && processes->jobs[slot].round == processes->round;
 }
 
-enum err processes_end(struct processes *processes, struct cgroup_mounts *groups)
+enum err processes_end(struct processes *processes, struct cgroup_mounts *mounts)
 {
     for (size_t i = 0; i < processes->count; i++) {
         struct process_entry *process = processes->list[i];
         if (process->is_gone || !is_current(processes, process->slot) || process->round == processes->round)
             continue;
-        if (!is_zombie(processes, groups, process))
-            retire(processes, groups, process);
+        if (!is_zombie(processes, mounts, process))
+            retire(processes, mounts, process);
     }
     for (size_t slot = 0; slot < processes->job_capacity; slot++)
         if (is_current(processes, (uint32_t)slot)) {

@@ -1,12 +1,12 @@
-/* System calls of each job that asks for it, counted in the kernel (syscalls.h). The programs are loaded for the first such
- * job and unloaded with the last: a node where nobody asks pays nothing. Of a job with a cgroup those who are in it are
- * looked for at each reading; what they start is known at once. */
+/* System calls of the jobs that request it, counted in the kernel with eBPF (syscalls/ebpf.h). The programs are loaded
+ * for the first such job and unloaded with the last, so that other nodes pay nothing. At each reading the job's cgroup
+ * is searched for new processes; their descendants are followed in the kernel. */
 #include "samplers/jobs/syscalls.h"
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/install_paths.h"
 #include "base/log.h"
+#include "base/module.h"
 #include "base/scan.h"
 #include "samplers/all.h"
 #include "samplers/jobs/job_slots.h"
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ALLOCATION_TRIES_MAX 100 /* at the processes of a job that makes new ones all the time */
+#define ALLOCATION_TRIES_MAX 100 /* passes over the processes of a job that keeps starting new ones */
 #define ERROR_MAX 512
 
 struct syscalls_sampler_job {
@@ -29,16 +29,16 @@ struct syscalls_sampler_job {
 };
 
 struct syscalls_sampler {
-    struct cgroup_mounts groups;
-    struct ebpf *ebpf; /* NULL: no job has asked */
-    struct job_slots jobs;     /* struct watched */
+    struct cgroup_mounts mounts;
+    struct ebpf *ebpf; /* NULL: no job requested it */
+    struct job_slots jobs;     /* struct syscalls_sampler_job */
     size_t job_count;
     struct pidlist pids;
-    char error[ERROR_MAX];        /* the last attempt failed; "": it did not */
+    char error[ERROR_MAX];        /* why the last attempt failed; "": it did not */
     enum err last;
 };
 
-static struct syscalls_sampler *current; /* of this process; NULL: none is open */
+static struct syscalls_sampler *current; /* the open sampler of this process; NULL: none */
 
 static struct syscalls_sampler_job *find_tracked(const struct syscalls_sampler *sampler, uint32_t slot)
 {
@@ -67,8 +67,8 @@ enum err job_syscalls_read(const char *id, uint64_t *since_ns, struct batch *out
 
 enum err job_syscalls_state(const char *id, const char **error)
 {
-    *error = current ? current->error : "the sensor 'syscalls' of the agent is off, or cannot be. 'sonde ctl sensors +syscalls', "
-                                   "as root, switches it on; 'sonde doctor' says what is in the way";
+    *error = current ? current->error : "the agent's sensor 'syscalls' is off or unavailable. Run 'sonde ctl sensors +syscalls' "
+                                   "as root to switch it on; 'sonde doctor' shows what is missing";
     if (!current)
         return ABSENT;
     if (find_by_id(id))
@@ -76,17 +76,17 @@ enum err job_syscalls_state(const char *id, const char **error)
     return current->last ? current->last : ABSENT;
 }
 
-/* What can be seen without loading anything. */
+/* Checks what can be checked without loading anything. */
 static enum err syscalls_open(void *state, const struct sampler_context *context)
 {
     struct syscalls_sampler *sampler = state;
     char path[PATH_MAX];
-    if (*context->root || self_find_module("sample-bpf.so", path, sizeof path)
+    if (*context->root || module_find("sample-bpf.so", path, sizeof path)
         || access("/sys/kernel/btf/vmlinux", F_OK) != 0 || !ebpf_sees_host_pids())
         return ABSENT;
     if (geteuid() != 0)
         return DENIED;
-    enum err err = cgroup_mounts_open(&sampler->groups, context->root, CGROUP_MOUNTS_PROCESSES);
+    enum err err = cgroup_mounts_open(&sampler->mounts, context->root, CGROUP_MOUNTS_PROCESSES);
     if (!err)
         current = sampler;
     return err;
@@ -99,7 +99,7 @@ static bool has_program(uint32_t pid, struct stat *program)
     return stat(path, program) == 0;
 }
 
-/* sonde run itself and its helper are no part of what it runs. */
+/* `sonde run` and its helper are not part of the job. */
 static bool is_sonde_run(const struct syscalls_sampler_job *tracked, uint32_t pid)
 {
     struct stat run, helper;
@@ -109,13 +109,13 @@ static bool is_sonde_run(const struct syscalls_sampler_job *tracked, uint32_t pi
                                         && run.st_ino == helper.st_ino && run.st_dev == helper.st_dev);
 }
 
-/* One look at the processes; *added says how many were not counted before. */
+/* One pass over the processes; *added: how many were new. */
 static enum err add_new_processes_once(struct syscalls_sampler *sampler, struct syscalls_sampler_job *tracked,
                                        size_t *added)
 {
     *added = 0;
     sampler->pids.count = 0;
-    enum err err = job_tasks_list(&sampler->groups, &tracked->tasks, NULL, &sampler->pids);
+    enum err err = job_tasks_list(&sampler->mounts, &tracked->tasks, NULL, &sampler->pids);
     for (size_t i = 0; !err && i < sampler->pids.count; i++) {
         pid_t pid = (pid_t)sampler->pids.ids[i];
         if (ebpf_job_has(tracked->calls, pid) || is_sonde_run(tracked, (uint32_t)pid))
@@ -125,14 +125,14 @@ static enum err add_new_processes_once(struct syscalls_sampler *sampler, struct 
     return err;
 }
 
-/* The number of a hierarchy of v1, which is mounted where the name of a controller is the last word. False: not found. */
+/* The id of a v1 hierarchy, whose mount point ends with the name of a controller. False: not found. */
 static bool find_hierarchy(const char *mount, uint64_t *number)
 {
     char text[8192];
     const char *slash = strrchr(mount, '/');
     if (!slash || file_read("", "/proc/self/cgroup", text, sizeof text, NULL))
         return false;
-    size_t size = strcspn(slash + 1, ","); /* "cpu,cpuacct": one of them will do */
+    size_t size = strcspn(slash + 1, ","); /* "cpu,cpuacct": either will do */
     for (const char *line = text; *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : line + strlen(line)) {
         const char *at = line, *end = strchr(line, '\n');
         if (!scan_u64(&at, number) || *at++ != ':')
@@ -145,28 +145,29 @@ static bool find_hierarchy(const char *mount, uint64_t *number)
     return false;
 }
 
-/* So that nobody who comes into its control group and goes between two looks is missed. */
+/* Lets the kernel report processes that enter the cgroup, so that none is missed between two passes. */
 static void add_cgroup(const struct syscalls_sampler *sampler, struct syscalls_sampler_job *tracked)
 {
     struct stat directory;
     uint64_t hierarchy = 0;
     const char *path = tracked->tasks.count ? tracked->tasks.directories[0].path : NULL;
     bool is_found = tracked->tasks.unified;
-    for (char **mount = sampler->groups.mounts; path && !is_found && *mount; mount++)
+    for (char **mount = sampler->mounts.v1; path && !is_found && *mount; mount++)
         is_found = strncmp(path, *mount, strlen(*mount)) == 0 && path[strlen(*mount)] == '/'
                    && find_hierarchy(*mount, &hierarchy);
     if (path && is_found && stat(path, &directory) == 0)
         ebpf_job_add_cgroup(tracked->calls, hierarchy, directory.st_ino);
 }
 
-/* Until there is nobody new: who was not counted when we looked may have started another. */
+/* Repeats until there are no new processes: one that was not counted yet may have started another. */
 static enum err poll(struct syscalls_sampler *sampler, struct syscalls_sampler_job *tracked)
 {
     size_t added = 1;
     enum err err = OK;
     if (!strcmp(tracked->job->source, "run") && !ebpf_job_has(tracked->calls, (pid_t)tracked->job->pid))
         ebpf_job_add_at_exec(tracked->calls, (pid_t)tracked->job->pid);
-    for (int i = 0; !err && (added || i < 2) && i < ALLOCATION_TRIES_MAX; i++) { /* twice: some may have come before the group is watched */
+    /* at least twice: some may have come before the cgroup was added */
+    for (int i = 0; !err && (added || i < 2) && i < ALLOCATION_TRIES_MAX; i++) {
         err = add_new_processes_once(sampler, tracked, &added);
         if (!err && i == 0)
             add_cgroup(sampler, tracked);
@@ -178,7 +179,8 @@ static void log_failure(struct syscalls_sampler *sampler, const struct job *job,
 {
     sampler->last = err;
     if (!sampler->error[0])
-        snprintf(sampler->error, sizeof sampler->error, "%s", err == FULL ? "too many jobs have asked" : err_text(err));
+        snprintf(sampler->error, sizeof sampler->error, "%s",
+                 err == FULL ? "too many jobs requested it" : err_text(err));
     log_warn("cannot count the system calls of job %s: %s", job->id, sampler->error);
 }
 
@@ -201,7 +203,7 @@ static enum err begin_calls(struct syscalls_sampler *sampler, struct syscalls_sa
     return err;
 }
 
-/* A job that cannot be counted is said once, and the sampler goes on for the others. */
+/* A failure is logged for the job and does not affect the others. */
 static enum err begin_job(struct syscalls_sampler *sampler, const struct job *job)
 {
     void *item;
@@ -211,7 +213,7 @@ static enum err begin_job(struct syscalls_sampler *sampler, const struct job *jo
         return err;
     err = begin_calls(sampler, tracked, job);
     if (!err)
-        err = job_tasks_open(&sampler->groups, &tracked->tasks, job);
+        err = job_tasks_open(&sampler->mounts, &tracked->tasks, job);
     if (err) {
         log_failure(sampler, job, err);
         ebpf_job_end(&tracked->calls);
@@ -226,7 +228,7 @@ static enum err begin_job(struct syscalls_sampler *sampler, const struct job *jo
 
 static void end_job(struct syscalls_sampler *sampler, struct syscalls_sampler_job *tracked)
 {
-    job_tasks_close(&sampler->groups, &tracked->tasks);
+    job_tasks_close(&sampler->mounts, &tracked->tasks);
     ebpf_job_end(&tracked->calls);
     job_slots_drop(&sampler->jobs, tracked->job->slot);
     sampler->job_count--;
@@ -245,9 +247,9 @@ static enum err change_job(struct syscalls_sampler *sampler, struct syscalls_sam
                            const struct job *job)
 {
     if (job->syscalls == JOB_SYSCALLS_TIME && ebpf_job_measure_time(tracked->calls))
-        log_warn("cannot measure the time of the system calls of job %s", job->id);
-    job_tasks_close(&sampler->groups, &tracked->tasks);
-    enum err err = job_tasks_open(&sampler->groups, &tracked->tasks, job);
+        log_warn("cannot measure the system call times of job %s", job->id);
+    job_tasks_close(&sampler->mounts, &tracked->tasks);
+    enum err err = job_tasks_open(&sampler->mounts, &tracked->tasks, job);
     return err ? err : poll(sampler, tracked);
 }
 
@@ -287,7 +289,7 @@ static void syscalls_close(void *state)
             end_job(sampler, tracked);
     }
     job_slots_clear(&sampler->jobs);
-    cgroup_mounts_close(&sampler->groups);
+    cgroup_mounts_close(&sampler->mounts);
     pidlist_clear(&sampler->pids);
     if (current == sampler)
         current = NULL;
@@ -295,13 +297,13 @@ static void syscalls_close(void *state)
 
 const struct sampler sampler_syscalls = {
     .name = "syscalls",
-    .about = "system calls of the jobs that ask for it, counted in the kernel by eBPF",
+    .about = "system calls of the jobs that request it, counted in the kernel with eBPF",
     .state_size = sizeof(struct syscalls_sampler),
     .period_ns = 5 * NS_PER_S,
-    .absent_reason = "The module sample-bpf.so is not installed, the kernel has no types of its own (BTF), or this is a pid namespace "
-              "of its own",
-    .absent_fix = "Build Sonde where clang and libbpf-dev are; use a kernel with CONFIG_DEBUG_INFO_BTF; run the agent in the "
-                     "machine's pid namespace",
+    .absent_reason = "The module sample-bpf.so is not installed, the kernel has no BTF type information, or this is not the "
+                     "initial pid namespace",
+    .absent_fix = "Build Sonde with clang and libbpf-dev; use a kernel with CONFIG_DEBUG_INFO_BTF; run the agent in the initial "
+                  "pid namespace",
     .denied_fix = "Run the agent as root",
     .open = syscalls_open,
     .read = syscalls_read,

@@ -1,6 +1,5 @@
-/* What the tasks of each job have used, by the kernel's own account of each (taskstats): the living are asked at each
- * tick, the dead leave a record, so that a process that lived between two ticks is in the totals. Needs root. About 2 µs
- * for each task and 6 for each job. */
+/* Resource usage of each job's tasks from taskstats: live tasks are queried at each tick, exited ones leave a record,
+ * so that a process that lived between two ticks is in the totals. Needs root. About 2 µs per task and 6 µs per job. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -20,9 +19,9 @@ static const struct metric metrics[] = {
 #define X(field, name, unit, factor, kind, join, needs, help) { #name, unit, kind, U64, help, #field },
     TASKSTATS_FIELDS(X)
 #undef X
-    { "tasks", "1", GAUGE, U64, "threads that live", NULL },
-    { "tasks_ended", "1", COUNTER, U64, "threads that have ended", NULL },
-    { "records_lost", "1", COUNTER, U64, "exit records of the node that overflowed: CPU time is the cgroup's then", NULL },
+    { "tasks", "1", GAUGE, U64, "live threads", NULL },
+    { "tasks_ended", "1", COUNTER, U64, "exited threads", NULL },
+    { "records_lost", "1", COUNTER, U64, "exit records of the node that were lost; CPU time then comes from the cgroup", NULL },
 };
 
 enum { TASKS = TASKSTATS_SIZE, TASKS_ENDED, RECORDS_LOST, METRICS };
@@ -35,23 +34,23 @@ _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each met
 struct taskstats_job {
     const struct job *job; /* NULL: the slot is free */
     struct job_tasks totals;
-    uint64_t group_cpu_ns; /* what its cgroup counted, as far as it is known */
+    uint64_t group_cpu_ns; /* CPU time that its cgroup counted, as far as known */
 };
 
 struct taskstats_sampler {
     struct taskstats_queries queries;
-    struct taskstats_exits exit_records; /* fd -1: not in this namespace */
-    struct proc_connector connector; /* fd -1: not for us */
+    struct taskstats_exits exit_records; /* fd -1: not available in this namespace */
+    struct proc_connector connector; /* fd -1: not permitted */
     struct taskstats_accounting accounting;
-    struct cgroup_mounts groups;
+    struct cgroup_mounts mounts;
     struct task_totals totals;
-    struct job_slots jobs; /* struct watched */
+    struct job_slots jobs; /* struct taskstats_job */
     size_t job_count;
-    struct pidlist ids;   /* of all members of this round */
-    struct pidlist slots; /* of the job of each */
+    struct pidlist ids;   /* tids of all tasks of this round */
+    struct pidlist slots; /* job slot of each */
     struct pidlist known;
-    uint64_t records_lost; /* by sockets that are closed */
-    unsigned failures;     /* in a row */
+    uint64_t records_lost; /* lost by sockets that are closed now */
+    unsigned failures;     /* consecutive */
 };
 
 static bool is_alive(uint32_t tid)
@@ -59,7 +58,7 @@ static bool is_alive(uint32_t tid)
     return kill((pid_t)tid, 0) == 0 || errno == EPERM;
 }
 
-/* One that has gone meanwhile was on its way. */
+/* A task that has disappeared was exiting. */
 static bool is_exiting(uint32_t pid)
 {
     struct taskfile_stat stat;
@@ -69,10 +68,10 @@ static bool is_exiting(uint32_t pid)
     return err == GONE || (!err && !taskfile_parse_stat(text, &stat) && stat.is_exiting);
 }
 
-/* Listened to only while there are jobs: each exit and each fork on the node costs somebody something. */
+/* Subscribed only while there are jobs: each event of the node costs CPU time. */
 static void start_listening(struct taskstats_sampler *taskstats)
 {
-    taskstats_accounting_read(&taskstats->accounting, ""); /* somebody may have switched the accounting of delays */
+    taskstats_accounting_read(&taskstats->accounting, ""); /* delay accounting may have been switched meanwhile */
     if (taskstats_exits_open(&taskstats->exit_records))
         taskstats->exit_records.fd = -1;
     if (proc_connector_open_kinds(&taskstats->connector, 1u << PROC_CONNECTOR_FORK))
@@ -94,11 +93,11 @@ static enum err taskstats_open(void *state, const struct sampler_context *contex
     taskstats->totals.is_alive = is_alive;
     taskstats->totals.is_exiting = is_exiting;
     if (*context->root)
-        return ABSENT; /* a captured tree has no kernel that could be asked */
+        return ABSENT; /* a captured tree has no kernel to query */
     enum err err = taskstats_queries_open(&taskstats->queries);
     if (err)
         return err;
-    err = cgroup_mounts_open(&taskstats->groups, context->root, CGROUP_MOUNTS_THREADS);
+    err = cgroup_mounts_open(&taskstats->mounts, context->root, CGROUP_MOUNTS_THREADS);
     if (err)
         taskstats_queries_close(&taskstats->queries);
     return err;
@@ -120,7 +119,7 @@ static enum err begin_job(struct taskstats_sampler *taskstats, const struct job 
         return err;
     struct taskstats_job *tracked = item;
     *tracked = (struct taskstats_job){ 0 };
-    err = job_tasks_open(&taskstats->groups, &tracked->totals, job);
+    err = job_tasks_open(&taskstats->mounts, &tracked->totals, job);
     if (err)
         return err;
     tracked->job = job;
@@ -132,13 +131,13 @@ static enum err begin_job(struct taskstats_sampler *taskstats, const struct job 
 static void end_job(struct taskstats_sampler *taskstats, struct taskstats_job *tracked)
 {
     task_totals_job_end(&taskstats->totals, tracked->job->slot);
-    job_tasks_close(&taskstats->groups, &tracked->totals);
+    job_tasks_close(&taskstats->mounts, &tracked->totals);
     job_slots_drop(&taskstats->jobs, tracked->job->slot);
     if (--taskstats->job_count)
         return;
     stop_listening(taskstats);
     taskstats->records_lost += taskstats->totals.dropped;
-    task_totals_clear(&taskstats->totals); /* there may have been thousands */
+    task_totals_clear(&taskstats->totals); /* it may have grown large */
 }
 
 static void take_exit(void *context, const struct taskstats_exit *thread)
@@ -166,11 +165,11 @@ static void take_usage(void *context, size_t place, struct bytes stats)
     struct taskstats_usage usage;
     if (taskstats_extract(stats, &taskstats->accounting, &usage))
         return;
-    usage.tid = taskstats->ids.ids[place]; /* what the kernel says is of its own namespace */
+    usage.tid = taskstats->ids.ids[place]; /* the kernel's tid is of the initial pid namespace */
     task_totals_add_live(&taskstats->totals, taskstats->slots.ids[place], &usage);
 }
 
-/* What happened since the last look. */
+/* Starts a round with the events since the last one. */
 static enum err listen_to_kernel(struct taskstats_sampler *taskstats)
 {
     enum err err = OK;
@@ -183,7 +182,7 @@ static enum err listen_to_kernel(struct taskstats_sampler *taskstats)
     return err;
 }
 
-/* A job whose tasks cannot be listed this time keeps what it has. */
+/* Lists the tasks of a job. If that fails, the job keeps its values. */
 static enum err list_members(struct taskstats_sampler *taskstats, struct taskstats_job *tracked)
 {
     uint32_t slot = tracked->job->slot;
@@ -193,7 +192,7 @@ static enum err list_members(struct taskstats_sampler *taskstats, struct tasksta
     if (!*tracked->job->cgroup)
         err = task_totals_pids(&taskstats->totals, slot, &taskstats->known);
     if (!err)
-        err = job_tasks_list(&taskstats->groups, &tracked->totals, &taskstats->known, &taskstats->ids);
+        err = job_tasks_list(&taskstats->mounts, &tracked->totals, &taskstats->known, &taskstats->ids);
     if (err) {
         taskstats->ids.count = first;
         return err == NOMEM ? err : OK;
@@ -211,13 +210,13 @@ static enum err query_members(struct taskstats_sampler *taskstats)
                                  taskstats);
 }
 
-/* The cgroup has counted what no record tells: the last moments of each task, and those whose record was lost. What it told
- * before it went says nothing of a job in which nobody was seen. */
+/* The cgroup also counts what taskstats misses: the last moments of each task, and lost records. If the cgroup is gone,
+ * its last value is used only if tasks of the job were seen. */
 static void add_cgroup_cpu(struct taskstats_sampler *taskstats, struct taskstats_job *tracked, bool was_seen,
                            struct taskstats_usage *total)
 {
     uint64_t cpu_ns;
-    enum err err = job_tasks_cpu_ns(&taskstats->groups, &tracked->totals, &cpu_ns);
+    enum err err = job_tasks_cpu_ns(&taskstats->mounts, &tracked->totals, &cpu_ns);
     if (err && !was_seen)
         return;
     if (!err && cpu_ns > tracked->group_cpu_ns)
@@ -238,11 +237,11 @@ static enum err add_sample(struct taskstats_sampler *taskstats, struct taskstats
         return NOMEM;
     sample->job = tracked->job->id;
     task_totals_get(&taskstats->totals, tracked->job->slot, &total);
-    add_cgroup_cpu(taskstats, tracked, job->live_count || job->ended_count, &total);
+    add_cgroup_cpu(taskstats, tracked, job->latest_count || job->ended_count, &total);
     for (size_t i = 0; i < TASKSTATS_SIZE; i++)
         if (total.known >> i & 1)
             sample_set_u64(sample, i, total.value[i]);
-    sample_set_u64(sample, TASKS, job->live_count);
+    sample_set_u64(sample, TASKS, job->latest_count);
     if (taskstats->exit_records.fd >= 0) {
         sample_set_u64(sample, TASKS_ENDED, job->ended_count);
         sample_set_u64(sample, RECORDS_LOST,
@@ -251,7 +250,7 @@ static enum err add_sample(struct taskstats_sampler *taskstats, struct taskstats
     return OK;
 }
 
-/* To be opened anew is to forget what the dead have used: not for a socket that fails now and then. */
+/* Reopening the sampler would lose the usage of exited tasks, so a few failures of a socket are tolerated. */
 static enum err tolerate(struct taskstats_sampler *taskstats, enum err err)
 {
     taskstats->failures = err ? taskstats->failures + 1 : 0;
@@ -271,7 +270,7 @@ static enum err taskstats_read(void *state, struct batch *out)
     }
     if (!err)
         err = query_members(taskstats);
-    enum err end_err = task_totals_end(&taskstats->totals, true); /* what was heard is heard once */
+    enum err end_err = task_totals_end(&taskstats->totals, true); /* the events are consumed even after an error */
     err = tolerate(taskstats, err ? err : end_err);
     for (uint32_t slot = 0; slot < taskstats->jobs.capacity && !err; slot++) {
         struct taskstats_job *tracked = find_tracked(taskstats, slot);
@@ -280,7 +279,7 @@ static enum err taskstats_read(void *state, struct batch *out)
     return err;
 }
 
-/* One job alone, between two ticks: what ended is heard, and who lives is asked. */
+/* Updates one job between two ticks. */
 static enum err update_job(struct taskstats_sampler *taskstats, struct taskstats_job *tracked)
 {
     enum err err = listen_to_kernel(taskstats);
@@ -296,13 +295,14 @@ static enum err finish_job(struct taskstats_sampler *taskstats, struct taskstats
 {
     uint64_t time_ns = clock_realtime_ns();
     enum err err = update_job(taskstats, tracked);
-    if ((!err || err == AGAIN) && out) /* the last sample is given, with what is known by then */
+    if ((!err || err == AGAIN) && out) /* the last sample is added with what is known */
         err = add_sample(taskstats, tracked, time_ns, out);
     end_job(taskstats, tracked);
     return err;
 }
 
-/* Who is in the job when it begins or has a new step is the ancestor of all that may come and go before the next tick. */
+/* The tasks found when the job begins or has a new step are the ancestors of all that may live and exit before the next
+ * tick. */
 static enum err taskstats_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct taskstats_sampler *taskstats = state;
@@ -311,8 +311,8 @@ static enum err taskstats_job(void *state, const struct job *job, enum job_event
     if (event == JOB_END)
         return tracked ? finish_job(taskstats, tracked, out) : OK;
     if (tracked) {
-        job_tasks_close(&taskstats->groups, &tracked->totals);
-        err = job_tasks_open(&taskstats->groups, &tracked->totals, job);
+        job_tasks_close(&taskstats->mounts, &tracked->totals);
+        err = job_tasks_open(&taskstats->mounts, &tracked->totals, job);
     } else {
         err = begin_job(taskstats, job);
         tracked = find_tracked(taskstats, job->slot);
@@ -334,7 +334,7 @@ static void taskstats_close(void *state)
     }
     job_slots_clear(&taskstats->jobs);
     task_totals_clear(&taskstats->totals);
-    cgroup_mounts_close(&taskstats->groups);
+    cgroup_mounts_close(&taskstats->mounts);
     taskstats_queries_close(&taskstats->queries);
     pidlist_clear(&taskstats->ids);
     pidlist_clear(&taskstats->slots);
@@ -343,7 +343,7 @@ static void taskstats_close(void *state)
 
 const struct sampler sampler_taskstats = {
     .name = "taskstats",
-    .about = "CPU time, delays, faults and I/O of each job, by the kernel's account of every task",
+    .about = "CPU time, delays, page faults and I/O of each job, from the kernel's accounting of every task",
     .set = &set,
     .state_size = sizeof(struct taskstats_sampler),
     .absent_reason = "This kernel has no taskstats",

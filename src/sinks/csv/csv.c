@@ -1,13 +1,13 @@
-/* Samples as CSV. One row per value, so that any sets go into one file; or, with the setting "set", one row per sample of
- * that set and one column per metric; or, with "dir", files of many sets in a tree (sinks/csv/tree.c). */
+/* The sink `csv`. By default one row per value, so that all metric sets fit into one file; with set=NAME one row per
+ * sample of that set and one column per metric; with dir=DIRECTORY many files in a tree (sinks/csv/tree.c). */
 #include "sinks/csv/csv.h"
 
-#include "base/text.h"
+#include "base/format.h"
 #include "base/utf8.h"
 #include "sinks/csv/path.h"
 #include "sinks/csv/tree.h"
-#include "sinks/sink.h"
 #include "sinks/output.h"
+#include "sinks/sink.h"
 #include "sinks/writable.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ struct csv_state {
     const char *path, *set;
     bool append;
     struct output output;
-    bool titled;
+    bool has_header;
     const char *dir, *layout, *template, *node_template, *container;
     bool copies;
     uint64_t rotate_bytes, rotate_ns, commit_ns;
@@ -66,7 +66,7 @@ static bool needs_quotes(struct bytes text)
     return text.size && (text.data[0] == ' ' || text.data[text.size - 1] == ' ');
 }
 
-/* How many bytes from the beginning on can be added as they are. */
+/* Length of the prefix that needs no escapes. */
 static size_t plain_size(struct bytes text)
 {
     size_t size = 0;
@@ -114,18 +114,18 @@ void csv_add_value(struct buf *out, enum metric_type type, union value value)
         if (isinf(value.f64))
             buf_add_text(out, value.f64 > 0 ? "inf" : "-inf");
         else if (!isnan(value.f64))
-            buf_add_text(out, text_f64(value.f64).s);
+            buf_add_text(out, format_f64(value.f64).s);
         break;
     }
 }
 
-static void add_end(struct buf *out)
+static void end_row(struct buf *out)
 {
     buf_add_text(out, "\r\n");
 }
 
-/* "time_ns,host,job," of a sample. */
-static void add_origin(struct buf *out, const struct batch *batch, const struct sample *sample)
+/* "time_ns,host,job," */
+static void add_key_columns(struct buf *out, const struct batch *batch, const struct sample *sample)
 {
     buf_add_u64(out, sample->time_ns);
     buf_add_char(out, ',');
@@ -146,7 +146,7 @@ static void add_long(struct buf *out, const struct batch *batch, const struct sa
         const struct metric *metric = &sample->set->metrics[i];
         if (!is_known(sample, i))
             continue;
-        add_origin(out, batch, sample);
+        add_key_columns(out, batch, sample);
         csv_add_text(out, bytes_of(sample->set->name));
         buf_add_char(out, ',');
         csv_add_text(out, bytes_of(sample->instance));
@@ -156,30 +156,30 @@ static void add_long(struct buf *out, const struct batch *batch, const struct sa
         csv_add_text(out, bytes_of(metric->unit));
         buf_add_char(out, ',');
         csv_add_value(out, metric->type, sample->values[i]);
-        add_end(out);
+        end_row(out);
     }
 }
 
-static void add_wide_titles(struct buf *out, const struct set *set)
+static void add_wide_header(struct buf *out, const struct set *set)
 {
     buf_add_text(out, "time_ns,host,job,instance");
     for (size_t i = 0; i < set->size; i++) {
         buf_add_char(out, ',');
         csv_add_text(out, bytes_of(set->metrics[i].name));
     }
-    add_end(out);
+    end_row(out);
 }
 
 static void add_wide(struct buf *out, const struct batch *batch, const struct sample *sample)
 {
-    add_origin(out, batch, sample);
+    add_key_columns(out, batch, sample);
     csv_add_text(out, bytes_of(sample->instance));
     for (size_t i = 0; i < sample->set->size; i++) {
         buf_add_char(out, ',');
         if (is_known(sample, i))
             csv_add_value(out, sample->set->metrics[i].type, sample->values[i]);
     }
-    add_end(out);
+    end_row(out);
 }
 
 static void add_sample(struct csv_state *s, const struct batch *batch, const struct sample *sample)
@@ -191,13 +191,13 @@ static void add_sample(struct csv_state *s, const struct batch *batch, const str
     }
     if (strcmp(sample->set->name, s->set) != 0)
         return;
-    if (!s->titled)
-        add_wide_titles(out, sample->set);
-    s->titled = true;
+    if (!s->has_header)
+        add_wide_header(out, sample->set);
+    s->has_header = true;
     add_wide(out, batch, sample);
 }
 
-static enum err misused(struct csv_state *s, const char *error)
+static enum err reject(struct csv_state *s, const char *error)
 {
     snprintf(s->message, sizeof s->message, "%s", error);
     return USAGE;
@@ -208,7 +208,7 @@ static bool is_ldms(const struct csv_state *s)
     return strcmp(s->layout, "ldms") == 0;
 }
 
-/* The one that was given, or that of the layout. */
+/* The setting, or the default of the layout. */
 static const char *template_of(const struct csv_state *s)
 {
     return s->template ? s->template : is_ldms(s) ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_TEMPLATE;
@@ -223,7 +223,7 @@ static enum err check_tree(struct csv_state *s)
 {
     struct buf error;
     if (s->path || s->set)
-        return misused(s, "dir excludes path and set");
+        return reject(s, "dir excludes path and set");
     if (!is_ldms(s) && strcmp(s->layout, "jobs") != 0) {
         snprintf(s->message, sizeof s->message, "invalid layout '%.100s' (expected jobs or ldms)", s->layout);
         return USAGE;
@@ -241,10 +241,11 @@ static enum err csv_check(void *state)
 {
     struct csv_state *s = state;
     if (!s->dir && (s->rotate_bytes || s->rotate_ns || s->template || s->node_template || strcmp(s->layout, "jobs") != 0))
-        return misused(s, "layout, template, node_template, rotate_size and rotate_every need dir=DIRECTORY");
+        return reject(s, "layout, template, node_template, rotate_size and rotate_every need dir=DIRECTORY");
     enum err err = s->dir ? check_tree(s) : OK;
     if (!err)
-        err = writable_check(s->dir ? s->dir : s->path, s->dir ? WRITABLE_DIRECTORY : WRITABLE_FILE, s->message, sizeof s->message);
+        err = writable_check(s->dir ? s->dir : s->path, s->dir ? WRITABLE_DIRECTORY : WRITABLE_FILE, s->message,
+                             sizeof s->message);
     return err;
 }
 
@@ -272,7 +273,7 @@ static enum err open_tree(struct csv_state *s)
     return err;
 }
 
-static void add_titles(struct csv_state *s)
+static void add_header(struct csv_state *s)
 {
     if (!s->set)
         buf_add_text(&s->output.out, "time_ns,host,job,set,instance,metric,unit,value\r\n");
@@ -285,22 +286,22 @@ static enum err csv_open(void *state)
     if (s->dir)
         return open_tree(s);
     enum err err = s->append ? output_append(&s->output, s->path, &is_new) : output_open(&s->output, s->path);
-    s->titled = !is_new;
+    s->has_header = !is_new;
     if (!err && is_new)
-        add_titles(s);
-    /* At once: who opens the file anew while this is open, as at SIGHUP, finds that it is begun. */
+        add_header(s);
+    /* Written immediately, so that whoever opens the file a second time (at SIGHUP) sees that it has a header. */
     if (!err && is_new && s->output.is_file && output_write(&s->output))
-        add_titles(s);
+        add_header(s);
     return err;
 }
 
-/* The file is as it was before the batch. */
-static void take_back_titles(struct csv_state *s)
+/* A failed batch was removed from the file, and with it the header if it was the first. */
+static void restore_header(struct csv_state *s)
 {
-    if (!s->output.is_file || s->output.whole)
+    if (!s->output.is_file || s->output.batch_start)
         return;
-    s->titled = false;
-    add_titles(s);
+    s->has_header = false;
+    add_header(s);
 }
 
 static enum err csv_write(void *state, const struct batch *batch)
@@ -320,14 +321,14 @@ static enum err csv_write(void *state, const struct batch *batch)
     if (!err && s->append)
         err = output_write(&s->output);
     if (err)
-        take_back_titles(s);
+        restore_header(s);
     return err;
 }
 
 static enum err csv_flush(void *state, uint64_t deadline_ns)
 {
     struct csv_state *s = state;
-    return s->tree ? csv_tree_flush(s->tree, deadline_ns) : output_flush(&s->output); /* a file does not keep us waiting */
+    return s->tree ? csv_tree_flush(s->tree, deadline_ns) : output_flush(&s->output); /* writing a file does not block for long */
 }
 
 static void csv_close(void *state)
@@ -346,7 +347,7 @@ static void csv_close(void *state)
 static enum err csv_resume(void *state, uint64_t *position)
 {
     const struct csv_state *s = state;
-    *position = s->tree ? s->tree->files.position : s->output.mark.position;
+    *position = s->tree ? s->tree->files.position : s->output.checkpoint.position;
     return OK;
 }
 

@@ -29,11 +29,11 @@ static enum err fail(struct csv_files *files, const char *what, const char *path
 /* Creates the parent directories of path below dir_fd. */
 static void make_parents(int dir_fd, const char *path)
 {
-    char folder[CSV_FILES_PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    char directory[CSV_FILES_PATH_MAX];
+    snprintf(directory, sizeof directory, "%s", path);
+    for (char *slash = strchr(directory + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdirat(dir_fd, folder, 0755);
+        mkdirat(dir_fd, directory, 0755);
         *slash = '/';
     }
 }
@@ -197,7 +197,7 @@ struct csv_file_header csv_file_header_of(struct bytes text)
 struct csv_file *csv_files_get(struct csv_files *files, const char *path, const struct csv_file_header *header)
 {
     struct csv_file *file = find(files, path);
-    if (!one || file->header_hash == header->hash)
+    if (!file || file->header_hash == header->hash)
         return file;
     enum err err = open_one(files, file);
     if (!err && file->out.size) /* these lines have the old header */
@@ -262,7 +262,7 @@ static enum err write_lines(struct csv_files *files, struct csv_file *file)
 enum err csv_files_write(struct csv_files *files)
 {
     enum err err = OK;
-    for (struct csv_file *file = files->all; one && !err; file = file->next) {
+    for (struct csv_file *file = files->all; file && !err; file = file->next) {
         if (!file->out.size)
             continue;
         err = buf_err(&file->out);
@@ -304,7 +304,7 @@ static void free_idle(struct csv_files *files)
 enum err csv_files_commit(struct csv_files *files, uint64_t position, uint64_t now_ns)
 {
     enum err err = csv_files_write(files);
-    for (struct csv_file *file = files->all; one && !err; file = file->next)
+    for (struct csv_file *file = files->all; file && !err; file = file->next)
         if (is_ripe(files, file, now_ns))
             err = rotate(files, file);
     if (!err && syncfs(files->dir_fd) != 0)

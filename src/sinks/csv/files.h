@@ -1,6 +1,6 @@
-/* Many text files below a directory, to which lines are appended: buffered in memory, and written together in whole lines. An undo log
- * (sinks/csv/undo_log.h) records the size and name of each file at the last commit, so that after a crash the files return to the
- * committed position, and later batches are written again. */
+/* Many text files below a directory, to which lines are appended: buffered in memory, and written together in whole
+ * lines. An undo log (sinks/csv/undo_log.h) records the size and name of each file at the last commit, so that after
+ * a crash the files return to the committed position, and later batches are written again. */
 #ifndef SONDE_SINKS_CSV_FILES_H
 #define SONDE_SINKS_CSV_FILES_H
 
@@ -52,8 +52,8 @@ struct csv_file_header {
 };
 struct csv_file_header csv_file_header_of(struct bytes text);
 
-/* The file at path, whose first line is header. An existing file with another first line is renamed first. NULL: files->message says
- * why. Valid until the next csv_files_commit. */
+/* The file at path, whose first line is header. An existing file with another first line is renamed first. NULL:
+ * files->message says why. Valid until the next csv_files_commit. */
 struct csv_file *csv_files_get(struct csv_files *files, const char *path, const struct csv_file_header *header);
 
 /* Call after adding lines to file->out. */

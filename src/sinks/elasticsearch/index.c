@@ -1,5 +1,5 @@
-/* Without a mapping Elasticsearch guesses from the first value that it sees: texts would be taken apart into words, and times
- * would be numbers. Colmet says what its time is and leaves the rest to guessing; its indexes are made in the same words. */
+/* Without a mapping Elasticsearch guesses types from the first value: strings would be tokenised, and times would be
+ * numbers. Colmet only declares its time field; its indexes are created the same way here. */
 #include "sinks/elasticsearch/index.h"
 
 #include "base/vec.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PROPERTIES_MAX (4u << 20)
-#define FIELDS_USUAL 900 /* more than 1000 are refused where nothing else is said */
+#define FIELDS_DEFAULT_MAX 900 /* the server's default limit is 1000 */
 
 void elasticsearch_indexes_clear(struct elasticsearch_indexes *indexes)
 {
@@ -28,7 +28,7 @@ void elasticsearch_field(char *text, size_t size, const char *name)
             *text = '_';
 }
 
-/* Small letters, figures, and few signs. */
+/* Index names may contain lower-case letters, digits and few other characters. */
 static void make_name(char name[ELASTICSEARCH_NAME_MAX], const char *prefix, const char *kind)
 {
     snprintf(name, ELASTICSEARCH_NAME_MAX, "%s%s", prefix, kind);
@@ -52,7 +52,7 @@ static void add_fields(struct json *json, const struct set *set)
     }
 }
 
-/* "meminfo": {"properties": {"mem_total": {"type": "long"}, …}}, as a text of its own; NULL: out of memory. */
+/* "meminfo": {"properties": {"mem_total": {"type": "long"}, …}}, allocated; NULL: out of memory. */
 static char *make_properties(const struct set *set)
 {
     char field[128];
@@ -110,11 +110,11 @@ static void add_typed(struct json *json, const char *field, const char *type, co
 
 static void add_common(struct json *json, bool is_old)
 {
-    static const char *const words[] = { "host", "job", "user", "set", "instance", "event", "reason" };
+    static const char *const strings[] = { "host", "job", "user", "set", "instance", "event", "reason" };
     add_typed(json, "timestamp", "date", "epoch_millis");
     add_typed(json, "time_ns", "long", NULL);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        add_typed(json, words[i], is_old ? "string" : "keyword", is_old ? "not_analyzed" : NULL);
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+        add_typed(json, strings[i], is_old ? "string" : "keyword", is_old ? "not_analyzed" : NULL);
 }
 
 void elasticsearch_index_mapping(struct buf *out, const struct elasticsearch_index *index, const char *type, bool is_old)
@@ -122,7 +122,7 @@ void elasticsearch_index_mapping(struct buf *out, const struct elasticsearch_ind
     struct json json;
     json_init_line(&json, out);
     json_begin_object(&json);
-    if (index->fields > FIELDS_USUAL && !is_old) {
+    if (index->fields > FIELDS_DEFAULT_MAX && !is_old) {
         json_key(&json, "settings");
         json_begin_object(&json);
         json_field_u64(&json, "index.mapping.total_fields.limit", index->fields * 2 + 100);

@@ -52,7 +52,7 @@ enum err hdf5_pages_pwrite(int fd, uint64_t at, const void *data, size_t size)
     return OK;
 }
 
-/* The place of a page, or where it would be. */
+/* The index of a page, or where to insert it. */
 static size_t place_of(const struct hdf5_pages *pages, uint64_t number)
 {
     size_t low = 0, high = pages->count;

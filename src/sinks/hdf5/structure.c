@@ -1,4 +1,4 @@
-/* Groups, tables and the record, through the library. */
+/* Uses the library with changes held back, then applies them through redo.c. */
 #include "sinks/hdf5/structure.h"
 
 #include "base/scan.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TABLES_FIRST 64 /* for which the record has capacity */
+#define TABLES_FIRST 64 /* initial capacity of the commit record */
 
 enum err hdf5_structure_failure(struct hdf5_file *file)
 {
@@ -29,22 +29,22 @@ void hdf5_structure_path(const struct hdf5_table *table, char *path, size_t size
         snprintf(path, size, "/job_%llu/%s", (unsigned long long)table->job, colmet_backends[table->layout].name);
 }
 
-enum err hdf5_structure_record(const struct hdf5_file *file, bool with_waiting, struct hdf5_record *next)
+enum err hdf5_structure_record(const struct hdf5_file *file, bool with_buffered, struct hdf5_record *next)
 {
     *next = (struct hdf5_record){
         .generation = file->record.generation + 1,
-        .position = with_waiting ? file->position : file->record.position,
+        .position = with_buffered ? file->position : file->record.position,
         .count = file->tables.count,
         .rows = calloc(file->tables.count + 1, 8),
     };
     if (!next->rows)
         return NOMEM;
     for (size_t i = 0; i < file->tables.count; i++)
-        next->rows[i] = file->tables.list[i]->rows + (with_waiting ? file->tables.list[i]->waiting_count : 0);
+        next->rows[i] = file->tables.list[i]->rows + (with_buffered ? file->tables.list[i]->buffered_count : 0);
     return OK;
 }
 
-/* A dataset of bytes at a place of its own, which stays where it is: appending writes there without the library. */
+/* A contiguous dataset at a fixed offset: commits write there without the library. */
 static hid_t make_record_dataset(hid_t at, size_t bytes)
 {
     hsize_t size = bytes;
@@ -59,7 +59,7 @@ static hid_t make_record_dataset(hid_t at, size_t bytes)
     return dataset;
 }
 
-/* Both places get the record, so that an older one never comes up again. */
+/* Writes both copies, so that an older one cannot be read later. */
 static enum err put_record(struct hdf5_file *file, hid_t at, const struct hdf5_record *record)
 {
     bool fits = hdf5_record_size(record->count) <= file->record_size;
@@ -100,7 +100,7 @@ static enum err renew_record(struct hdf5_file *file, hid_t at)
     return OK;
 }
 
-/* Attributes and links of the root stay together in its header for as long as there are few. */
+/* Keeps attributes and links of the root in its header while there are few. */
 static hid_t root_properties(void)
 {
     hid_t properties = H5Pcreate(H5P_FILE_CREATE);
@@ -126,8 +126,8 @@ enum err hdf5_structure_create(struct hdf5_file *file, uint64_t position)
     return err;
 }
 
-/* From here to leave all changes are held back. */
-static enum err enter(struct hdf5_file *file, hid_t *held, uint64_t *end)
+/* Starts holding back changes. */
+static enum err begin_change(struct hdf5_file *file, hid_t *held, uint64_t *end)
 {
     enum err err = hdf5_driver_end(file->driver.fd, end);
     if (err)
@@ -144,8 +144,8 @@ static enum err enter(struct hdf5_file *file, hid_t *held, uint64_t *end)
     return err;
 }
 
-/* Puts all into the file if err is OK, else forgets it. */
-static enum err leave(struct hdf5_file *file, hid_t held, uint64_t end, enum err err)
+/* Applies the changes if err is OK, else drops them. */
+static enum err end_change(struct hdf5_file *file, hid_t held, uint64_t end, enum err err)
 {
     if (H5Fclose(held) < 0 && !err)
         err = hdf5_structure_failure(file);
@@ -180,7 +180,7 @@ enum err hdf5_structure_add(struct hdf5_file *file)
 {
     hid_t held;
     uint64_t end;
-    enum err err = enter(file, &held, &end);
+    enum err err = begin_change(file, &held, &end);
     if (err)
         return err;
     size_t record_size = file->record_size;
@@ -190,7 +190,7 @@ enum err hdf5_structure_add(struct hdf5_file *file)
             err = hdf5_structure_failure(file);
     if (!err)
         err = renew_record(file, held);
-    err = leave(file, held, end, err);
+    err = end_change(file, held, end, err);
     if (err) {
         file->record_size = record_size;
         file->record_at = record_at;
@@ -200,18 +200,18 @@ enum err hdf5_structure_add(struct hdf5_file *file)
     return err;
 }
 
-/* While a file is looked through. */
+/* State while scanning a file. */
 struct search {
     struct hdf5_file *file;
     uint64_t job;
-    struct found {
+    struct found_table {
         uint64_t number, job, rows;
         int layout;
     } *found;
     size_t count, capacity;
 };
 
-static bool note_table(struct search *search, const struct found *table)
+static bool add_found(struct search *search, const struct found_table *table)
 {
     if (array_reserve(search->found, search->capacity, search->count + 1, VEC_MAX))
         return false;
@@ -219,10 +219,10 @@ static bool note_table(struct search *search, const struct found *table)
     return true;
 }
 
-/* One with a number of ours, of a layout of ours, as wide as ours. */
-static herr_t look_at_table(struct search *search, hid_t group, const char *name, int layout)
+/* Accepts only tables with our number attribute and our layout. */
+static herr_t scan_table(struct search *search, hid_t group, const char *name, int layout)
 {
-    struct found table = { .job = search->job, .layout = layout };
+    struct found_table table = { .job = search->job, .layout = layout };
     int64_t number;
     hsize_t rows = 0;
     hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
@@ -239,29 +239,29 @@ static herr_t look_at_table(struct search *search, hid_t group, const char *name
     H5Dclose(dataset);
     table.number = is_ours ? (uint64_t)number : 0;
     table.rows = rows;
-    return is_ours && note_table(search, &table) ? 0 : -1;
+    return is_ours && add_found(search, &table) ? 0 : -1;
 }
 
-static herr_t look_at_link(hid_t group, const char *name, const H5L_info_t *info, void *context)
+static herr_t scan_group(hid_t group, const char *name, const H5L_info_t *info, void *context)
 {
     const struct colmet_backend *backend = colmet_backend_find(name);
     (void)info;
-    return backend ? look_at_table(context, group, name, (int)backend->id) : 0;
+    return backend ? scan_table(context, group, name, (int)backend->id) : 0;
 }
 
-static herr_t look_at_root(hid_t root, const char *name, const H5L_info_t *info, void *context)
+static herr_t scan_root(hid_t root, const char *name, const H5L_info_t *info, void *context)
 {
     struct search *search = context;
     const char *digits = name + strlen("job_");
     (void)info;
     if (strcmp(name, "mapping") == 0) {
         search->job = 0;
-        return look_at_table(search, root, name, HDF5_MAPPING);
+        return scan_table(search, root, name, HDF5_MAPPING);
     }
     if (strncmp(name, "job_", strlen("job_")) != 0 || !scan_u64(&digits, &search->job) || *digits)
         return 0;
     hid_t group = H5Gopen2(root, name, H5P_DEFAULT);
-    herr_t failed = group < 0 ? -1 : H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at_link, search);
+    herr_t failed = group < 0 ? -1 : H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, scan_group, search);
     if (group >= 0)
         H5Gclose(group);
     return failed;
@@ -269,11 +269,11 @@ static herr_t look_at_root(hid_t root, const char *name, const H5L_info_t *info,
 
 static int compare_numbers(const void *a, const void *b)
 {
-    const struct found *left = a, *right = b;
+    const struct found_table *left = a, *right = b;
     return (left->number > right->number) - (left->number < right->number);
 }
 
-/* Every number once, from 0 on. */
+/* Table numbers must be consecutive from 0. */
 static enum err take_tables(struct hdf5_file *file, struct search *search)
 {
     if (search->count)
@@ -312,7 +312,7 @@ static enum err load_record(struct hdf5_file *file, hid_t opened)
     return err;
 }
 
-static enum err cut(struct hdf5_file *file, hid_t held, size_t i)
+static enum err truncate_table(struct hdf5_file *file, hid_t held, size_t i)
 {
     char path[96];
     hsize_t rows = file->tables.list[i]->rows;
@@ -326,7 +326,7 @@ static enum err cut(struct hdf5_file *file, hid_t held, size_t i)
     return failed < 0 ? hdf5_structure_failure(file) : OK;
 }
 
-static enum err cut_all(struct hdf5_file *file, const struct search *search)
+static enum err truncate_tables(struct hdf5_file *file, const struct search *search)
 {
     hid_t held;
     uint64_t end;
@@ -335,17 +335,17 @@ static enum err cut_all(struct hdf5_file *file, const struct search *search)
         is_needed |= search->found[i].rows > file->tables.list[i]->rows;
     if (!is_needed)
         return OK;
-    enum err err = enter(file, &held, &end);
+    enum err err = begin_change(file, &held, &end);
     if (err)
         return err;
     for (size_t i = 0; i < search->count && !err; i++)
         if (search->found[i].rows > file->tables.list[i]->rows)
-            err = cut(file, held, i);
-    return leave(file, held, end, err);
+            err = truncate_table(file, held, i);
+    return end_change(file, held, end, err);
 }
 
-/* It may be shorter than it tells only when the machine itself was lost, in the middle of a change. */
-static enum err lengthen(int fd)
+/* The file can be shorter than the superblock says only after a power failure during a change. */
+static enum err extend_file(int fd)
 {
     uint64_t end;
     struct stat status;
@@ -358,20 +358,20 @@ static enum err lengthen(int fd)
 enum err hdf5_structure_load(struct hdf5_file *file)
 {
     struct search search = { .file = file };
-    enum err err = lengthen(file->driver.fd);
+    enum err err = extend_file(file->driver.fd);
     hid_t opened = err ? -1 : H5Fopen(file->path, H5F_ACC_RDONLY, file->access);
     if (!err && opened < 0)
         err = hdf5_structure_failure(file);
     if (!err)
         err = load_record(file, opened);
-    if (!err && H5Literate(opened, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at_root, &search) < 0)
+    if (!err && H5Literate(opened, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, scan_root, &search) < 0)
         err = CORRUPT;
     if (opened >= 0)
         H5Fclose(opened);
     if (!err)
         err = take_tables(file, &search);
     if (!err)
-        err = cut_all(file, &search);
+        err = truncate_tables(file, &search);
     if (err == CORRUPT)
         snprintf(file->message, sizeof file->message, "not written by this version of Sonde; choose another path");
     free(search.found);

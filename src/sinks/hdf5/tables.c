@@ -1,4 +1,4 @@
-/* A hash table of tables, and their buffers. */
+/* A hash table of tables with their row buffers. */
 #include "sinks/hdf5/tables.h"
 
 #include "base/vec.h"
@@ -19,7 +19,7 @@ void hdf5_tables_init(struct hdf5_tables *tables, size_t involved_size)
 void hdf5_tables_clear(struct hdf5_tables *tables)
 {
     for (size_t i = 0; i < tables->count; i++) {
-        free(tables->list[i]->waiting);
+        free(tables->list[i]->buffered);
         free(tables->list[i]);
     }
     free(tables->list);
@@ -27,7 +27,7 @@ void hdf5_tables_clear(struct hdf5_tables *tables)
     tables->list = NULL;
     tables->slots = NULL;
     tables->count = tables->capacity = tables->slot_count = 0;
-    tables->waiting_bytes = 0;
+    tables->buffered_bytes = 0;
 }
 
 static size_t place_of(const struct hdf5_tables *tables, uint64_t job, int layout)
@@ -76,45 +76,45 @@ struct hdf5_table *hdf5_tables_find(struct hdf5_tables *tables, uint64_t job, in
     return table;
 }
 
-enum err hdf5_tables_want(struct hdf5_tables *tables, struct hdf5_table *table)
+enum err hdf5_tables_reserve(struct hdf5_tables *tables, struct hdf5_table *table)
 {
     size_t row_size = tables->layouts[table->layout].row_size;
-    if (table->waiting_count + table->wanted == table->waiting_room) {
-        size_t capacity = table->waiting_room ? table->waiting_room * 2 : 1; /* most tables have one row per write */
-        if (vec_resize(&table->waiting, capacity, row_size))
+    if (table->buffered_count + table->reserved == table->buffered_capacity) {
+        size_t capacity = table->buffered_capacity ? table->buffered_capacity * 2 : 1; /* most tables have one row per write */
+        if (vec_resize(&table->buffered, capacity, row_size))
             return NOMEM;
-        table->waiting_room = capacity;
+        table->buffered_capacity = capacity;
     }
-    table->wanted++;
+    table->reserved++;
     return OK;
 }
 
 uint8_t *hdf5_tables_take(struct hdf5_tables *tables, struct hdf5_table *table)
 {
     size_t row_size = tables->layouts[table->layout].row_size;
-    table->wanted--;
-    tables->waiting_bytes += row_size;
-    return table->waiting + row_size * table->waiting_count++;
+    table->reserved--;
+    tables->buffered_bytes += row_size;
+    return table->buffered + row_size * table->buffered_count++;
 }
 
-void hdf5_tables_forgo(struct hdf5_tables *tables)
+void hdf5_tables_cancel(struct hdf5_tables *tables)
 {
     for (size_t i = 0; i < tables->count; i++)
-        tables->list[i]->wanted = 0;
+        tables->list[i]->reserved = 0;
 }
 
-/* A table to which nothing came is one of a job that has ended, or sleeps. */
-void hdf5_tables_done(struct hdf5_tables *tables)
+/* Frees the buffer of a table without new rows: its job has ended or is idle. */
+void hdf5_tables_committed(struct hdf5_tables *tables)
 {
     for (size_t i = 0; i < tables->count; i++) {
         struct hdf5_table *table = tables->list[i];
-        if (!table->waiting_count) {
-            free(table->waiting);
-            table->waiting = NULL;
-            table->waiting_room = 0;
+        if (!table->buffered_count) {
+            free(table->buffered);
+            table->buffered = NULL;
+            table->buffered_capacity = 0;
         }
-        table->rows += table->waiting_count;
-        table->waiting_count = 0;
+        table->rows += table->buffered_count;
+        table->buffered_count = 0;
     }
-    tables->waiting_bytes = 0;
+    tables->buffered_bytes = 0;
 }

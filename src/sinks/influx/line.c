@@ -1,8 +1,7 @@
-/* Names and tags have commas, blanks and '=' escaped. A line end has no form there and would begin another line, and a backslash
- * would escape what follows it: they become '_'. */
+/* Commas, spaces and '=' in names and tags are escaped. Line breaks and backslashes cannot be, and become '_'. */
 #include "sinks/influx/line.h"
 
-#include "base/text.h"
+#include "base/format.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
@@ -46,7 +45,7 @@ static void add_name(struct buf *out, const char *name)
     }
 }
 
-/* A tag without a value is not allowed. */
+/* The protocol does not allow empty tags. */
 static void add_tag(struct buf *out, const char *name, const char *value)
 {
     if (!value || !*value)
@@ -67,7 +66,7 @@ static void add_number(struct buf *out, enum metric_type type, union value value
     switch (type) {
     case U64: buf_add_u64(out, value.u64); break;
     case I64: buf_printf(out, "%" PRId64, value.i64); break;
-    case F64: buf_add_text(out, text_f64(value.f64).s); return;
+    case F64: buf_add_text(out, format_f64(value.f64).s); return;
     }
     buf_add_char(out, 'i');
 }

@@ -121,10 +121,12 @@ static void sweep(struct kafka_records *records, uint64_t now_ns)
 }
 
 /* At the start, at intervals, and if the batch does not follow the last one: a batch that failed is encoded again. */
-static bool needs_snapshot(const struct kafka_records *records, const struct encoder *encoder, const struct kafka_batch_id *batch_id,
+static bool needs_snapshot(const struct kafka_records *records, const struct encoder *encoder,
+                           const struct kafka_batch_id *batch_id,
                         uint64_t now_ns)
 {
-    return !encoder->previous || batch_id->sequence != encoder->previous + 1 || now_ns - encoder->snapshot_ns >= records->snapshot_ns;
+    return !encoder->previous || batch_id->sequence != encoder->previous + 1
+        || now_ns - encoder->snapshot_ns >= records->snapshot_ns;
 }
 
 enum err kafka_records_add(struct kafka_records *records, const struct batch *batch, const struct kafka_batch_id *batch_id,

@@ -1,8 +1,9 @@
 /* Formats for people. Three digits that count, and one blank before the unit. */
-#include "base/text.h"
+#include "base/format.h"
 
 #include "base/clock.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,32 +60,32 @@ static uint64_t ratio(uint64_t value, uint64_t scale, uint64_t times)
     return value / scale * times + (value % scale * times + scale / 2) / scale;
 }
 
-static struct text whole(uint64_t value, const char *unit, const struct style *style)
+static struct format_text whole(uint64_t value, const char *unit, const struct style *style)
 {
-    struct text text;
+    struct format_text text;
     put_unit(put_number(text.s, value), unit, style);
     return text;
 }
 
-static struct text scaled(uint64_t value, uint64_t scale, const char *unit, const struct style *style)
+static struct format_text scaled(uint64_t value, uint64_t scale, const char *unit, const struct style *style)
 {
-    struct text text;
+    struct format_text text;
     uint64_t tenths = ratio(value, scale, 10);
     char *end = tenths < style->tenths_below ? put_tenths(text.s, tenths) : put_number(text.s, ratio(value, scale, 1));
     put_unit(end, unit, style);
     return text;
 }
 
-static struct text two_units(uint64_t large, const char *large_unit, uint64_t small, const char *small_unit,
+static struct format_text two_units(uint64_t large, const char *large_unit, uint64_t small, const char *small_unit,
                              const struct style *style)
 {
-    struct text text;
+    struct format_text text;
     char *end = put_text(put_unit(put_number(text.s, large), large_unit, style), style->gap);
     put_unit(put_figures(end, small, 2), small_unit, style);
     return text;
 }
 
-static struct text duration(uint64_t ns, const struct style *style)
+static struct format_text duration(uint64_t ns, const struct style *style)
 {
     if (ns < NS_PER_US)
         return whole(ns, ns ? "ns" : "s", style);
@@ -105,17 +106,17 @@ static struct text duration(uint64_t ns, const struct style *style)
     return two_units(h / 24, "d", h % 24, "h", style);
 }
 
-struct text text_duration(uint64_t ns)
+struct format_text format_duration(uint64_t ns)
 {
     return duration(ns, &full);
 }
 
-struct text text_duration_short(uint64_t ns)
+struct format_text format_duration_short(uint64_t ns)
 {
     return duration(ns, &brief);
 }
 
-static struct text bytes_in(uint64_t bytes, const char *const units[7], const struct style *style)
+static struct format_text bytes_in(uint64_t bytes, const char *const units[7], const struct style *style)
 {
     if (bytes < 1000 || (bytes < 1024 && style == &full))
         return whole(bytes, units[0], style);
@@ -128,23 +129,23 @@ static struct text bytes_in(uint64_t bytes, const char *const units[7], const st
     return scaled(bytes, scale, units[unit], style);
 }
 
-struct text text_bytes(uint64_t bytes)
+struct format_text format_bytes(uint64_t bytes)
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
     return bytes_in(bytes, units, &full);
 }
 
-struct text text_bytes_short(uint64_t bytes)
+struct format_text format_bytes_short(uint64_t bytes)
 {
     static const char *const units[] = { "", "K", "M", "G", "T", "P", "E" };
     return bytes_in(bytes, units, &brief);
 }
 
-struct text text_count(uint64_t count)
+struct format_text format_count(uint64_t count)
 {
     char digits[24];
     size_t size = (size_t)(put_number(digits, count) - digits);
-    struct text text;
+    struct format_text text;
     char *to = text.s;
     for (size_t i = 0; i < size; i++) {
         if (i && (size - i) % 3 == 0)
@@ -155,29 +156,29 @@ struct text text_count(uint64_t count)
     return text;
 }
 
-struct text text_milli(uint64_t milli)
+struct format_text format_milli(uint64_t milli)
 {
-    struct text text;
+    struct format_text text;
     uint64_t hundredths = ratio(milli, 10, 1);
     if (milli % 1000 == 0)
         put_number(text.s, milli / 1000);
     else if (milli < 1000)
         put_figures(put_text(put_number(text.s, hundredths / 100), "."), hundredths % 100, 2);
     else
-        return text_tenths(milli);
+        return format_tenths(milli);
     return text;
 }
 
-struct text text_tenths(uint64_t milli)
+struct format_text format_tenths(uint64_t milli)
 {
-    struct text text;
+    struct format_text text;
     put_tenths(text.s, ratio(milli, 100, 1));
     return text;
 }
 
 /* Most fractions are thousandths, microseconds or nanoseconds of something. With up to 15 figures there is one decimal
  * for each double: this one, or none. */
-static bool put_decimal(struct text *text, double value, uint64_t parts, unsigned places)
+static bool put_decimal(struct format_text *text, double value, uint64_t parts, unsigned places)
 {
     double scaled = value * (double)parts;
     if (!(value >= 1e-4 && scaled < 1e15))
@@ -199,9 +200,9 @@ static bool put_decimal(struct text *text, double value, uint64_t parts, unsigne
     return true;
 }
 
-struct text text_f64(double value)
+struct format_text format_f64(double value)
 {
-    struct text text;
+    struct format_text text;
     if (put_decimal(&text, value, 1000000, 6) || put_decimal(&text, value, NS_PER_S, 9))
         return text;
     for (int digits = 15; digits <= 17; digits++) {
@@ -218,18 +219,18 @@ static bool local_time(uint64_t time_ns, struct tm *tm)
     return localtime_r(&s, tm) != NULL;
 }
 
-struct text text_time(uint64_t time_ns)
+struct format_text format_time(uint64_t time_ns)
 {
-    struct text text = { "?" };
+    struct format_text text = { "?" };
     struct tm tm;
     if (local_time(time_ns, &tm))
         strftime(text.s, sizeof text.s, "%Y-%m-%d %H:%M:%S", &tm);
     return text;
 }
 
-struct text text_time_iso(uint64_t time_ns)
+struct format_text format_time_iso(uint64_t time_ns)
 {
-    struct text text = { "?" };
+    struct format_text text = { "?" };
     struct tm tm;
     if (!local_time(time_ns, &tm))
         return text;

@@ -1,8 +1,9 @@
-/* What people type for numbers, durations and times, read by hand: no scanf, every overflow seen. */
-#include "base/text.h"
+/* Parsed by hand instead of scanf, so that every overflow is detected. */
+#include "base/parse.h"
 
 #include "base/clock.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -35,7 +36,7 @@ static bool read_number(const char **at, uint64_t *value)
     return true;
 }
 
-enum err text_parse_u64(const char *text, uint64_t *value)
+enum err parse_u64(const char *text, uint64_t *value)
 {
     uint64_t number;
     if (!read_number(&text, &number) || *text)
@@ -44,7 +45,7 @@ enum err text_parse_u64(const char *text, uint64_t *value)
     return OK;
 }
 
-enum err text_parse_bytes(const char *text, uint64_t *bytes)
+enum err parse_bytes(const char *text, uint64_t *bytes)
 {
     static const char units[] = "kmgtp";
     uint64_t number;
@@ -143,7 +144,7 @@ static bool read_duration(const char **at, uint64_t *ns)
     return true;
 }
 
-enum err text_parse_duration(const char *text, uint64_t *ns)
+enum err parse_duration(const char *text, uint64_t *ns)
 {
     uint64_t sum;
     if (!read_duration(&text, &sum) || *text)
@@ -309,7 +310,7 @@ static bool may_be_year(const char *text)
     return !*at && number >= 1900 && number < 3000;
 }
 
-enum err text_parse_time(const char *text, uint64_t now_ns, uint64_t *time_ns)
+enum err parse_time(const char *text, uint64_t now_ns, uint64_t *time_ns)
 {
     skip_blanks(&text);
     if (strcmp(text, "now") == 0) {

@@ -1,7 +1,7 @@
 /* The newest samples, from batches to whoever shows them. Entries stand in one group per set; a hash finds the entry of a
  * sample, and those of one job are chained, so that thousands of jobs may come and go. Sets and texts are copied: a
  * sampler may be closed while its last values are still shown. */
-#include "model/live.h"
+#include "model/latest.h"
 
 #include "base/clock.h"
 #include "base/map.h"
@@ -20,7 +20,7 @@ struct owner {
 struct group;
 
 struct node {
-    struct live_entry entry; /* what others see; its arrays stand behind the node, in the same allocation */
+    struct latest_entry entry; /* what others see; its arrays stand behind the node, in the same allocation */
     struct group *group;
     size_t place;            /* in group->nodes */
     struct owner *owner;
@@ -33,13 +33,13 @@ struct group {
     struct set *set; /* our copy */
     struct set_address address; /* of the set that was met last */
     struct node **nodes;
-    size_t count, room, begin; /* begin: entries in the groups before */
+    size_t count, capacity, begin; /* begin: entries in the groups before */
     uint64_t taken_ns; /* CLOCK_MONOTONIC: of the newest batch with samples for it */
     size_t taken;      /* how many there were in it */
     size_t cursor; /* samples come in the same order at each tick: the place where the next is expected */
 };
 
-struct live {
+struct latest {
     struct group **groups;
     size_t group_count, count;
     struct map nodes;  /* by set name, job and instance */
@@ -61,15 +61,15 @@ static struct owner *owner_new(const char *id)
     return owner;
 }
 
-enum err live_open(struct live **live)
+enum err latest_open(struct latest **live)
 {
-    struct live *l = *live = calloc(1, sizeof *l);
+    struct latest *l = *live = calloc(1, sizeof *l);
     if (!l)
         return NOMEM;
     l->here = owner_new("");
     if (l->here)
         return OK;
-    live_close(live);
+    latest_close(live);
     return NOMEM;
 }
 
@@ -78,13 +78,13 @@ static bool is_owner(const void *owner, const void *id)
     return strcmp(((const struct owner *)owner)->id, id) == 0;
 }
 
-static struct owner *owner_find(const struct live *live, const char *id)
+static struct owner *owner_find(const struct latest *live, const char *id)
 {
     return map_find(&live->owners, map_hash_string(0, id), is_owner, id);
 }
 
 /* NULL: memory ran out. */
-static struct owner *owner_of(struct live *live, const char *job)
+static struct owner *owner_of(struct latest *live, const char *job)
 {
     if (!job)
         return live->here;
@@ -92,13 +92,13 @@ static struct owner *owner_of(struct live *live, const char *job)
     if (owner)
         return owner;
     owner = owner_new(job);
-    if (!owner || map_add(&live->owners, map_hash_string(0, job), owner, LIVE_ENTRIES_MAX) == OK)
+    if (!owner || map_add(&live->owners, map_hash_string(0, job), owner, LATEST_ENTRIES_MAX) == OK)
         return owner;
     free(owner);
     return NULL;
 }
 
-static void count_anew(struct live *live)
+static void count_anew(struct latest *live)
 {
     size_t count = 0;
     for (size_t i = 0; i < live->group_count; i++) {
@@ -108,7 +108,7 @@ static void count_anew(struct live *live)
     live->count = count;
 }
 
-static struct group *group_new(struct live *live, const struct set *set)
+static struct group *group_new(struct latest *live, const struct set *set)
 {
     if (array_resize(live->groups, live->group_count + 1))
         return NULL;
@@ -125,8 +125,8 @@ static struct group *group_new(struct live *live, const struct set *set)
     return group;
 }
 
-/* Addresses first: equal ones mean the same set, unless live_forget_addresses said otherwise. */
-static struct group *group_of(struct live *live, const struct set *set)
+/* Addresses first: equal ones mean the same set, unless latest_forget_addresses said otherwise. */
+static struct group *group_of(struct latest *live, const struct set *set)
 {
     for (size_t i = 0; i < live->group_count; i++)
         if (set_address_equal(&live->groups[i]->address, set))
@@ -139,7 +139,7 @@ static struct group *group_of(struct live *live, const struct set *set)
     return group_new(live, set);
 }
 
-void live_forget_addresses(struct live *live)
+void latest_forget_addresses(struct latest *live)
 {
     for (size_t i = 0; i < live->group_count; i++)
         live->groups[i]->address = (struct set_address){ 0 };
@@ -154,11 +154,11 @@ static struct node *node_new(const struct group *group, const char *instance)
     union value *values = (union value *)(node + 1);
     uint8_t *known = (uint8_t *)(values + size);
     char *copy = memcpy(known + size, instance, text);
-    node->entry = (struct live_entry){ .set = group->set, .instance = copy, .values = values, .known = known };
+    node->entry = (struct latest_entry){ .set = group->set, .instance = copy, .values = values, .known = known };
     return node;
 }
 
-static void link_owner(struct node *node, struct owner *owner, const struct live *live)
+static void link_owner(struct node *node, struct owner *owner, const struct latest *live)
 {
     node->owner = owner;
     node->entry.job = owner == live->here ? NULL : owner->id;
@@ -168,7 +168,7 @@ static void link_owner(struct node *node, struct owner *owner, const struct live
     owner->first = node;
 }
 
-static void link_group(struct live *live, struct group *group, struct node *node)
+static void link_group(struct latest *live, struct group *group, struct node *node)
 {
     node->group = group;
     node->place = group->count;
@@ -178,13 +178,13 @@ static void link_group(struct live *live, struct group *group, struct node *node
         count_anew(live);
 }
 
-static enum err node_add(struct live *live, struct group *group, const struct sample *sample, uint64_t hash,
+static enum err node_add(struct latest *live, struct group *group, const struct sample *sample, uint64_t hash,
                          struct node **added)
 {
-    enum err err = map_reserve(&live->nodes, live->nodes.count + 1, LIVE_ENTRIES_MAX);
+    enum err err = map_reserve(&live->nodes, live->nodes.count + 1, LATEST_ENTRIES_MAX);
     if (err)
         return err;
-    if (array_reserve(group->nodes, group->room, group->count + 1, VEC_MAX))
+    if (array_reserve(group->nodes, group->capacity, group->count + 1, VEC_MAX))
         return NOMEM;
     struct node *node = node_new(group, sample->instance);
     struct owner *owner = node ? owner_of(live, sample->job) : NULL;
@@ -193,7 +193,7 @@ static enum err node_add(struct live *live, struct group *group, const struct sa
         return NOMEM;
     }
     node->hash = hash;
-    map_add(&live->nodes, hash, node, LIVE_ENTRIES_MAX);
+    map_add(&live->nodes, hash, node, LATEST_ENTRIES_MAX);
     node->entry.first_ns = sample->time_ns;
     link_owner(node, owner, live);
     link_group(live, group, node);
@@ -220,7 +220,7 @@ static bool is_node(const void *item, const void *key)
     return is_of(item, wanted->group, wanted->sample);
 }
 
-static enum err node_find(struct live *live, struct group *group, const struct sample *sample, struct node **found)
+static enum err node_find(struct latest *live, struct group *group, const struct sample *sample, struct node **found)
 {
     if (group->cursor >= group->count)
         group->cursor = 0;
@@ -248,7 +248,7 @@ static void copy_values(struct node *node, const struct sample *sample)
         memset((uint8_t *)node->entry.known, 1, size);
 }
 
-static void unlink_owner(struct live *live, struct node *node)
+static void unlink_owner(struct latest *live, struct node *node)
 {
     struct owner *owner = node->owner;
     if (node->before)
@@ -264,7 +264,7 @@ static void unlink_owner(struct live *live, struct node *node)
 }
 
 /* The last of the group takes its place. */
-static void node_drop(struct live *live, struct node *node)
+static void node_drop(struct latest *live, struct node *node)
 {
     struct group *group = node->group;
     map_remove(&live->nodes, node->hash, node);
@@ -281,7 +281,7 @@ static void group_free(struct group *group)
     free(group);
 }
 
-static void drop_empty_groups(struct live *live)
+static void drop_empty_groups(struct latest *live)
 {
     size_t kept = 0;
     for (size_t i = 0; i < live->group_count; i++) {
@@ -308,7 +308,7 @@ static bool is_replaced(const void *item, const void *key)
 }
 
 /* A sampler that made its set anew, with metrics more, gives the same instances with it: those of the old set are over. */
-static bool drop_replaced(struct live *live, const struct node *by, const void *source)
+static bool drop_replaced(struct latest *live, const struct node *by, const void *source)
 {
     struct node *node = map_find(&live->nodes, by->hash, is_replaced, &(struct replacement){ by, source });
     if (node)
@@ -316,7 +316,7 @@ static bool drop_replaced(struct live *live, const struct node *by, const void *
     return node;
 }
 
-enum err live_take_from(struct live *live, const struct batch *batch, uint64_t period_ns, const void *source)
+enum err latest_update_from(struct latest *live, const struct batch *batch, uint64_t period_ns, const void *source)
 {
     enum err worst = OK;
     bool has_replaced = false;
@@ -345,12 +345,12 @@ enum err live_take_from(struct live *live, const struct batch *batch, uint64_t p
     return worst;
 }
 
-enum err live_take(struct live *live, const struct batch *batch, uint64_t period_ns)
+enum err latest_update(struct latest *live, const struct batch *batch, uint64_t period_ns)
 {
-    return live_take_from(live, batch, period_ns, NULL);
+    return latest_update_from(live, batch, period_ns, NULL);
 }
 
-void live_drop_job(struct live *live, const char *job)
+void latest_drop_job(struct latest *live, const char *job)
 {
     struct owner *owner = owner_find(live, job);
     if (!owner)
@@ -368,7 +368,7 @@ struct condition {
     uint64_t periods, at_least_ns, now_ns;
 };
 
-static void drop_if(struct live *live, bool (*is_over)(const struct node *, const struct condition *),
+static void drop_if(struct latest *live, bool (*is_over)(const struct node *, const struct condition *),
                     const struct condition *condition)
 {
     for (size_t i = 0; i < live->group_count; i++) {
@@ -385,7 +385,7 @@ static bool is_unread(const struct node *node, const struct condition *condition
     return node->entry.source == condition->source && node->taken_ns < condition->since_ns;
 }
 
-void live_drop_unread(struct live *live, const void *source, uint64_t since_ns)
+void latest_drop_missing(struct latest *live, const void *source, uint64_t since_ns)
 {
     for (size_t i = 0; i < live->group_count; i++) {
         const struct group *group = live->groups[i];
@@ -396,7 +396,7 @@ void live_drop_unread(struct live *live, const void *source, uint64_t since_ns)
     }
 }
 
-void live_keep_source(struct live *live, const void *source)
+void latest_refresh_source(struct latest *live, const void *source)
 {
     uint64_t now_ns = clock_monotonic_ns();
     for (size_t i = 0; i < live->group_count; i++)
@@ -405,7 +405,7 @@ void live_keep_source(struct live *live, const void *source)
                 live->groups[i]->nodes[k]->taken_ns = now_ns;
 }
 
-void live_drop_source(struct live *live, const void *source)
+void latest_drop_source(struct latest *live, const void *source)
 {
     drop_if(live, is_unread, &(struct condition){ .source = source, .since_ns = UINT64_MAX });
 }
@@ -416,14 +416,14 @@ static bool is_stale(const struct node *node, const struct condition *condition)
     return age_ns > condition->at_least_ns && age_ns / condition->periods > node->entry.period_ns;
 }
 
-void live_drop_stale(struct live *live, uint64_t periods, uint64_t at_least_ns)
+void latest_drop_stale(struct latest *live, uint64_t periods, uint64_t at_least_ns)
 {
     drop_if(live, is_stale, &(struct condition){
         .periods = periods ? periods : 1, .at_least_ns = at_least_ns, .now_ns = clock_monotonic_ns(),
     });
 }
 
-const struct live_entry *live_next(const struct live *live, size_t *at)
+const struct latest_entry *latest_next(const struct latest *live, size_t *at)
 {
     if (*at >= live->count)
         return NULL;
@@ -439,14 +439,14 @@ const struct live_entry *live_next(const struct live *live, size_t *at)
     return &group->nodes[(*at)++ - group->begin]->entry;
 }
 
-size_t live_count(const struct live *live)
+size_t latest_count(const struct latest *live)
 {
     return live->count;
 }
 
-void live_close(struct live **live)
+void latest_close(struct latest **live)
 {
-    struct live *l = *live;
+    struct latest *l = *live;
     if (!l)
         return;
     for (size_t i = 0; i < l->group_count; i++) {

@@ -1,7 +1,8 @@
 /* Numbers as people read and write them. */
-#include "base/text.h"
+#include "base/format.h"
 
 #include "base/clock.h"
+#include "base/parse.h"
 #include "tools/unit.h"
 
 #include <time.h>
@@ -28,54 +29,54 @@ static void durations_read_well(void **state)
         { UINT64_MAX, "213504 d 00 h", "213504d00h" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_string_equal(text_duration(cases[i].ns).s, cases[i].text);
-        assert_string_equal(text_duration_short(cases[i].ns).s, cases[i].narrow);
+        assert_string_equal(format_duration(cases[i].ns).s, cases[i].text);
+        assert_string_equal(format_duration_short(cases[i].ns).s, cases[i].narrow);
     }
 }
 
 static void bytes_read_well(void **state)
 {
     (void)state;
-    assert_string_equal(text_bytes(0).s, "0 B");
-    assert_string_equal(text_bytes(1023).s, "1023 B");
-    assert_string_equal(text_bytes(1024).s, "1.0 KiB");
-    assert_string_equal(text_bytes(1288490189).s, "1.2 GiB");
-    assert_string_equal(text_bytes(1023 * 1024).s, "1.0 MiB");
-    assert_string_equal(text_bytes(UINT64_MAX).s, "16.0 EiB");
-    assert_string_equal(text_bytes_short(512).s, "512");
-    assert_string_equal(text_bytes_short(1023).s, "1.0K");
-    assert_string_equal(text_bytes_short(10188).s, "9.9K");
-    assert_string_equal(text_bytes_short(10200).s, "10K");
-    assert_string_equal(text_bytes_short(63333990).s, "60M"); /* 60.4 */
-    assert_string_equal(text_bytes_short(1288490189).s, "1.2G");
+    assert_string_equal(format_bytes(0).s, "0 B");
+    assert_string_equal(format_bytes(1023).s, "1023 B");
+    assert_string_equal(format_bytes(1024).s, "1.0 KiB");
+    assert_string_equal(format_bytes(1288490189).s, "1.2 GiB");
+    assert_string_equal(format_bytes(1023 * 1024).s, "1.0 MiB");
+    assert_string_equal(format_bytes(UINT64_MAX).s, "16.0 EiB");
+    assert_string_equal(format_bytes_short(512).s, "512");
+    assert_string_equal(format_bytes_short(1023).s, "1.0K");
+    assert_string_equal(format_bytes_short(10188).s, "9.9K");
+    assert_string_equal(format_bytes_short(10200).s, "10K");
+    assert_string_equal(format_bytes_short(63333990).s, "60M"); /* 60.4 */
+    assert_string_equal(format_bytes_short(1288490189).s, "1.2G");
 }
 
 static void counts_read_well(void **state)
 {
     (void)state;
-    assert_string_equal(text_count(0).s, "0");
-    assert_string_equal(text_count(999).s, "999");
-    assert_string_equal(text_count(1998).s, "1,998");
-    assert_string_equal(text_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
-    assert_string_equal(text_milli(2000).s, "2");
-    assert_string_equal(text_milli(3140).s, "3.1");
-    assert_string_equal(text_milli(70).s, "0.07");
-    assert_string_equal(text_milli(999).s, "1.00");
-    assert_string_equal(text_tenths(2000).s, "2.0");
-    assert_string_equal(text_tenths(14749).s, "14.7");
-    assert_string_equal(text_tenths(14750).s, "14.8");
+    assert_string_equal(format_count(0).s, "0");
+    assert_string_equal(format_count(999).s, "999");
+    assert_string_equal(format_count(1998).s, "1,998");
+    assert_string_equal(format_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
+    assert_string_equal(format_milli(2000).s, "2");
+    assert_string_equal(format_milli(3140).s, "3.1");
+    assert_string_equal(format_milli(70).s, "0.07");
+    assert_string_equal(format_milli(999).s, "1.00");
+    assert_string_equal(format_tenths(2000).s, "2.0");
+    assert_string_equal(format_tenths(14749).s, "14.7");
+    assert_string_equal(format_tenths(14750).s, "14.8");
 }
 
 static void numbers_are_whole_or_refused(void **state)
 {
     (void)state;
     uint64_t n = 7;
-    assert_int_equal(text_parse_u64("18446744073709551615", &n), OK);
+    assert_int_equal(parse_u64("18446744073709551615", &n), OK);
     assert_true(n == UINT64_MAX);
     n = 7;
     static const char *const bad[] = { "", " 1", "1 ", "-1", "+1", "1.0", "0x10", "18446744073709551616", "12a" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(text_parse_u64(bad[i], &n), USAGE);
+        assert_int_equal(parse_u64(bad[i], &n), USAGE);
     assert_int_equal(n, 7);
 }
 
@@ -88,13 +89,13 @@ static void bytes_are_understood(void **state)
     };
     uint64_t bytes = 7;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(text_parse_bytes(cases[i].text, &bytes), OK);
+        assert_int_equal(parse_bytes(cases[i].text, &bytes), OK);
         assert_true(bytes == cases[i].bytes);
     }
     bytes = 7;
     static const char *const bad[] = { "", "G", "-1", "1.5G", "1x", "1iB", "1Gi", "1GiBs", "16384P", "1 G 1" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(text_parse_bytes(bad[i], &bytes), USAGE);
+        assert_int_equal(parse_bytes(bad[i], &bytes), USAGE);
     assert_int_equal(bytes, 7);
 }
 
@@ -118,7 +119,7 @@ static void durations_are_understood(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t ns = 1;
-        assert_int_equal(text_parse_duration(cases[i].text, &ns), OK);
+        assert_int_equal(parse_duration(cases[i].text, &ns), OK);
         assert_true(ns == cases[i].ns);
     }
 }
@@ -130,7 +131,7 @@ static void what_is_no_duration_is_refused(void **state)
                                        "1,5s", "99999999999w", "18446744074s", "1s;", "1.5.2s" };
     uint64_t ns = 7;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(text_parse_duration(bad[i], &ns), USAGE);
+        assert_int_equal(parse_duration(bad[i], &ns), USAGE);
     assert_int_equal(ns, 7);
 }
 
@@ -163,7 +164,7 @@ static void times_are_understood(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t ns = 1;
-        assert_int_equal(text_parse_time(cases[i].text, NOW, &ns), OK);
+        assert_int_equal(parse_time(cases[i].text, NOW, &ns), OK);
         assert_true(ns == cases[i].ns);
     }
 }
@@ -177,7 +178,7 @@ static void what_is_no_time_is_refused(void **state)
                                        "2026", "1999 ", " 2026", "2026-11" };
     uint64_t ns = 7;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(text_parse_time(bad[i], NOW, &ns), USAGE);
+        assert_int_equal(parse_time(bad[i], NOW, &ns), USAGE);
     assert_int_equal(ns, 7);
 }
 
@@ -185,11 +186,11 @@ static void times_are_shown_in_local_time(void **state)
 {
     (void)state;
     setenv("TZ", "UTC-1", 1);
-    assert_string_equal(text_time(NOW).s, "2025-11-15 10:46:40");
-    assert_string_equal(text_time_iso(NOW + 5).s, "2025-11-15T10:46:40.000000005+01:00");
+    assert_string_equal(format_time(NOW).s, "2025-11-15 10:46:40");
+    assert_string_equal(format_time_iso(NOW + 5).s, "2025-11-15T10:46:40.000000005+01:00");
     setenv("TZ", "EST+3:30", 1);
     tzset();
-    assert_string_equal(text_time_iso(NOW + NS_PER_S - 1).s, "2025-11-15T06:16:40.999999999-03:30");
+    assert_string_equal(format_time_iso(NOW + NS_PER_S - 1).s, "2025-11-15T06:16:40.999999999-03:30");
 }
 
 /* The first of 15, 16 and 17 figures that is read back as the same. */
@@ -201,7 +202,7 @@ static void assert_shortest(double value)
         if (strtod(text, NULL) == value)
             break;
     }
-    assert_string_equal(text_f64(value).s, text);
+    assert_string_equal(format_f64(value).s, text);
 }
 
 static void fractions_are_as_short_as_they_can_be(void **state)

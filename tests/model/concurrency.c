@@ -1,6 +1,6 @@
 /* Peaks and the time of short processes, on trees small enough to be counted by hand, and against a slow and plain count
  * on trees made by chance. */
-#include "model/overlap.h"
+#include "model/concurrency.h"
 
 #include "base/clock.h"
 #include "tools/unit.h"
@@ -18,7 +18,7 @@ static struct summary sweep(struct process *processes, size_t count)
 {
     struct summary summary = { 0 };
     struct run run = { .processes = processes, .process_count = count };
-    overlap_of_run(&summary, &run);
+    concurrency_of_run(&summary, &run);
     return summary;
 }
 
@@ -102,7 +102,7 @@ static void threads_are_counted_beside_the_main_one(void **state)
     };
     struct run run = { .processes = &process, .process_count = 1, .threads = threads, .thread_count = 3 };
     struct summary summary = { 0 };
-    overlap_of_run(&summary, &run);
+    concurrency_of_run(&summary, &run);
     assert_int_equal(summary.live_peak, 1);
     assert_int_equal(summary.threads_peak, 2);
 }
@@ -134,10 +134,10 @@ static bool only_short(const struct process *tree, uint32_t count, uint64_t at_n
     for (uint32_t i = 0; i < count; i++) {
         if (!alive(&tree[i], at_ns))
             continue;
-        bool excused = overlap_is_short(&tree[i]);
+        bool excused = concurrency_is_short(&tree[i]);
         any |= excused;
         for (uint32_t s = 0; s < count && !excused; s++)
-            excused = alive(&tree[s], at_ns) && overlap_is_short(&tree[s]) && is_ancestor(tree, i, s);
+            excused = alive(&tree[s], at_ns) && concurrency_is_short(&tree[s]) && is_ancestor(tree, i, s);
         if (!excused)
             return false;
     }

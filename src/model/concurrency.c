@@ -2,7 +2,7 @@
  * had the machine to themselves is asked of the tree: each long process that is alive must be an ancestor of a short
  * one that is alive. Every long process counts its living short descendants up to the next long ones, plus those long
  * ones that have any; so that a birth or death walks up only as far as it changes something. */
-#include "model/overlap.h"
+#include "model/concurrency.h"
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ struct sweep {
     size_t live, live_threads, live_short, live_long, live_covered;
 };
 
-bool overlap_is_short(const struct process *process)
+bool concurrency_is_short(const struct process *process)
 {
     return process->start_ns && process->end_ns >= process->start_ns && process->state != PROCESS_RUNNING
            && process->end_ns - process->start_ns < SUMMARY_SHORT_NS;
@@ -53,7 +53,7 @@ static void add_process(struct sweep *sweep, uint32_t i)
     uint32_t parent = process->parent;
     if (parent >= i)
         parent = PROCESS_NO_PARENT;
-    else if (overlap_is_short(&sweep->run->processes[parent]))
+    else if (concurrency_is_short(&sweep->run->processes[parent]))
         parent = sweep->long_ancestor[parent];
     sweep->long_ancestor[i] = parent;
 }
@@ -88,7 +88,7 @@ static void pass(struct sweep *sweep, const struct moment *moment)
         return;
     sweep->live += change;
     sweep->alive[i] = birth;
-    if (overlap_is_short(&sweep->run->processes[i])) {
+    if (concurrency_is_short(&sweep->run->processes[i])) {
         sweep->live_short += change;
         cover(sweep, sweep->long_ancestor[i], birth);
     } else {
@@ -113,7 +113,7 @@ static void sweep_all(struct sweep *sweep, struct summary *summary)
     }
 }
 
-void overlap_of_run(struct summary *summary, const struct run *run)
+void concurrency_of_run(struct summary *summary, const struct run *run)
 {
     size_t processes = run->process_count, moments = 2 * (processes + run->thread_count);
     struct sweep sweep = { .run = run };

@@ -1,5 +1,5 @@
 /* The newest samples: taken over, found again, dropped; also very many of them. */
-#include "model/live.h"
+#include "model/latest.h"
 
 #include "base/clock.h"
 #include "tools/unit.h"
@@ -14,7 +14,7 @@ static const struct metric metrics[] = {
 static const struct set net = { "net", metrics, 2 }, disk = { "disk", metrics, 1 };
 
 struct fixture {
-    struct live *live;
+    struct latest *live;
     struct batch batch;
 };
 
@@ -23,14 +23,14 @@ static int begin(void **state)
     struct fixture *f = calloc(1, sizeof *f);
     batch_init(&f->batch);
     *state = f;
-    return live_open(&f->live);
+    return latest_open(&f->live);
 }
 
 static int end(void **state)
 {
     struct fixture *f = *state;
-    live_close(&f->live);
-    live_close(&f->live);
+    latest_close(&f->live);
+    latest_close(&f->live);
     batch_clear(&f->batch);
     free(f);
     return 0;
@@ -45,15 +45,15 @@ static void add(struct fixture *f, const struct set *set, const char *job, const
 
 static void take(struct fixture *f)
 {
-    assert_int_equal(live_take(f->live, &f->batch, 7), OK);
+    assert_int_equal(latest_update(f->live, &f->batch, 7), OK);
     batch_reset(&f->batch);
 }
 
-static const struct live_entry *find(struct fixture *f, const char *set, const char *job, const char *instance)
+static const struct latest_entry *find(struct fixture *f, const char *set, const char *job, const char *instance)
 {
-    const struct live_entry *entry;
+    const struct latest_entry *entry;
     size_t at = 0;
-    while ((entry = live_next(f->live, &at)))
+    while ((entry = latest_next(f->live, &at)))
         if (!strcmp(entry->set->name, set) && !strcmp(entry->instance, instance)
             && (job ? entry->job && !strcmp(entry->job, job) : !entry->job))
             return entry;
@@ -68,17 +68,17 @@ static void a_set_made_anew_replaces_the_old(void **state)
     add(f, &disk, NULL, "sdb", 1);
     take(f);
     add(f, &longer, NULL, "sda", 2);
-    assert_int_equal(live_take_from(f->live, &f->batch, 7, f), OK); /* of somebody else */
-    assert_int_equal(live_count(f->live), 3);
-    live_drop_source(f->live, f);
-    assert_int_equal(live_take(f->live, &f->batch, 7), OK);
-    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(latest_update_from(f->live, &f->batch, 7, f), OK); /* of somebody else */
+    assert_int_equal(latest_count(f->live), 3);
+    latest_drop_source(f->live, f);
+    assert_int_equal(latest_update(f->live, &f->batch, 7), OK);
+    assert_int_equal(latest_count(f->live), 2);
     assert_int_equal(find(f, "disk", NULL, "sda")->set->size, 2);
     assert_int_equal(find(f, "disk", NULL, "sdb")->set->size, 1);
     batch_reset(&f->batch);
     add(f, &longer, NULL, "sdb", 2);
     take(f);
-    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(latest_count(f->live), 2);
     assert_int_equal(find(f, "disk", NULL, "sdb")->set->size, 2);
 }
 
@@ -89,8 +89,8 @@ static void the_newest_is_kept(void **state)
     take(f);
     add(f, &net, NULL, "eth0", 5);
     take(f);
-    const struct live_entry *entry = find(f, "net", NULL, "eth0");
-    assert_int_equal(live_count(f->live), 1);
+    const struct latest_entry *entry = find(f, "net", NULL, "eth0");
+    assert_int_equal(latest_count(f->live), 1);
     assert_int_equal(entry->values[0].u64, 5);
     assert_true(entry->known[0] == 1 && entry->known[1] == 0);
     assert_int_equal(entry->first_ns, 1001);
@@ -113,7 +113,7 @@ static void jobs_and_instances_are_told_apart(void **state)
         }
         take(f);
     }
-    assert_int_equal(live_count(f->live), 9);
+    assert_int_equal(latest_count(f->live), 9);
     for (unsigned j = 0; j < 3; j++) {
         assert_int_equal(find(f, "net", jobs[j], "eth0")->values[0].u64, j * 10);
         assert_int_equal(find(f, "disk", jobs[j], "sda")->values[0].u64, j * 10 + 1);
@@ -134,11 +134,11 @@ static void sets_stand_in_a_row_in_the_order_of_coming(void **state)
     add(f, &disk, NULL, "b", 1);
     take(f);
     size_t at = 0;
-    assert_string_equal(live_next(f->live, &at)->set->name, "net");
-    assert_string_equal(live_next(f->live, &at)->set->name, "net");
-    assert_string_equal(live_next(f->live, &at)->set->name, "disk");
-    assert_string_equal(live_next(f->live, &at)->set->name, "disk");
-    assert_null(live_next(f->live, &at));
+    assert_string_equal(latest_next(f->live, &at)->set->name, "net");
+    assert_string_equal(latest_next(f->live, &at)->set->name, "net");
+    assert_string_equal(latest_next(f->live, &at)->set->name, "disk");
+    assert_string_equal(latest_next(f->live, &at)->set->name, "disk");
+    assert_null(latest_next(f->live, &at));
 }
 
 static void a_job_is_dropped_alone(void **state)
@@ -150,9 +150,9 @@ static void a_job_is_dropped_alone(void **state)
     add(f, &disk, "1", "sda", 4);
     add(f, &net, NULL, "eth0", 5);
     take(f);
-    live_drop_job(f->live, "1");
-    live_drop_job(f->live, "no such job");
-    assert_int_equal(live_count(f->live), 2);
+    latest_drop_job(f->live, "1");
+    latest_drop_job(f->live, "no such job");
+    assert_int_equal(latest_count(f->live), 2);
     assert_int_equal(find(f, "net", "2", "eth0")->values[0].u64, 2);
     assert_int_equal(find(f, "net", NULL, "eth0")->values[0].u64, 5);
     add(f, &net, "1", "eth0", 6);
@@ -163,9 +163,9 @@ static void a_job_is_dropped_alone(void **state)
 static void take_as_whole(struct fixture *f, const void *source)
 {
     uint64_t since_ns = clock_monotonic_ns();
-    assert_int_equal(live_take_from(f->live, &f->batch, 7, source), OK);
+    assert_int_equal(latest_update_from(f->live, &f->batch, 7, source), OK);
     batch_reset(&f->batch);
-    live_drop_unread(f->live, source, since_ns);
+    latest_drop_missing(f->live, source, since_ns);
 }
 
 /* A process that ended, a device that was taken away. */
@@ -179,7 +179,7 @@ static void what_is_not_read_any_more_is_dropped(void **state)
     take_as_whole(f, &here);
     add(f, &net, "1", "of another", 1);
     take_as_whole(f, &there);
-    assert_int_equal(live_count(f->live), 4);
+    assert_int_equal(latest_count(f->live), 4);
     add(f, &net, NULL, "new", 6);
     add(f, &net, NULL, "newer", 6); /* as many as before */
     take_as_whole(f, &here);
@@ -188,7 +188,7 @@ static void what_is_not_read_any_more_is_dropped(void **state)
     assert_non_null(find(f, "net", NULL, "newer"));
     assert_non_null(find(f, "net", "1", "of another"));
     assert_null(find(f, "disk", NULL, "a")); /* a set of which nothing is left */
-    assert_int_equal(live_count(f->live), 3);
+    assert_int_equal(latest_count(f->live), 3);
 }
 
 static void those_of_a_source_are_dropped(void **state)
@@ -198,28 +198,28 @@ static void those_of_a_source_are_dropped(void **state)
     add(f, &net, NULL, "new", 5);
     take(f);
     add(f, &disk, NULL, "a", 1);
-    assert_int_equal(live_take_from(f->live, &f->batch, 7, &here), OK);
+    assert_int_equal(latest_update_from(f->live, &f->batch, 7, &here), OK);
     batch_reset(&f->batch);
     add(f, &disk, NULL, "b", 1);
-    assert_int_equal(live_take_from(f->live, &f->batch, 7, &there), OK);
-    live_drop_source(f->live, &here);
+    assert_int_equal(latest_update_from(f->live, &f->batch, 7, &there), OK);
+    latest_drop_source(f->live, &here);
     assert_null(find(f, "disk", NULL, "a"));
-    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(latest_count(f->live), 2);
 }
 
 static void what_is_not_taken_any_more_grows_stale(void **state)
 {
     struct fixture *f = *state;
     add(f, &net, NULL, "quick", 1);
-    assert_int_equal(live_take(f->live, &f->batch, 1000), OK);
+    assert_int_equal(latest_update(f->live, &f->batch, 1000), OK);
     batch_reset(&f->batch);
     add(f, &net, NULL, "slow", 1);
-    assert_int_equal(live_take(f->live, &f->batch, 3600000000000), OK);
+    assert_int_equal(latest_update(f->live, &f->batch, 3600000000000), OK);
     usleep(2000);
-    live_drop_stale(f->live, 3, 3600000000000);
-    assert_int_equal(live_count(f->live), 2);
-    live_drop_stale(f->live, 3, 0);
-    assert_int_equal(live_count(f->live), 1);
+    latest_drop_stale(f->live, 3, 3600000000000);
+    assert_int_equal(latest_count(f->live), 2);
+    latest_drop_stale(f->live, 3, 0);
+    assert_int_equal(latest_count(f->live), 1);
     assert_non_null(find(f, "net", NULL, "slow"));
 }
 
@@ -228,15 +228,15 @@ static void what_a_reading_in_part_did_not_give_is_not_stale(void **state)
     struct fixture *f = *state;
     int here, there;
     add(f, &net, NULL, "seldom", 1);
-    assert_int_equal(live_take_from(f->live, &f->batch, 1000, &here), OK);
+    assert_int_equal(latest_update_from(f->live, &f->batch, 1000, &here), OK);
     batch_reset(&f->batch);
     add(f, &net, NULL, "of another", 1);
-    assert_int_equal(live_take_from(f->live, &f->batch, 1000, &there), OK);
+    assert_int_equal(latest_update_from(f->live, &f->batch, 1000, &there), OK);
     usleep(50000);
-    live_keep_source(f->live, &here);
-    live_drop_stale(f->live, 1, 40000000);
+    latest_refresh_source(f->live, &here);
+    latest_drop_stale(f->live, 1, 40000000);
     assert_non_null(find(f, "net", NULL, "seldom"));
-    assert_int_equal(live_count(f->live), 1);
+    assert_int_equal(latest_count(f->live), 1);
 }
 
 /* A sampler that makes its set when it is opened frees it when it is closed, and the next one has its address. */
@@ -248,14 +248,14 @@ static void sets_may_be_freed_and_made_anew(void **state)
     add(f, set, NULL, "x", 1);
     take(f);
     *set = (struct set){ net.name, (struct metric[]){ { "other", "J", GAUGE, U64, "energy" } }, 1 };
-    live_forget_addresses(f->live);
+    latest_forget_addresses(f->live);
     add(f, set, NULL, "y", 2);
     take(f);
     free(set);
-    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(latest_count(f->live), 2);
     size_t at = 0;
-    assert_string_equal(live_next(f->live, &at)->set->metrics[0].name, "bytes");
-    assert_string_equal(live_next(f->live, &at)->set->metrics[0].name, "other");
+    assert_string_equal(latest_next(f->live, &at)->set->metrics[0].name, "bytes");
+    assert_string_equal(latest_next(f->live, &at)->set->metrics[0].name, "other");
 }
 
 #define MANY 100000
@@ -273,24 +273,24 @@ static void very_many_are_taken_without_allocation(void **state)
     struct fixture *f = *state;
     char(*names)[16] = calloc(MANY, sizeof *names);
     fill_many(f, names);
-    assert_int_equal(live_take(f->live, &f->batch, 1), OK);
-    assert_int_equal(live_count(f->live), MANY);
+    assert_int_equal(latest_update(f->live, &f->batch, 1), OK);
+    assert_int_equal(latest_count(f->live), MANY);
     struct mallinfo2 before = mallinfo2();
     for (int i = 0; i < 3; i++)
-        assert_int_equal(live_take(f->live, &f->batch, 1), OK);
+        assert_int_equal(latest_update(f->live, &f->batch, 1), OK);
     struct mallinfo2 after = mallinfo2();
     assert_int_equal(before.uordblks, after.uordblks);
     assert_int_equal(before.hblkhd, after.hblkhd);
     uint64_t sum = 0;
-    const struct live_entry *entry;
-    for (size_t at = 0; (entry = live_next(f->live, &at));) {
+    const struct latest_entry *entry;
+    for (size_t at = 0; (entry = latest_next(f->live, &at));) {
         assert_int_equal(entry->updates, 4);
         sum += entry->values[0].u64;
     }
     assert_int_equal(sum, (uint64_t)MANY * (MANY - 1) / 2);
     for (unsigned i = 0; i < MANY / 20; i += 2)
-        live_drop_job(f->live, names[i]);
-    assert_int_equal(live_count(f->live), MANY / 2);
+        latest_drop_job(f->live, names[i]);
+    assert_int_equal(latest_count(f->live), MANY / 2);
     assert_null(find(f, "net", names[0], names[1]));
     assert_int_equal(find(f, "net", names[1], names[25])->values[0].u64, 25);
     free(names);

@@ -1,5 +1,6 @@
 /* Asking an agent, here a child that says what it is told to say and writes down what it heard. */
-#include "net/http_client.h"
+#include "api/agent_client.h"
+
 #include "base/clock.h"
 #include "base/file.h"
 #include "tools/temp.h"
@@ -51,7 +52,7 @@ static void server_begin(struct server *server, const char *answer)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     temp_dir(server->dir);
     setenv("SONDE_SOCKET_DIR", server->dir, 1);
-    assert_int_equal(ask_socket_path(address.sun_path), OK);
+    assert_int_equal(agent_client_socket(address.sun_path), OK);
     begin_at(server, (const struct sockaddr *)&address, sizeof address, answer);
 }
 
@@ -70,7 +71,7 @@ static void expect(const char *said, enum err err, int status, const char *body)
     int got_status;
     server_begin(&server, said);
     buf_init(&answer, 64);
-    assert_int_equal(ask("", "GET", "/jobs", (struct bytes){ 0 }, &answer, &got_status), err);
+    assert_int_equal(agent_client_request("", "GET", "/jobs", (struct bytes){ 0 }, &answer, &got_status), err);
     assert_int_equal(got_status, status);
     assert_string_equal(buf_text(&answer), body);
     buf_clear(&answer);
@@ -113,7 +114,7 @@ static void the_request_is_whole(void **state)
     char heard[4096];
     server_begin(&server, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     buf_init(&answer, 64);
-    assert_int_equal(ask("", "POST", "/job", bytes_of("{\"a\": 1}"), &answer, &status), OK);
+    assert_int_equal(agent_client_request("", "POST", "/job", bytes_of("{\"a\": 1}"), &answer, &status), OK);
     assert_int_equal(file_read(NULL, server.heard, heard, sizeof heard, NULL), OK);
     assert_non_null(strstr(heard, "POST /job HTTP/1.1\r\n"));
     assert_non_null(strstr(heard, "\r\nHost: "));
@@ -135,10 +136,10 @@ static void over_tcp(void **state)
     begin_at(&server, (const struct sockaddr *)&address, sizeof address, "HTTP/1.1 200 OK\r\n\r\nhi");
     buf_init(&answer, 64);
     snprintf(where, sizeof where, "localhost:%u", server.port);
-    assert_int_equal(ask(where, "GET", "/", (struct bytes){ 0 }, &answer, &status), OK);
+    assert_int_equal(agent_client_request(where, "GET", "/", (struct bytes){ 0 }, &answer, &status), OK);
     assert_string_equal(buf_text(&answer), "hi");
     server_end(&server);
-    assert_int_equal(ask(where, "GET", "/", (struct bytes){ 0 }, &answer, &status), ABSENT); /* it has gone */
+    assert_int_equal(agent_client_request(where, "GET", "/", (struct bytes){ 0 }, &answer, &status), ABSENT); /* it has gone */
     assert_int_equal(status, 0);
     buf_clear(&answer);
 }
@@ -151,12 +152,12 @@ static void nobody_there(void **state)
     int status;
     buf_init(&answer, 64);
     setenv("SONDE_SOCKET_DIR", "/nonexistent", 1);
-    assert_int_equal(ask("", "GET", "/", (struct bytes){ 0 }, &answer, &status), ABSENT);
-    assert_int_equal(ask("/nonexistent/x.sock", "GET", "/", (struct bytes){ 0 }, &answer, &status), ABSENT);
-    ask_tell("/job", bytes_of("{}")); /* of no consequence */
+    assert_int_equal(agent_client_request("", "GET", "/", (struct bytes){ 0 }, &answer, &status), ABSENT);
+    assert_int_equal(agent_client_request("/nonexistent/x.sock", "GET", "/", (struct bytes){ 0 }, &answer, &status), ABSENT);
+    agent_client_post_nowait("/job", bytes_of("{}")); /* of no consequence */
     unsetenv("SONDE_SOCKET_DIR");
     for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++)
-        assert_int_equal(ask(nonsense[i], "GET", "/", (struct bytes){ 0 }, &answer, &status), USAGE);
+        assert_int_equal(agent_client_request(nonsense[i], "GET", "/", (struct bytes){ 0 }, &answer, &status), USAGE);
     buf_clear(&answer);
 }
 
@@ -168,7 +169,7 @@ static void telling_does_not_wait(void **state)
     server_begin(&server, "HTTP/1.1 200 OK\r\n\r\n");
     kill(server.pid, SIGSTOP); /* it listens and does not take anything */
     uint64_t begun_ns = clock_monotonic_ns();
-    ask_tell("/job", bytes_of("{}"));
+    agent_client_post_nowait("/job", bytes_of("{}"));
     assert_true(clock_monotonic_ns() - begun_ns < 10 * NS_PER_S);
     kill(server.pid, SIGCONT);
     waitpid(server.pid, NULL, 0);

@@ -76,7 +76,7 @@ size_t stream_memory(const struct delta_stream *stream)
         + stream->decoded_capacity * sizeof *stream->decoded_tracks
         + stream->track_capacity * sizeof *stream->tracks + stream->job_capacity * sizeof *stream->jobs
         + stream->job_list_capacity * sizeof *stream->job_list + stream->event_capacity * sizeof *stream->events
-        + stream->gap_capacity * sizeof *stream->gaps + stream->strings.room;
+        + stream->gap_capacity * sizeof *stream->gaps + stream->strings.capacity;
     for (uint32_t i = 0; i < stream->track_count; i++) {
         const struct delta_track *track = stream->tracks[i];
         if (!track)

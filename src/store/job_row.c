@@ -30,16 +30,16 @@ static void read_numbers(struct statement *statement, struct store_job *job)
     job->period_ns = statement_u64(statement, JOB_period_ns);
 }
 
-void job_row_read(struct statement *statement, bool brief, struct store_job *job, struct buf *words)
+void job_row_read(struct statement *statement, bool brief, struct store_job *job, struct buf *args)
 {
     *job = (struct store_job){
         .job_id = statement_text(statement, JOB_job_id), .name = statement_text(statement, JOB_name),
         .user = statement_text(statement, JOB_user), .cwd = statement_text(statement, JOB_cwd),
         .tags = statement_text(statement, JOB_tags), .hosts = statement_text(statement, JOB_hosts),
     };
-    buf_reset(words);
-    shell_quote_decode(words, statement_bytes(statement, JOB_command));
-    job->command = (struct bytes){ words->data, words->size };
+    buf_reset(args);
+    shell_quote_decode(args, statement_bytes(statement, JOB_command));
+    job->command = (struct bytes){ args->data, args->size };
     read_numbers(statement, job);
     int id = brief ? columns_read_summary_brief(statement, JOB_summary, &job->summary)
                    : columns_read_summary(statement, JOB_summary, &job->summary);

@@ -12,9 +12,9 @@
 
 #define JOB_ROW_COLUMNS_BRIEF JOB_STRINGS(COLUMNS_NAME) JOB_NUMBERS(COLUMNS_NAME) COLUMNS_SUMMARY_BRIEF "id"
 
-/* Strings are borrowed from statement until its next step, the command from words. brief: JOB_ROW_COLUMNS_BRIEF were
+/* Strings are borrowed from statement until its next step, the command from args. brief: JOB_ROW_COLUMNS_BRIEF were
  * selected instead of JOB_ROW_COLUMNS. */
-void job_row_read(struct statement *statement, bool brief, struct store_job *job, struct buf *words);
+void job_row_read(struct statement *statement, bool brief, struct store_job *job, struct buf *args);
 
 /* Copies all strings into memory owned by job. */
 enum err job_row_own(struct store_job *job);

@@ -13,18 +13,18 @@ static enum err read_rows(struct store *store, struct statement *statement, bool
                      enum err (*each)(void *context, const struct store_job *job), void *context)
 {
     struct store_job job;
-    struct buf words;
+    struct buf args;
     bool row = true;
     enum err err = OK;
-    buf_init(&words, SIZE_MAX / 2);
+    buf_init(&args, SIZE_MAX / 2);
     while (err == OK) {
         err = db_step(store, statement, "read jobs", &row);
         if (err != OK || !row)
             break;
-        job_row_read(statement, brief, &job, &words);
+        job_row_read(statement, brief, &job, &args);
         err = each(context, &job);
     }
-    buf_clear(&words);
+    buf_clear(&args);
     return err;
 }
 

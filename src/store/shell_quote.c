@@ -1,4 +1,4 @@
-/* Quotes words and splits them again. Most words need no quotes: one table lookup per byte. */
+/* Quotes arguments and splits them again. Most need no quotes: one table lookup per byte. */
 #include "store/shell_quote.h"
 
 #include "base/utf8.h"
@@ -95,14 +95,14 @@ static void add_word(struct buf *text, struct bytes word)
     buf_add_char(text, '\'');
 }
 
-void shell_quote_encode(struct buf *text, struct bytes words)
+void shell_quote_encode(struct buf *text, struct bytes args)
 {
-    for (size_t at = 0; at < words.size;) {
-        const char *end = memchr(words.data + at, 0, words.size - at);
-        size_t size = end ? (size_t)(end - words.data) - at : words.size - at;
+    for (size_t at = 0; at < args.size;) {
+        const char *end = memchr(args.data + at, 0, args.size - at);
+        size_t size = end ? (size_t)(end - args.data) - at : args.size - at;
         if (at)
             buf_add_char(text, ' ');
-        add_word(text, (struct bytes){ words.data + at, size });
+        add_word(text, (struct bytes){ args.data + at, size });
         at += size + 1;
     }
 }
@@ -113,11 +113,11 @@ static int hex_digit(char c)
 }
 
 /* Decodes one escape after the backslash at text; returns its size, 0 if it is not one of ours. */
-static size_t add_unescaped(struct buf *words, const char *text, size_t size)
+static size_t add_unescaped(struct buf *args, const char *text, size_t size)
 {
     char byte = size ? byte_of(text[0]) : '\0';
     if (byte) {
-        buf_add_char(words, byte);
+        buf_add_char(args, byte);
         return 1;
     }
     if (size < 3 || text[0] != 'x')
@@ -125,42 +125,42 @@ static size_t add_unescaped(struct buf *words, const char *text, size_t size)
     int high = hex_digit(text[1]), low = hex_digit(text[2]);
     if (high < 0 || low < 0)
         return 0;
-    buf_add_char(words, (char)(high << 4 | low));
+    buf_add_char(args, (char)(high << 4 | low));
     return 3;
 }
 
 /* Decodes the word at the start of text, without NUL; returns its size in text, 0 if it is not one of ours. */
-static size_t decode_word(struct buf *words, struct bytes text)
+static size_t decode_word(struct buf *args, struct bytes text)
 {
     bool escaped = text.size >= 2 && text.data[0] == '$' && text.data[1] == '\'';
     size_t at = escaped ? 2 : 1;
     if (!escaped && text.data[0] != '\'') {
         const char *end = memchr(text.data, ' ', text.size);
         at = end ? (size_t)(end - text.data) : text.size;
-        buf_add(words, text.data, at);
+        buf_add(args, text.data, at);
         return at;
     }
     while (at < text.size && text.data[at] != '\'') {
         size_t size = 0;
         if (escaped && text.data[at] == '\\') {
-            size = add_unescaped(words, text.data + at + 1, text.size - at - 1);
+            size = add_unescaped(args, text.data + at + 1, text.size - at - 1);
             if (!size)
                 return 0;
         } else {
-            buf_add_char(words, text.data[at]);
+            buf_add_char(args, text.data[at]);
         }
         at += size + 1;
     }
     return at < text.size ? at + 1 : 0;
 }
 
-static bool decode(struct buf *words, struct bytes text)
+static bool decode(struct buf *args, struct bytes text)
 {
     for (size_t at = 0; at < text.size; at++) {
-        size_t size = decode_word(words, (struct bytes){ text.data + at, text.size - at });
+        size_t size = decode_word(args, (struct bytes){ text.data + at, text.size - at });
         if (!size)
             return false;
-        buf_add_char(words, '\0');
+        buf_add_char(args, '\0');
         at += size;
         if (at < text.size && text.data[at] != ' ')
             return false;
@@ -168,14 +168,14 @@ static bool decode(struct buf *words, struct bytes text)
     return true;
 }
 
-void shell_quote_decode(struct buf *words, struct bytes text)
+void shell_quote_decode(struct buf *args, struct bytes text)
 {
-    size_t before = words->size;
-    if (decode(words, text))
+    size_t before = args->size;
+    if (decode(args, text))
         return;
-    words->size = before;
-    buf_add(words, text.data, text.size);
-    buf_add_char(words, '\0');
+    args->size = before;
+    buf_add(args, text.data, text.size);
+    buf_add_char(args, '\0');
 }
 
 void shell_quote_escape(struct buf *text, struct bytes bytes)

@@ -2,7 +2,6 @@
 #include "transport/uplink.h"
 
 #include "base/log.h"
-#include "base/text.h"
 #include "transport/address.h"
 #include "transport/keys.h"
 #include "transport/uplink_state.h"

@@ -155,7 +155,7 @@ static bool refill(struct zmq_router *r)
 {
     uint64_t ignored;
     struct buf empty = r->taking;
-    if (empty.room > BUFFER_KEPT)
+    if (empty.capacity > BUFFER_KEPT)
         buf_clear(&empty);
     buf_reset(&empty);
     pthread_mutex_lock(&r->lock);

@@ -1,5 +1,6 @@
-/* A journal whose files hold any bytes: it opens, gives out what is whole, comes to its end, and takes and keeps new records.
- * The first byte says which file it is, and whether the checks are made right, so that what is behind them is reached too. */
+/* A journal whose files hold arbitrary bytes: it opens, delivers intact entries, reaches the end, and accepts new
+ * records. The first byte selects the file and whether checksums are repaired, so that the code after them is reached
+ * too. */
 #include "journal/journal_blob.h"
 #include "journal/journal_format.h"
 
@@ -40,7 +41,7 @@ static void remove_dir(void)
     rmdir(dir);
 }
 
-/* In memory where there is such a place: a journal syncs. */
+/* In memory if possible, because a journal syncs. */
 static void make_dir(void)
 {
     if (*dir) {
@@ -109,7 +110,7 @@ static void write_blob(const char *name, const uint8_t *data, size_t size)
     close(directory);
 }
 
-/* A journal with a cursor of its own making, to which gaps can belong. */
+/* A journal with a valid cursor, which gaps can belong to. */
 static void make_cursor(void)
 {
     struct journal *journal;
@@ -186,7 +187,7 @@ int fuzz_journal(const uint8_t *data, size_t size)
         uint64_t known = journal_last_sequence(journal, "new", 99);
         read_all(journal, &last);
         require(!has_appended || known == last);
-        if (turn == 0 && known < UINT64_MAX - 8) { /* a stream that the files happen to know of goes on */
+        if (turn == 0 && known < UINT64_MAX - 8) { /* continue a stream that the files happen to contain */
             for (uint64_t i = 1; i <= 4; i++)
                 append_new(journal, known + i);
             has_appended = true;

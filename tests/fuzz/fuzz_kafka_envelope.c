@@ -1,4 +1,4 @@
-/* A message from a topic of Kafka, whoever wrote it: what is borrowed lies inside, and what it carries may be anything. */
+/* A Kafka message of arbitrary bytes: what is borrowed lies inside it, and its contents may be anything. */
 #include "transport/kafka_envelope.h"
 #include "journal/stream.h"
 

@@ -1,4 +1,4 @@
-/* A message of any bytes, and a body of any bytes in a good envelope: refused, or read within its bounds. */
+/* A message of arbitrary bytes, and an arbitrary body in a valid message: refused, or read within its bounds. */
 #include "transport/message.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static unsigned sum_of(struct bytes bytes)
     return sum;
 }
 
-/* Touches every byte that a reader gave, so that a sanitizer sees a wrong one. */
+/* Reads every byte that was returned, so that a sanitizer detects invalid ones. */
 static unsigned read_bodies(struct bytes body)
 {
     struct message_hello hello;

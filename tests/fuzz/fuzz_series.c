@@ -1,5 +1,4 @@
-/* A blob of a series with any bytes: refused, or decoded within its bounds to something that survives being written
- * and read again. */
+/* A series blob of arbitrary bytes: refused, or decoded within its bounds to something that round-trips. */
 #include "store/series_codec.h"
 
 #include <stdlib.h>
@@ -21,7 +20,7 @@ struct arrays {
     uint8_t *known;
 };
 
-/* Exactly as large as needed, so that the sanitizer sees one byte too many. */
+/* Exactly as large as needed, so that a sanitizer detects an overrun by one byte. */
 static struct arrays make(size_t rows, size_t columns)
 {
     return (struct arrays){

@@ -1,5 +1,5 @@
-/* Records one after another, each behind its size in two bytes, of any bytes: each is refused, or makes a batch that survives
- * being encoded and decoded by a stream of its own, and a state that survives being a snapshot. */
+/* Records of arbitrary bytes, each preceded by its size in two bytes: each is refused, or decodes to a batch that
+ * survives encoding and decoding by another stream, and to a state that survives a snapshot. */
 #include "fuzz/streams.h"
 
 int fuzz_stream(const uint8_t *data, size_t size);

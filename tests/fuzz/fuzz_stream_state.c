@@ -1,4 +1,4 @@
-/* A snapshot of any bytes, behind its size in two bytes, and the records that follow it. */
+/* A snapshot of arbitrary bytes, preceded by its size in two bytes, and the records after it. */
 #include "fuzz/streams.h"
 
 int fuzz_stream_state(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-/* What a peer of a router may say, in pieces as the bytes have it: the first says how it is cut and whether there are keys. It is
- * taken or refused, and no message is handed over before the handshake. */
+/* Input of a router's peer in pieces; the first byte selects their size and whether there are keys. It is accepted or
+ * refused, and no message is delivered before the handshake. */
 #include "transport/zmtp.h"
 
 #include <stdlib.h>
@@ -37,7 +37,8 @@ int fuzz_zmtp(const uint8_t *data, size_t size)
     buf_init(&out, 1 << 20);
     zmtp_init(&peer, &server, &out);
     for (size_t at = 1; at < size && !err; at += piece)
-        err = zmtp_receive(&server, &peer, (struct bytes){ (const char *)data + at, size - at < piece ? size - at : piece }, &out);
+        err = zmtp_receive(&server, &peer, (struct bytes){ (const char *)data + at, size - at < piece ? size - at : piece },
+                           &out);
     zmtp_clear(&peer);
     zmtp_server_clear(&server);
     buf_clear(&out);

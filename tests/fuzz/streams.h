@@ -1,4 +1,4 @@
-/* What the fuzz targets of streams share: a decoder for what comes from outside, and a pair that carries on what came out. */
+/* Shared by the fuzz targets of streams: a decoder for the input, and an encoder and decoder for what it produced. */
 #ifndef SONDE_TESTS_FUZZ_STREAMS_H
 #define SONDE_TESTS_FUZZ_STREAMS_H
 
@@ -43,7 +43,7 @@ static inline void streams_close(struct streams *s)
     batch_clear(&s->onward_out);
 }
 
-/* A state that was taken makes a snapshot that makes the same state. */
+/* A snapshot of an accepted state restores the same state. */
 static inline void streams_check_state(struct streams *s)
 {
     struct stream_track track;
@@ -54,7 +54,7 @@ static inline void streams_check_state(struct streams *s)
     streams_require(!s->state.failed && s->state.size <= STREAM_RECORD_MAX);
     streams_require(stream_restore(s->second, (struct bytes){ s->state.data, s->state.size }) == OK);
     stream_snapshot(s->second, &s->second_state);
-    buf_reset(&s->state); /* with one more who has its sets, they may be packed now */
+    buf_reset(&s->state); /* now that another stream has its sets, they may be compressed */
     stream_snapshot(s->decoder, &s->state);
     streams_require(s->state.size == s->second_state.size);
     streams_require(memcmp(s->state.data, s->second_state.data, s->state.size) == 0);
@@ -74,7 +74,7 @@ static inline void streams_check_samples(const struct batch *a, const struct bat
     }
 }
 
-/* The batch goes on over a stream of its own. Limits are those of all that it carries, so FULL is no error. */
+/* Passes the batch through another stream. The limits apply to everything it carries, so FULL is not an error. */
 static inline bool streams_carry_on(struct streams *s)
 {
     buf_reset(&s->record);
@@ -101,7 +101,7 @@ static inline void streams_feed(struct streams *s, const uint8_t *data, size_t s
         goes_on = goes_on && streams_carry_on(s);
         data += 2 + record;
         size -= 2 + record;
-        if (count % 8 == 0 || size < 2) /* it costs more than all the rest */
+        if (count % 8 == 0 || size < 2) /* more expensive than all the rest */
             streams_check_state(s);
     }
 }

@@ -1,4 +1,4 @@
-/* The journal: appended to by one, read by several, opened again after all sorts of ends. */
+/* The journal: one writer, several readers, and reopening after all kinds of ends. */
 #include "journal/journal.h"
 
 #include "tools/journal_fixture.h"
@@ -12,7 +12,7 @@ static bool is_readable(const struct journal_reader *reader)
     return poll(&poll_fd, 1, 0) == 1;
 }
 
-static void entries_come_back_as_they_were(void **state)
+static void entries_are_read_back_unchanged(void **state)
 {
     (void)state;
     open_journal();
@@ -38,7 +38,7 @@ static void entries_come_back_as_they_were(void **state)
     journal_reader_close(&reader);
 }
 
-static void empty_and_large_bodies_go_through(void **state)
+static void empty_and_large_bodies(void **state)
 {
     (void)state;
     open_journal();
@@ -60,7 +60,7 @@ static void empty_and_large_bodies_go_through(void **state)
     free(large);
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+static void invalid_entries_are_refused(void **state)
 {
     (void)state;
     open_journal();
@@ -70,17 +70,17 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_int_equal(append(JOURNAL_SNAPSHOT, long_host, 1, 0), USAGE);
     assert_int_equal(append(JOURNAL_SNAPSHOT, "", 1, 0), USAGE);
     assert_int_equal(append(JOURNAL_GAP, "h", 1, 1), USAGE);
-    assert_int_equal(append(JOURNAL_RECORD, "h", 1, 1), USAGE); /* without a state */
+    assert_int_equal(append(JOURNAL_RECORD, "h", 1, 1), USAGE); /* without a snapshot */
     assert_int_equal(append(JOURNAL_SNAPSHOT, "h", 1, 4), OK);
     assert_int_equal(append(JOURNAL_RECORD, "h", 1, 6), USAGE); /* 5 is missing */
     assert_int_equal(append(JOURNAL_RECORD, "h", 1, 5), OK);
-    assert_int_equal(append(JOURNAL_SNAPSHOT, "h", 1, 4), USAGE); /* the record behind it is here */
+    assert_int_equal(append(JOURNAL_SNAPSHOT, "h", 1, 4), USAGE); /* older than the newest record */
     assert_int_equal(append(JOURNAL_SNAPSHOT, "h", 1, 9), OK);    /* some were lost on the way */
     assert_int_equal(append(JOURNAL_RECORD, "h", 1, 10), OK);
     assert_int_equal(figures().entries, 4);
 }
 
-static void a_record_is_taken_once(void **state)
+static void duplicate_records_are_ignored(void **state)
 {
     (void)state;
     open_journal();
@@ -93,7 +93,7 @@ static void a_record_is_taken_once(void **state)
     assert_true(figures().position > position);
 }
 
-static void streams_are_told_apart_by_host_and_id(void **state)
+static void streams_are_distinguished_by_host_and_id(void **state)
 {
     (void)state;
     open_journal();
@@ -109,7 +109,7 @@ static void streams_are_told_apart_by_host_and_id(void **state)
     assert_true(journal_needs_snapshot(journal, "b", 2));
 }
 
-static void a_new_segment_wants_states_again(void **state)
+static void a_new_segment_needs_snapshots(void **state)
 {
     (void)state;
     settings.segment_bytes = 1000;
@@ -127,7 +127,7 @@ static void a_new_segment_wants_states_again(void **state)
     journal_reader_close(&reader);
 }
 
-static void a_record_stands_in_the_segment_of_its_state(void **state)
+static void a_record_is_in_the_segment_of_its_snapshot(void **state)
 {
     (void)state;
     settings.segment_bytes = 1;
@@ -142,7 +142,7 @@ static void a_record_stands_in_the_segment_of_its_state(void **state)
     assert_int_equal(figures().segments, 6);
 }
 
-static void everything_is_there_after_a_restart(void **state)
+static void all_entries_survive_a_restart(void **state)
 {
     (void)state;
     settings.segment_bytes = 2000;
@@ -164,7 +164,7 @@ static void everything_is_there_after_a_restart(void **state)
     journal_reader_close(&reader);
 }
 
-static void nobody_is_done_with_what_he_was_not_given(void **state)
+static void undelivered_entries_cannot_be_acknowledged(void **state)
 {
     (void)state;
     open_journal();
@@ -178,7 +178,7 @@ static void nobody_is_done_with_what_he_was_not_given(void **state)
     journal_reader_close(&reader);
 }
 
-static void a_reader_goes_on_where_it_was_done(void **state)
+static void a_reader_continues_after_its_last_acknowledgement(void **state)
 {
     (void)state;
     settings.segment_bytes = 1000;
@@ -199,8 +199,8 @@ static void a_reader_goes_on_where_it_was_done(void **state)
     journal_reader_close(&reader);
 }
 
-/* What was done before is shown again, as not new, so that the state can be made. */
-static void the_state_can_be_made_where_a_reader_begins(void **state)
+/* Acknowledged entries are delivered again with is_new false, so that the state can be rebuilt. */
+static void the_state_can_be_rebuilt_where_a_reader_starts(void **state)
 {
     (void)state;
     settings.segment_bytes = 1000;
@@ -228,7 +228,7 @@ static void the_state_can_be_made_where_a_reader_begins(void **state)
     journal_reader_close(&reader);
 }
 
-static void a_reader_may_remember_its_place_itself(void **state)
+static void a_reader_may_keep_its_own_position(void **state)
 {
     (void)state;
     settings.segment_bytes = 1000;
@@ -251,7 +251,7 @@ static void a_reader_may_remember_its_place_itself(void **state)
     journal_reader_close(&reader);
 }
 
-static void a_new_reader_begins_at_either_end(void **state)
+static void a_new_reader_starts_at_either_end(void **state)
 {
     (void)state;
     open_journal();
@@ -309,7 +309,7 @@ static void a_reader_is_woken(void **state)
     journal_reader_close(&reader);
 }
 
-static void readers_may_be_kept_to_what_is_synced(void **state)
+static void readers_can_be_limited_to_synced_entries(void **state)
 {
     (void)state;
     settings.after_sync = true;
@@ -335,7 +335,7 @@ static void readers_may_be_kept_to_what_is_synced(void **state)
     journal_reader_close(&reader);
 }
 
-static void what_all_have_read_goes(void **state)
+static void acknowledged_segments_are_deleted(void **state)
 {
     (void)state;
     settings.segment_bytes = 1000;
@@ -359,7 +359,7 @@ static void what_all_have_read_goes(void **state)
     journal_reader_close(&one);
 }
 
-/* The list of streams remembers what the segments no longer know. */
+/* The list of streams outlives the segments. */
 static void the_last_sequence_outlives_its_segment(void **state)
 {
     (void)state;
@@ -381,7 +381,7 @@ static void the_last_sequence_outlives_its_segment(void **state)
     assert_true(figures().entries < 20);
 }
 
-/* What everybody has read does not stay on the disk of a node, though a segment may become much larger. */
+/* Acknowledged entries do not stay on a node's disk, even though a segment may become much larger. */
 static void a_journal_without_lag_stays_small(void **state)
 {
     (void)state;
@@ -402,38 +402,38 @@ static void a_journal_without_lag_stays_small(void **state)
     journal_reader_close(&reader);
 }
 
-static void a_second_process_is_kept_out(void **state)
+static void a_second_process_cannot_open_it(void **state)
 {
     (void)state;
     open_journal();
     struct journal *other;
-    struct buf why;
-    buf_init(&why, 1024);
-    assert_int_equal(journal_open(&other, dir, NULL, &why), AGAIN);
+    struct buf error;
+    buf_init(&error, 1024);
+    assert_int_equal(journal_open(&other, dir, NULL, &error), AGAIN);
     assert_null(other);
-    assert_non_null(strstr(buf_text(&why), "another process"));
-    buf_clear(&why);
+    assert_non_null(strstr(buf_text(&error), "another process"));
+    buf_clear(&error);
     journal_close(&journal);
     open_journal();
 }
 
-static void a_folder_that_cannot_be_is_said(void **state)
+static void an_impossible_directory_is_reported(void **state)
 {
     (void)state;
     char path[TEMP_PATH_MAX];
     temp_join(path, dir, "file");
     temp_write(path, "", 0);
     struct journal *other;
-    struct buf why;
-    buf_init(&why, 1024);
-    assert_int_not_equal(journal_open(&other, path, NULL, &why), OK);
-    assert_non_null(strstr(buf_text(&why), path));
-    buf_clear(&why);
+    struct buf error;
+    buf_init(&error, 1024);
+    assert_int_not_equal(journal_open(&other, path, NULL, &error), OK);
+    assert_non_null(strstr(buf_text(&error), path));
+    buf_clear(&error);
     temp_join(path, dir, "made/on/the/way");
-    buf_init(&why, 1024);
-    assert_int_equal(journal_open(&other, path, NULL, &why), OK);
+    buf_init(&error, 1024);
+    assert_int_equal(journal_open(&other, path, NULL, &error), OK);
     journal_close(&other);
-    buf_clear(&why);
+    buf_clear(&error);
 }
 
 static bool is_kept(const void *context, const char *name)
@@ -441,7 +441,7 @@ static bool is_kept(const void *context, const char *name)
     return strcmp(name, context) == 0;
 }
 
-static void readers_that_nobody_wants_hold_nothing_up(void **state)
+static void unwanted_cursors_are_removed(void **state)
 {
     (void)state;
     static const char *const names[] = { "old", "kept", "open" };
@@ -454,7 +454,7 @@ static void readers_that_nobody_wants_hold_nothing_up(void **state)
     for (int i = 0; i < 10; i++)
         assert_int_equal(append_next("a", 1), OK);
     journal_remove_unwanted_cursors(journal, is_kept, "kept");
-    readers[0] = open_reader("old"); /* as a new one: from the oldest entry */
+    readers[0] = open_reader("old"); /* like a new one: from the oldest entry */
     for (int i = 0; i < 3; i += 2) {
         struct journal_entry entry;
         assert_int_equal(next_new(readers[i], &entry), OK);
@@ -471,28 +471,28 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, journal_setup, journal_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(entries_come_back_as_they_were),
-        TEST(readers_that_nobody_wants_hold_nothing_up),
-        TEST(empty_and_large_bodies_go_through),
-        TEST(what_makes_no_sense_is_refused),
-        TEST(a_record_is_taken_once),
-        TEST(streams_are_told_apart_by_host_and_id),
-        TEST(a_new_segment_wants_states_again),
-        TEST(a_record_stands_in_the_segment_of_its_state),
-        TEST(everything_is_there_after_a_restart),
-        TEST(nobody_is_done_with_what_he_was_not_given),
-        TEST(a_reader_goes_on_where_it_was_done),
-        TEST(the_state_can_be_made_where_a_reader_begins),
-        TEST(a_reader_may_remember_its_place_itself),
-        TEST(a_new_reader_begins_at_either_end),
+        TEST(entries_are_read_back_unchanged),
+        TEST(unwanted_cursors_are_removed),
+        TEST(empty_and_large_bodies),
+        TEST(invalid_entries_are_refused),
+        TEST(duplicate_records_are_ignored),
+        TEST(streams_are_distinguished_by_host_and_id),
+        TEST(a_new_segment_needs_snapshots),
+        TEST(a_record_is_in_the_segment_of_its_snapshot),
+        TEST(all_entries_survive_a_restart),
+        TEST(undelivered_entries_cannot_be_acknowledged),
+        TEST(a_reader_continues_after_its_last_acknowledgement),
+        TEST(the_state_can_be_rebuilt_where_a_reader_starts),
+        TEST(a_reader_may_keep_its_own_position),
+        TEST(a_new_reader_starts_at_either_end),
         TEST(readers_are_independent),
         TEST(a_reader_is_woken),
-        TEST(readers_may_be_kept_to_what_is_synced),
-        TEST(what_all_have_read_goes),
+        TEST(readers_can_be_limited_to_synced_entries),
+        TEST(acknowledged_segments_are_deleted),
         TEST(the_last_sequence_outlives_its_segment),
         TEST(a_journal_without_lag_stays_small),
-        TEST(a_second_process_is_kept_out),
-        TEST(a_folder_that_cannot_be_is_said),
+        TEST(a_second_process_cannot_open_it),
+        TEST(an_impossible_directory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The journal's files, cut short and changed at every byte: what is whole is read, what is not is counted, and no record is
- * given out that builds on a lost one. */
+/* The journal's files truncated and changed at every byte: intact entries are read, lost ones are counted, and no
+ * record is delivered that builds on a lost one. */
 #include "journal/journal.h"
 
 #include "tools/journal_fixture.h"
@@ -11,7 +11,7 @@ static size_t image_size;
 static char image_path[TEMP_PATH_MAX];
 static uint64_t received[STREAMS]; /* records, by read_all */
 
-/* Writes the segment with some change, beside what else is in the folder; the cursor is gone. */
+/* Writes the segment with some change next to the other files; removes the cursor. */
 static void put_image(const char *data, size_t size)
 {
     char path[TEMP_PATH_MAX];
@@ -29,8 +29,8 @@ static void keep_image(bool newest)
     close(fd);
 }
 
-/* Reads all as a sink would: each record must build on what came before. Fills in how far each stream came and how many were
- * told as missing. Returns how often damage was met. */
+/* Reads everything like a sink: each record must build on the previous one. Fills in the last sequence and the number
+ * of lost records of each stream. Returns how often damage was reported. */
 static unsigned read_all(struct journal_reader *reader, uint64_t last[STREAMS], uint64_t missing[STREAMS])
 {
     struct journal_entry entry;
@@ -73,7 +73,7 @@ static void append_both(uint64_t count)
     }
 }
 
-static void a_torn_tail_is_cut_off(void **state)
+static void a_torn_tail_is_truncated(void **state)
 {
     (void)state;
     open_journal();
@@ -99,7 +99,7 @@ static void a_torn_tail_is_cut_off(void **state)
     }
 }
 
-static void zeros_at_the_tail_are_cut_off(void **state)
+static void zeros_at_the_tail_are_truncated(void **state)
 {
     (void)state;
     open_journal();
@@ -114,8 +114,8 @@ static void zeros_at_the_tail_are_cut_off(void **state)
     assert_int_equal(segment_file(image_path, true), image_size);
 }
 
-/* Between two segments that are whole: what is missing can be told to the last record, wherever the damage is. */
-static void every_byte_of_the_middle_may_change(void **state)
+/* Between two intact segments the loss is known exactly, wherever the damage is. */
+static void any_byte_in_the_middle_may_be_damaged(void **state)
 {
     (void)state;
     char first[TEMP_PATH_MAX], newest[TEMP_PATH_MAX];
@@ -156,11 +156,11 @@ static void every_byte_of_the_middle_may_change(void **state)
         journal_reader_close(&reader);
         journal_close(&journal);
     }
-    assert_in_range(whole, 1, image_size / 2); /* only a change of a state may cost nothing */
+    assert_in_range(whole, 1, image_size / 2); /* only damage to a snapshot may cost nothing */
 }
 
-/* Counts by hand: record 3 of b is lost, and those behind it until the next state. */
-static void what_builds_on_a_lost_record_is_missing_too(void **state)
+/* Computed by hand: record 3 of b is lost, and those after it until the next snapshot. */
+static void records_after_a_lost_one_are_lost_too(void **state)
 {
     (void)state;
     settings.segment_bytes = 1000;
@@ -192,7 +192,7 @@ static void what_builds_on_a_lost_record_is_missing_too(void **state)
     assert_int_equal(entry.gap_from_ns, 2 * STEP_NS); /* the last one before it */
     uint64_t last = entry.sequence;
     assert_int_equal(entry.gap_records, last - 2);
-    assert_int_equal(in_first, last); /* and its state, of which one is lost */
+    assert_int_equal(in_first, last); /* and its snapshot, one of which is lost */
     uint64_t next[STREAMS] = { 4, last + 1 };
     while (next_new(reader, &entry) == OK)
         assert_int_equal(entry.sequence, next[entry.stream - 1]++);
@@ -202,7 +202,7 @@ static void what_builds_on_a_lost_record_is_missing_too(void **state)
 }
 
 /* What is appended to a journal whose last segment is damaged can be read. */
-static void damage_in_the_last_segment_ends_it(void **state)
+static void damage_in_the_last_segment_starts_a_new_one(void **state)
 {
     (void)state;
     open_journal();
@@ -227,7 +227,7 @@ static void damage_in_the_last_segment_ends_it(void **state)
     journal_reader_close(&reader);
 }
 
-static void a_damaged_cursor_begins_at_the_oldest(void **state)
+static void a_damaged_cursor_restarts_at_the_oldest_entry(void **state)
 {
     (void)state;
     char path[TEMP_PATH_MAX];
@@ -245,8 +245,8 @@ static void a_damaged_cursor_begins_at_the_oldest(void **state)
     journal_reader_close(&reader);
 }
 
-/* One of the two copies is always whole, and at worst a little old. */
-static void a_torn_cursor_is_the_one_before(void **state)
+/* One of the two copies is always intact, and at worst a little old. */
+static void a_torn_cursor_falls_back_to_the_previous_save(void **state)
 {
     (void)state;
     char path[TEMP_PATH_MAX];
@@ -273,7 +273,7 @@ static void a_torn_cursor_is_the_one_before(void **state)
     }
 }
 
-static void a_damaged_list_of_streams_is_said_and_left(void **state)
+static void a_damaged_list_of_streams_is_logged_and_ignored(void **state)
 {
     (void)state;
     char path[TEMP_PATH_MAX];
@@ -288,14 +288,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, journal_setup, journal_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_torn_tail_is_cut_off),
-        TEST(zeros_at_the_tail_are_cut_off),
-        TEST(every_byte_of_the_middle_may_change),
-        TEST(what_builds_on_a_lost_record_is_missing_too),
-        TEST(damage_in_the_last_segment_ends_it),
-        TEST(a_damaged_cursor_begins_at_the_oldest),
-        TEST(a_torn_cursor_is_the_one_before),
-        TEST(a_damaged_list_of_streams_is_said_and_left),
+        TEST(a_torn_tail_is_truncated),
+        TEST(zeros_at_the_tail_are_truncated),
+        TEST(any_byte_in_the_middle_may_be_damaged),
+        TEST(records_after_a_lost_one_are_lost_too),
+        TEST(damage_in_the_last_segment_starts_a_new_one),
+        TEST(a_damaged_cursor_restarts_at_the_oldest_entry),
+        TEST(a_torn_cursor_falls_back_to_the_previous_save),
+        TEST(a_damaged_list_of_streams_is_logged_and_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

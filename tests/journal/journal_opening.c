@@ -1,10 +1,10 @@
-/* What a journal says of itself, so that who remembers a position elsewhere knows whether it is one of this journal, and of
- * what was in it. */
+/* The identity of a journal: a reader that stores its position elsewhere can tell whether it belongs to this journal
+ * and to entries that still exist. */
 #include "journal/journal.h"
 
 #include "tools/journal_fixture.h"
 
-static void it_has_a_name_and_knows_what_was_there(void **state)
+static void a_journal_has_an_id_and_knows_its_newest_entry(void **state)
 {
     (void)state;
     open_journal();
@@ -28,17 +28,17 @@ static void it_has_a_name_and_knows_what_was_there(void **state)
 
 static void remove_segments(void)
 {
-    DIR *folder = opendir(dir);
+    DIR *directory = opendir(dir);
     struct dirent *entry;
-    assert_non_null(folder);
-    while ((entry = readdir(folder)))
+    assert_non_null(directory);
+    while ((entry = readdir(directory)))
         if (strstr(entry->d_name, ".journal"))
-            assert_int_equal(unlinkat(dirfd(folder), entry->d_name, 0), 0);
-    closedir(folder);
+            assert_int_equal(unlinkat(dirfd(directory), entry->d_name, 0), 0);
+    closedir(directory);
 }
 
-/* The files are gone, the name is not: nothing stands again where something stood. */
-static void without_its_files_it_goes_on_beyond(void **state)
+/* The files are deleted, the id is not: no position is used twice. */
+static void positions_are_not_reused_after_the_files_are_deleted(void **state)
 {
     (void)state;
     open_journal();
@@ -57,8 +57,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, journal_setup, journal_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(it_has_a_name_and_knows_what_was_there),
-        TEST(without_its_files_it_goes_on_beyond),
+        TEST(a_journal_has_an_id_and_knows_its_newest_entry),
+        TEST(positions_are_not_reused_after_the_files_are_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

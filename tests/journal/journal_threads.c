@@ -1,5 +1,5 @@
-/* One thread writes and tends, one syncs, several read at their own speeds and give up and come back: also under the thread
- * sanitizer. Everybody gets everything, or is told what he missed. */
+/* One thread writes and maintains, one syncs, several read at their own speed, close and reopen; also run under the
+ * thread sanitizer. Every reader gets every record, or a gap. */
 #include "journal/journal.h"
 
 #include "tools/journal_fixture.h"
@@ -13,12 +13,12 @@
 #define STREAMS 3
 
 static atomic_bool is_over;
-static atomic_int ready; /* readers that are there: whoever comes later gets what is left */
+static atomic_int ready; /* readers that are open: later ones get only what is left */
 
 struct place {
     const char *name;
     unsigned slow_every; /* sleeps now and then; 0: never */
-    bool comes_back;     /* closes its reader now and then and opens it anew */
+    bool comes_back;     /* closes and reopens its reader now and then */
     uint64_t got, missed, next[STREAMS];
     const char *fault;
 };
@@ -94,7 +94,7 @@ static void *sync_along(void *context)
     return NULL;
 }
 
-/* Returns how many were missed in all. */
+/* Returns the total number of missed records. */
 static uint64_t play(struct place *places)
 {
     pthread_t threads[READERS], syncer;
@@ -132,7 +132,7 @@ static uint64_t play(struct place *places)
     return missed;
 }
 
-static void everybody_gets_everything(void **state)
+static void every_reader_gets_every_record(void **state)
 {
     (void)state;
     settings.segment_bytes = 30000;
@@ -143,7 +143,7 @@ static void everybody_gets_everything(void **state)
     assert_true(figures().segments <= 2);
 }
 
-static void what_a_slow_one_misses_is_told(void **state)
+static void a_slow_reader_gets_gaps(void **state)
 {
     (void)state;
     settings.bytes = 200000;
@@ -157,8 +157,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, journal_setup, journal_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(everybody_gets_everything),
-        TEST(what_a_slow_one_misses_is_told),
+        TEST(every_reader_gets_every_record),
+        TEST(a_slow_reader_gets_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

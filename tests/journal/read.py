@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Reads streams by docs/wire.md alone, and compares with what our decoder found: read.py STREAM_TOOL FILE….
+"""Decodes streams by docs/wire.md alone and compares the result with our decoder: read.py STREAM_TOOL FILE….
 
-Each file has records behind their sizes in two bytes; "made" in place of a file: one that the tool makes now."""
+Each file has records, preceded by their sizes in two bytes; "made" instead of a file: the tool generates one."""
 import struct
 import subprocess
 import sys
@@ -123,12 +123,12 @@ class Track:
 
 
 class Sizes:
-    """What of a residual is told: runs of the quiet, sizes of the others."""
+    """Coded differences: runs of quiet values, sizes of the others."""
     def __init__(self, bits):
         self.bits, self.run = bits, None
 
     def residual(self, last):
-        """residual, new last size, escaped"""
+        """coded difference, new last size, escaped"""
         if last == 0:
             if self.run is None:
                 self.run = self.bits.golomb(3)

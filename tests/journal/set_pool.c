@@ -1,4 +1,4 @@
-/* The pool of sets: one copy for all, also when many threads take and release at once. */
+/* The pool of sets: one copy for all, also when many threads take and release sets. */
 #include "journal/set_pool.h"
 
 #include "tools/unit.h"
@@ -19,7 +19,7 @@ static const struct set *take(const struct set *set)
     return kept;
 }
 
-static void equal_sets_are_one(void **state)
+static void equal_sets_share_one_copy(void **state)
 {
     (void)state;
     const struct set *a = take(&first), *b = take(&first), *c = take(&second);
@@ -35,7 +35,7 @@ static void equal_sets_are_one(void **state)
     assert_int_equal(set_pool_count(), 0);
 }
 
-static void what_differs_in_any_text_is_another(void **state)
+static void sets_that_differ_in_any_string_are_separate(void **state)
 {
     (void)state;
     struct metric changed[2] = { metrics[0], metrics[1] };
@@ -63,7 +63,7 @@ static void *take_and_release(void *unused)
     return unused;
 }
 
-static void threads_share_it(void **state)
+static void threads_share_the_pool(void **state)
 {
     (void)state;
     pthread_t threads[4];
@@ -77,9 +77,9 @@ static void threads_share_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_sets_are_one),
-        cmocka_unit_test(what_differs_in_any_text_is_another),
-        cmocka_unit_test(threads_share_it),
+        cmocka_unit_test(equal_sets_share_one_copy),
+        cmocka_unit_test(sets_that_differ_in_any_string_are_separate),
+        cmocka_unit_test(threads_share_the_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

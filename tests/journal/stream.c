@@ -1,4 +1,4 @@
-/* Batches through both ends of a stream: everything that can be in one, and beginning in the middle. */
+/* Batches through encoder and decoder: everything a batch can contain, and starting from a snapshot. */
 #include "journal/stream_pair.h"
 
 #include "journal/set_pool.h"
@@ -42,7 +42,7 @@ static void add_plain(struct batch *batch, uint64_t time_ns, uint64_t a, uint64_
     sample_set_u64(sample, 1, b);
 }
 
-static void all_sorts_of_values_come_back(void **state)
+static void all_kinds_of_values_round_trip(void **state)
 {
     (void)state;
     struct pair pair;
@@ -61,7 +61,7 @@ static void all_sorts_of_values_come_back(void **state)
     pair_close(&pair);
 }
 
-static void the_ends_of_the_numbers_come_back(void **state)
+static void extreme_numbers_round_trip(void **state)
 {
     (void)state;
     static const uint64_t ends[] = { 0, 1, UINT64_MAX, 1ull << 63, (1ull << 63) - 1, 0, UINT32_MAX, 4096, 10000, 3,
@@ -85,7 +85,7 @@ static void the_ends_of_the_numbers_come_back(void **state)
     pair_close(&pair);
 }
 
-static void what_is_not_known_stays_so(void **state)
+static void unknown_values_stay_unknown(void **state)
 {
     (void)state;
     struct pair pair;
@@ -106,7 +106,7 @@ static void what_is_not_known_stays_so(void **state)
     pair_close(&pair);
 }
 
-static void a_sample_without_a_list_of_the_known_is_all_known(void **state)
+static void without_a_known_list_all_values_are_known(void **state)
 {
     (void)state;
     union value values[2] = { { .u64 = 5 }, { .u64 = 6 } };
@@ -119,7 +119,7 @@ static void a_sample_without_a_list_of_the_known_is_all_known(void **state)
     pair_close(&pair);
 }
 
-static void tracks_come_and_go_in_any_order(void **state)
+static void tracks_appear_and_disappear_in_any_order(void **state)
 {
     (void)state;
     static const char *const instances[] = { "eth0", "eth1", "ib0", "", "a rather long name of an instance: /dev/mapper/x" };
@@ -144,7 +144,7 @@ static void tracks_come_and_go_in_any_order(void **state)
     pair_close(&pair);
 }
 
-static void a_track_may_come_twice_in_a_batch(void **state)
+static void a_track_may_occur_twice_in_a_batch(void **state)
 {
     (void)state;
     struct pair pair;
@@ -173,7 +173,7 @@ static void an_empty_batch_is_a_record_too(void **state)
     pair_close(&pair);
 }
 
-static void a_set_that_was_made_anew_takes_the_place_of_the_old(void **state)
+static void a_replaced_set_drops_the_old_one(void **state)
 {
     (void)state;
     struct metric metrics[] = { { "a", "1", COUNTER, U64, "", NULL }, { "b", "1", COUNTER, U64, "", NULL } };
@@ -200,7 +200,7 @@ static void a_set_that_was_made_anew_takes_the_place_of_the_old(void **state)
     pair_close(&pair);
 }
 
-static void stale_tracks_and_sets_are_forgotten(void **state)
+static void stale_tracks_and_sets_are_dropped(void **state)
 {
     (void)state;
     struct pair pair;
@@ -225,7 +225,7 @@ static void stale_tracks_and_sets_are_forgotten(void **state)
     assert_int_equal(set_pool_count(), before);
 }
 
-static void a_view_has_the_newest_values_set_by_set(void **state)
+static void iteration_returns_the_newest_values_by_set(void **state)
 {
     (void)state;
     struct pair pair;
@@ -282,7 +282,7 @@ static void a_node_of_400_values_takes_little_memory(void **state)
     pair_close(&pair);
 }
 
-/* A wide set in which little happens, as most sets are. */
+/* A wide set in which little changes, like most sets. */
 static size_t size_of_tick(struct pair *pair, struct batch *batch, uint64_t tick, void (*fill)(struct sample *, uint64_t))
 {
     static struct metric metrics[200];
@@ -345,32 +345,32 @@ static size_t size_after_ticks(void (*fill)(struct sample *, uint64_t))
     return size;
 }
 
-static void what_stands_still_costs_nothing(void **state)
+static void unchanged_values_cost_nothing(void **state)
 {
     (void)state;
     assert_true(size_after_ticks(stand_still) <= 6);
 }
 
-static void what_moves_by_pages_is_told_in_pages(void **state)
+static void values_that_change_by_pages_are_sent_in_pages(void **state)
 {
     (void)state;
     assert_true(size_after_ticks(move_by_pages) <= 6 + 10);
 }
 
-static void what_moves_as_another_does_is_told_once(void **state)
+static void values_that_change_alike_are_sent_once(void **state)
 {
     (void)state;
     assert_true(size_after_ticks(move_alike) <= 6 + 4);
 }
 
-static void a_counter_that_goes_back_costs_little_more(void **state)
+static void a_decreasing_counter_costs_little_more(void **state)
 {
     (void)state;
     assert_true(size_after_ticks(count_down_at_times) <= 6 + 6);
 }
 
-/* On a collector of many nodes: what they have in common is compressed, once. */
-static void a_set_that_many_have_is_packed_in_snapshots(void **state)
+/* A collector of many nodes: what they have in common is compressed once. */
+static void shared_sets_are_compressed_in_snapshots(void **state)
 {
     (void)state;
     struct pair pair;
@@ -394,7 +394,7 @@ static void a_set_that_many_have_is_packed_in_snapshots(void **state)
         stream_free(&others[i]);
     pair_close(&pair);
     assert_int_equal(set_pool_count(), sets);
-    assert_int_equal(stream_new(&others[0]), OK); /* nobody has it now: it is unpacked */
+    assert_int_equal(stream_new(&others[0]), OK); /* no stream has it now: it is decompressed */
     assert_int_equal(stream_restore(others[0], (struct bytes){ snapshot, size }), OK);
     for (size_t i = 0; i < size * 8; i++) {
         snapshot[i / 8] ^= (char)(1 << i % 8);
@@ -407,7 +407,7 @@ static void a_set_that_many_have_is_packed_in_snapshots(void **state)
     batch_clear(&batch);
 }
 
-static void too_much_is_refused_and_changes_nothing(void **state)
+static void exceeding_a_limit_changes_nothing(void **state)
 {
     (void)state;
     static char text[STREAM_STRING_MAX + 2];
@@ -433,7 +433,7 @@ static void too_much_is_refused_and_changes_nothing(void **state)
     pair_close(&pair);
 }
 
-static void the_number_of_tracks_has_a_bound(void **state)
+static void the_number_of_tracks_is_limited(void **state)
 {
     (void)state;
     char name[32];
@@ -463,24 +463,24 @@ static void the_number_of_tracks_has_a_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_sorts_of_values_come_back),
-        cmocka_unit_test(the_ends_of_the_numbers_come_back),
-        cmocka_unit_test(what_is_not_known_stays_so),
-        cmocka_unit_test(a_sample_without_a_list_of_the_known_is_all_known),
-        cmocka_unit_test(tracks_come_and_go_in_any_order),
-        cmocka_unit_test(a_track_may_come_twice_in_a_batch),
+        cmocka_unit_test(all_kinds_of_values_round_trip),
+        cmocka_unit_test(extreme_numbers_round_trip),
+        cmocka_unit_test(unknown_values_stay_unknown),
+        cmocka_unit_test(without_a_known_list_all_values_are_known),
+        cmocka_unit_test(tracks_appear_and_disappear_in_any_order),
+        cmocka_unit_test(a_track_may_occur_twice_in_a_batch),
         cmocka_unit_test(an_empty_batch_is_a_record_too),
-        cmocka_unit_test(a_set_that_was_made_anew_takes_the_place_of_the_old),
-        cmocka_unit_test(stale_tracks_and_sets_are_forgotten),
-        cmocka_unit_test(a_view_has_the_newest_values_set_by_set),
+        cmocka_unit_test(a_replaced_set_drops_the_old_one),
+        cmocka_unit_test(stale_tracks_and_sets_are_dropped),
+        cmocka_unit_test(iteration_returns_the_newest_values_by_set),
         cmocka_unit_test(a_node_of_400_values_takes_little_memory),
-        cmocka_unit_test(what_stands_still_costs_nothing),
-        cmocka_unit_test(what_moves_by_pages_is_told_in_pages),
-        cmocka_unit_test(what_moves_as_another_does_is_told_once),
-        cmocka_unit_test(a_counter_that_goes_back_costs_little_more),
-        cmocka_unit_test(a_set_that_many_have_is_packed_in_snapshots),
-        cmocka_unit_test(too_much_is_refused_and_changes_nothing),
-        cmocka_unit_test(the_number_of_tracks_has_a_bound),
+        cmocka_unit_test(unchanged_values_cost_nothing),
+        cmocka_unit_test(values_that_change_by_pages_are_sent_in_pages),
+        cmocka_unit_test(values_that_change_alike_are_sent_once),
+        cmocka_unit_test(a_decreasing_counter_costs_little_more),
+        cmocka_unit_test(shared_sets_are_compressed_in_snapshots),
+        cmocka_unit_test(exceeding_a_limit_changes_nothing),
+        cmocka_unit_test(the_number_of_tracks_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

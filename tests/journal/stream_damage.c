@@ -1,5 +1,5 @@
-/* Records and snapshots cut at every byte and with every bit flipped: refused, or taken for something else, but never a crash,
- * a leak or more memory than the limits allow. What is cut short is always refused. */
+/* Records and snapshots truncated at every byte and with every bit flipped: refused or misread, but never a crash, a
+ * leak or more memory than the limits allow. Truncated ones are always refused. */
 #include "journal/stream_pair.h"
 
 #include "journal/set_pool.h"
@@ -23,7 +23,7 @@ static void make_metrics(void)
     }
 }
 
-/* Some values stand still, some move by pages, some as others do, some come and go. */
+/* Some values stay unchanged, some change by pages, some like others, some come and go. */
 static void add_sample(struct batch *batch, uint64_t tick, const char *instance, const char *job_id)
 {
     struct sample *sample = batch_add(batch, &large, 1794796508000319262ull + tick * 1000000000 + tick * tick * 977, instance);
@@ -55,7 +55,7 @@ static void make_batch(struct batch *batch, uint64_t tick)
     batch->gap_count = tick % 8 == 0;
 }
 
-/* Each in memory of its own size, so that a sanitizer sees one byte too many. */
+/* In memory of exactly this size, so that a sanitizer detects an overrun by one byte. */
 static enum err decode_copy(struct delta_stream *stream, const char *data, size_t size, struct batch *out)
 {
     char *copy = malloc(size + !size);
@@ -114,7 +114,7 @@ static void cut_record(struct pair *pair, struct bytes state)
     assert_int_equal(decode_copy(pair->decoder, pair->record.data, pair->record.size, &pair->out), CORRUPT);
 }
 
-static void a_record_cut_at_any_byte_is_refused(void **state)
+static void a_record_truncated_at_any_byte_is_refused(void **state)
 {
     (void)state;
     for_each_record(cut_record);
@@ -128,7 +128,7 @@ static void flip_record(struct pair *pair, struct bytes state)
         enum err err = decode_copy(pair->decoder, pair->record.data, pair->record.size, &pair->out);
         pair->record.data[bit / 8] ^= (char)(1 << bit % 8);
         assert_true(err == OK || err == CORRUPT || err == FULL);
-        if (!err) /* what was taken for something else is at least a state */
+        if (!err) /* what was misread is at least a valid state */
             decode_copy(pair->decoder, pair->record.data, pair->record.size, &pair->out);
     }
     for (size_t i = 0; i < pair->record.size; i++) {
@@ -139,7 +139,7 @@ static void flip_record(struct pair *pair, struct bytes state)
     }
 }
 
-static void a_record_with_any_bit_flipped_does_no_harm(void **state)
+static void a_record_with_any_bit_flipped_is_harmless(void **state)
 {
     (void)state;
     for_each_record(flip_record);
@@ -165,13 +165,13 @@ static void damage_state(struct pair *pair, struct bytes state)
     free(copy);
 }
 
-static void a_damaged_snapshot_does_no_harm(void **state)
+static void a_damaged_snapshot_is_harmless(void **state)
 {
     (void)state;
     for_each_record(damage_state);
 }
 
-static void a_record_without_its_past_is_refused(void **state)
+static void a_record_without_its_state_is_refused(void **state)
 {
     (void)state;
     struct pair pair;
@@ -187,13 +187,13 @@ static void a_record_without_its_past_is_refused(void **state)
     stream_free(&pair.decoder);
     assert_int_equal(stream_new(&pair.decoder), OK);
     assert_int_equal(stream_decode(pair.decoder, bytes_in(&pair.record), &pair.out), CORRUPT);
-    assert_int_equal(stream_decode(pair.decoder, (struct bytes){ "\x80", 1 }, &pair.out), CORRUPT); /* of a newer one */
+    assert_int_equal(stream_decode(pair.decoder, (struct bytes){ "\x80", 1 }, &pair.out), CORRUPT); /* of a newer version */
     batch_clear(&batch);
     pair_close(&pair);
 }
 
-/* A few bytes that ask for a set of 4096 metrics and for as many tracks and samples of it as there may be. */
-static void a_small_record_cannot_take_much_memory(void **state)
+/* A few bytes that declare a set of 4096 metrics and the maximum number of tracks and samples of it. */
+static void a_small_record_cannot_use_much_memory(void **state)
 {
     (void)state;
     struct delta_stream *stream;
@@ -220,11 +220,11 @@ static void a_small_record_cannot_take_much_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_record_cut_at_any_byte_is_refused),
-        cmocka_unit_test(a_record_with_any_bit_flipped_does_no_harm),
-        cmocka_unit_test(a_damaged_snapshot_does_no_harm),
-        cmocka_unit_test(a_record_without_its_past_is_refused),
-        cmocka_unit_test(a_small_record_cannot_take_much_memory),
+        cmocka_unit_test(a_record_truncated_at_any_byte_is_refused),
+        cmocka_unit_test(a_record_with_any_bit_flipped_is_harmless),
+        cmocka_unit_test(a_damaged_snapshot_is_harmless),
+        cmocka_unit_test(a_record_without_its_state_is_refused),
+        cmocka_unit_test(a_small_record_cannot_use_much_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Jobs, their events, and gaps through both ends of a stream. */
+/* Jobs, their events, and gaps through encoder and decoder. */
 #include "journal/stream_pair.h"
 
 static const struct metric metrics[] = { { "cpu", "us", COUNTER, U64, "", NULL } };
@@ -28,7 +28,7 @@ static void give(struct batch *batch, const struct job *const *jobs, size_t coun
     batch->event_count = event_count;
 }
 
-static void a_job_begins_changes_and_ends(void **state)
+static void a_job_starts_changes_and_ends(void **state)
 {
     (void)state;
     struct pair pair;
@@ -50,7 +50,7 @@ static void a_job_begins_changes_and_ends(void **state)
     assert_string_equal(pair.out.jobs[0]->cgroup, "");
     assert_int_equal(pair.out.jobs[0]->pid, 0);
 
-    batch_reset(&batch); /* jobs NULL: those that were told go on */
+    batch_reset(&batch); /* jobs NULL: the known ones continue */
     add(&batch, "4711", 3);
     pair_pass(&pair, &batch);
     assert_int_equal(pair.out.job_count, 1);
@@ -73,7 +73,7 @@ static void a_job_begins_changes_and_ends(void **state)
     assert_int_equal(stream_jobs(pair.decoder, &held), 0);
     assert_int_equal(stream_jobs(pair.encoder, &held), 0);
     struct stream_track track;
-    size_t at = 0; /* of the job nothing is left, of the node there is */
+    size_t at = 0; /* nothing of the job is left, but of the node there is */
     assert_true(stream_next(pair.decoder, &at, &track));
     assert_null(track.job);
     assert_false(stream_next(pair.decoder, &at, &track));
@@ -81,7 +81,7 @@ static void a_job_begins_changes_and_ends(void **state)
     pair_close(&pair);
 }
 
-static void a_job_may_begin_and_end_in_one_batch(void **state)
+static void a_job_may_start_and_end_in_one_batch(void **state)
 {
     (void)state;
     struct pair pair;
@@ -142,8 +142,9 @@ static void many_jobs_come_and_go(void **state)
     pair_close(&pair);
 }
 
-/* Each is read once or twice: a job that starts a process after another. Whoever forgot none would soon be full. */
-static void processes_without_number_come_and_go(void **state)
+/* Each is sampled once or twice: a job that starts one process after another. Without dropping, the stream would soon
+ * be full. */
+static void unlimited_processes_come_and_go(void **state)
 {
     (void)state;
     static struct metric wide_metrics[40];
@@ -173,7 +174,7 @@ static void processes_without_number_come_and_go(void **state)
     pair_close(&pair);
 }
 
-static void a_job_that_is_no_longer_told_is_gone(void **state)
+static void a_job_missing_from_the_list_is_dropped(void **state)
 {
     (void)state;
     struct pair pair;
@@ -186,11 +187,11 @@ static void a_job_that_is_no_longer_told_is_gone(void **state)
     pair_pass(&pair, &batch);
     give(&batch, jobs + 1, 1, NULL, 0);
     pair_pass(&pair, &batch);
-    assert_int_equal(pair_pass(&pair, &batch), 1); /* nothing is new */
+    assert_int_equal(pair_pass(&pair, &batch), 1); /* nothing new */
     pair_close(&pair);
 }
 
-static void gaps_come_back(void **state)
+static void gaps_round_trip(void **state)
 {
     (void)state;
     struct pair pair;
@@ -232,8 +233,8 @@ static void too_many_jobs_are_refused_and_change_nothing(void **state)
     pair_close(&pair);
 }
 
-/* As the system calls of a job: the first sample of each is behind one of its beginning. */
-static void an_instance_may_come_twice_in_one_batch(void **state)
+/* Like the system calls of a job: the first sample of each follows one of its start. */
+static void an_instance_may_occur_twice_in_one_batch(void **state)
 {
     (void)state;
     static const char names[5][2] = { "a", "b", "c", "d", "e" };
@@ -257,13 +258,13 @@ static void an_instance_may_come_twice_in_one_batch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_begins_changes_and_ends),
-        cmocka_unit_test(a_job_may_begin_and_end_in_one_batch),
+        cmocka_unit_test(a_job_starts_changes_and_ends),
+        cmocka_unit_test(a_job_may_start_and_end_in_one_batch),
         cmocka_unit_test(many_jobs_come_and_go),
-        cmocka_unit_test(processes_without_number_come_and_go),
-        cmocka_unit_test(a_job_that_is_no_longer_told_is_gone),
-        cmocka_unit_test(an_instance_may_come_twice_in_one_batch),
-        cmocka_unit_test(gaps_come_back),
+        cmocka_unit_test(unlimited_processes_come_and_go),
+        cmocka_unit_test(a_job_missing_from_the_list_is_dropped),
+        cmocka_unit_test(an_instance_may_occur_twice_in_one_batch),
+        cmocka_unit_test(gaps_round_trip),
         cmocka_unit_test(too_many_jobs_are_refused_and_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

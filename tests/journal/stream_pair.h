@@ -1,6 +1,6 @@
-/* Both ends of a stream, for tests: what goes in at one must come out at the other, and both must hold the same after it. */
-#ifndef SONDE_TESTS_WIRE_STREAM_PAIR_H
-#define SONDE_TESTS_WIRE_STREAM_PAIR_H
+/* Encoder and decoder for tests: what goes in must come out, and both must have the same state afterwards. */
+#ifndef SONDE_TESTS_JOURNAL_STREAM_PAIR_H
+#define SONDE_TESTS_JOURNAL_STREAM_PAIR_H
 
 #include "tools/unit.h"
 #include "journal/stream.h"
@@ -135,7 +135,7 @@ static inline size_t pair_pass(struct pair *pair, const struct batch *in)
     return pair->record.size;
 }
 
-/* In place of the decoder comes one that knows nothing but a snapshot of the encoder. */
+/* Replaces the decoder by one restored from a snapshot of the encoder. */
 static inline void pair_begin_in_the_middle(struct pair *pair)
 {
     buf_reset(&pair->state);

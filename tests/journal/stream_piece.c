@@ -1,4 +1,4 @@
-/* Pieces of a run's spool in records: they come out as they went in, and leave the state of the stream alone. */
+/* Pieces of a run's spool in records: they round-trip and do not change the stream's state. */
 #include "journal/stream.h"
 
 #include "tools/unit.h"
@@ -33,7 +33,7 @@ static enum err decode(struct delta_stream *stream, const struct buf *record, si
     return stream_decode(stream, (struct bytes){ record->data, size }, batch);
 }
 
-static void a_piece_comes_out_between_samples(void **state)
+static void a_piece_between_samples_round_trips(void **state)
 {
     (void)state;
     struct delta_stream *from, *to;
@@ -67,7 +67,7 @@ static void a_piece_comes_out_between_samples(void **state)
     batch_clear(&batch);
 }
 
-static void cut_short_it_is_refused(void **state)
+static void a_truncated_piece_is_refused(void **state)
 {
     (void)state;
     struct delta_stream *stream;
@@ -87,7 +87,7 @@ static void cut_short_it_is_refused(void **state)
     batch_clear(&batch);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void an_oversized_piece_is_refused(void **state)
 {
     (void)state;
     struct delta_stream *stream;
@@ -103,7 +103,7 @@ static void what_does_not_fit_is_refused(void **state)
     piece.data.size = 1;
     encode(stream, &piece, &record, USAGE);
     piece.name = "n1.x";
-    piece.offset = sizeof large; /* behind its end: somebody lies */
+    piece.offset = sizeof large; /* after its end: invalid */
     encode(stream, &piece, &record, OK);
     assert_int_equal(decode(stream, &record, record.size, &batch), CORRUPT);
     assert_null(batch.piece);
@@ -115,8 +115,8 @@ static void what_does_not_fit_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_piece_comes_out_between_samples), cmocka_unit_test(cut_short_it_is_refused),
-        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(a_piece_between_samples_round_trips), cmocka_unit_test(a_truncated_piece_is_refused),
+        cmocka_unit_test(an_oversized_piece_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
-/* Which file systems are those of one machine. */
+/* Which file systems are local. */
 #include "store/directory.h"
 
 #include "tools/unit.h"
 
 #include <linux/magic.h>
 
-static void clusters_file_systems_are_shared(void **state)
+static void cluster_file_systems_are_shared(void **state)
 {
     (void)state;
     assert_true(directory_type_is_shared(NFS_SUPER_MAGIC));
@@ -17,7 +17,7 @@ static void clusters_file_systems_are_shared(void **state)
     assert_true(directory_type_is_shared(0x12345678));
 }
 
-static void disks_are_not(void **state)
+static void local_disks_are_not_shared(void **state)
 {
     (void)state;
     assert_false(directory_type_is_shared(EXT4_SUPER_MAGIC));
@@ -31,8 +31,8 @@ static void disks_are_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clusters_file_systems_are_shared),
-        cmocka_unit_test(disks_are_not),
+        cmocka_unit_test(cluster_file_systems_are_shared),
+        cmocka_unit_test(local_disks_are_not_shared),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What was summed at filing: the top, executables, events, hosts; and threads and series as they went in. */
+/* What is summed up when a run is saved: top lists, executables, events, hosts; and threads and series unchanged. */
 #include "store/store.h"
 
 #include "tools/store_fixture.h"
@@ -34,8 +34,8 @@ static int downwards(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Two runs of one job, the second with the process that costs most. */
-static int64_t file_two(struct store_fixture *fixture, struct seen *seen)
+/* Two runs of one job, the second with the most expensive process. */
+static int64_t save_two(struct store_fixture *fixture, struct seen *seen)
 {
     memset(seen, 0, sizeof *seen);
     buf_init(&seen->text, 1 << 20);
@@ -65,7 +65,7 @@ static void the_top_processes_are_those_of_all_runs(void **state)
     struct seen seen;
     uint64_t all[160];
     size_t count = 0;
-    int64_t row = file_two(fixture, &seen);
+    int64_t row = save_two(fixture, &seen);
     assert_int_equal(store_top_processes(fixture->store, row, see_process, &seen), OK);
     for (int f = 0; f < 2; f++)
         for (size_t i = 0; i < seen.fake[f].run.process_count; i++)
@@ -83,7 +83,7 @@ static void the_top_threads_are_those_of_all_runs(void **state)
     struct seen seen;
     uint64_t all[500];
     size_t count = 0;
-    int64_t row = file_two(fixture, &seen);
+    int64_t row = save_two(fixture, &seen);
     assert_int_equal(store_top_threads(fixture->store, row, see_thread, &seen), OK);
     for (int f = 0; f < 2; f++)
         for (size_t i = 0; i < seen.fake[f].run.process_count; i++) {
@@ -124,17 +124,17 @@ static enum err compare_thread(void *context, uint32_t number, const struct thre
     return OK;
 }
 
-static void threads_come_out_as_they_went_in(void **state)
+static void threads_round_trip(void **state)
 {
     struct store_fixture *fixture = *state;
     struct seen seen;
-    int64_t row = file_two(fixture, &seen);
+    int64_t row = save_two(fixture, &seen);
     struct thread_walk walk = { .run = &seen.fake[0].run };
     assert_int_equal(store_threads(fixture->store, row, compare_thread, &walk), OK);
     assert_int_equal(walk.at, 93);
     assert_int_equal(walk.seen, 3);
     assert_sql(fixture->path, "SELECT count(*) FROM threads", "42"); /* 10 x 3 + 6 x 2 */
-    assert_sql(fixture->path, "SELECT count(*) FROM thread", "186"); /* and 144 that were alone */
+    assert_sql(fixture->path, "SELECT count(*) FROM thread", "186"); /* and 144 single ones */
     assert_sql(fixture->path, "SELECT count(*) FROM thread WHERE process = 3", "3");
     assert_sql(fixture->path, "SELECT tid || name FROM thread WHERE process = 0", "300bash");
     forget(&seen);
@@ -154,7 +154,7 @@ static void executables_are_summed_over_runs(void **state)
 {
     struct store_fixture *fixture = *state;
     struct seen seen;
-    int64_t row = file_two(fixture, &seen);
+    int64_t row = save_two(fixture, &seen);
     assert_int_equal(store_executables(fixture->store, row, see_executable, &seen), OK);
     assert_int_equal(seen.sum, 160);
     assert_int_equal(seen.count, 6);
@@ -185,7 +185,7 @@ static void events_are_kept_and_summed(void **state)
 {
     struct store_fixture *fixture = *state;
     struct seen seen;
-    int64_t row = file_two(fixture, &seen);
+    int64_t row = save_two(fixture, &seen);
     assert_int_equal(store_events(fixture->store, row, see_event, &seen), OK);
     assert_string_equal(buf_text(&seen.text), "task-clock page-faults ");
     uint64_t sum = seen.sum;
@@ -199,12 +199,12 @@ static void events_are_kept_and_summed(void **state)
     forget(&seen);
 }
 
-static void programs_without_a_count_are_told(void **state)
+static void processes_without_a_count_are_reported(void **state)
 {
     struct store_fixture *fixture = *state;
     struct seen seen;
     uint64_t missing, all;
-    int64_t row = file_two(fixture, &seen);
+    int64_t row = save_two(fixture, &seen);
     assert_int_equal(store_events_missing(fixture->store, row, &missing, &all), OK);
     assert_int_equal(missing, 0);
     assert_int_equal(all, 160);
@@ -232,11 +232,11 @@ static enum err see_host(void *context, const struct host *host)
     return OK;
 }
 
-static void hosts_are_told_by_name(void **state)
+static void hosts_are_sorted_by_name(void **state)
 {
     struct store_fixture *fixture = *state;
     struct seen seen;
-    int64_t row = file_two(fixture, &seen);
+    int64_t row = save_two(fixture, &seen);
     assert_int_equal(store_hosts(fixture->store, row, see_host, &seen), OK);
     assert_string_equal(buf_text(&seen.text), "node00/6.1.0-13-amd64/Some CPU @ 2.0 GHz/16/64 "
                         "node01/6.1.0-13-amd64/Some CPU @ 2.0 GHz/16/64 ");
@@ -266,11 +266,11 @@ static enum err compare_series(void *context, const char *host, const struct run
     return OK;
 }
 
-static void series_come_out_as_they_went_in(void **state)
+static void series_round_trip(void **state)
 {
     struct store_fixture *fixture = *state;
     struct seen seen;
-    int64_t row = file_two(fixture, &seen);
+    int64_t row = save_two(fixture, &seen);
     assert_int_equal(store_series(fixture->store, row, compare_series, &seen), OK);
     assert_string_equal(buf_text(&seen.text), "node00/tree node00/node node01/tree node01/node ");
     assert_sql(fixture->path, "SELECT count(*) FROM sets", "2");
@@ -280,12 +280,12 @@ static void series_come_out_as_they_went_in(void **state)
     forget(&seen);
 }
 
-static void a_damaged_series_is_told(void **state)
+static void a_damaged_series_is_reported(void **state)
 {
     struct store_fixture *fixture = *state;
     struct seen seen;
     sqlite3 *db;
-    int64_t row = file_two(fixture, &seen);
+    int64_t row = save_two(fixture, &seen);
     assert_int_equal(sqlite3_open(fixture->path, &db), SQLITE_OK);
     sqlite3_exec(db, "UPDATE series SET data = substr(data, 1, 5) WHERE number = 1", NULL, NULL, NULL);
     assert_int_equal(sqlite3_changes(db), 3); /* chunks */
@@ -295,11 +295,11 @@ static void a_damaged_series_is_told(void **state)
     forget(&seen);
 }
 
-static void the_views_are_for_people(void **state)
+static void the_views_are_readable(void **state)
 {
     struct store_fixture *fixture = *state;
     struct seen seen;
-    file_two(fixture, &seen);
+    save_two(fixture, &seen);
     assert_sql(fixture->path, "SELECT exe || ' ' || args || ' ' || cwd || ' ' || host || ' ' || user || ' ' || state"
                " FROM process WHERE job_id = 'job-1' AND number = 1",
                "make make -j4 all /home/somebody/project/src node01 somebody ended");
@@ -317,14 +317,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(the_top_processes_are_those_of_all_runs),
         STORE_TEST(the_top_threads_are_those_of_all_runs),
-        STORE_TEST(threads_come_out_as_they_went_in),
+        STORE_TEST(threads_round_trip),
         STORE_TEST(executables_are_summed_over_runs),
         STORE_TEST(events_are_kept_and_summed),
-        STORE_TEST(programs_without_a_count_are_told),
-        STORE_TEST(hosts_are_told_by_name),
-        STORE_TEST(series_come_out_as_they_went_in),
-        STORE_TEST(a_damaged_series_is_told),
-        STORE_TEST(the_views_are_for_people),
+        STORE_TEST(processes_without_a_count_are_reported),
+        STORE_TEST(hosts_are_sorted_by_name),
+        STORE_TEST(series_round_trip),
+        STORE_TEST(a_damaged_series_is_reported),
+        STORE_TEST(the_views_are_readable),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Jobs are found by what people ask for, in the order they ask for. */
+/* Finding and sorting jobs. */
 #include "store/store.h"
 
 #include "base/clock.h"
@@ -7,16 +7,16 @@
 #define DAY_NS (86400 * NS_PER_S)
 #define DAY(n) (1700000000 * NS_PER_S + (n) * DAY_NS)
 
-/* Four jobs: their names, sizes and times go in different orders. */
+/* Four jobs whose names, sizes and times sort differently. */
 static void fill(struct store *store)
 {
-    fixture_file_shape(store, (struct fake_shape){ .run_id = "1", .job_id = "100", .name = "ocean-b", .user = "ann",
+    fixture_save_run(store, (struct fake_shape){ .run_id = "1", .job_id = "100", .name = "ocean-b", .user = "ann",
                                                    .host = "n1", .tags = "exp:a;member:1", .processes = 40, .start_ns = DAY(3) });
-    fixture_file_shape(store, (struct fake_shape){ .run_id = "2", .job_id = "101", .name = "ocean-a", .user = "bob",
+    fixture_save_run(store, (struct fake_shape){ .run_id = "2", .job_id = "101", .name = "ocean-a", .user = "bob",
                                                    .host = "n2", .tags = "exp:a;member:2", .processes = 10, .start_ns = DAY(1) });
-    fixture_file_shape(store, (struct fake_shape){ .run_id = "3", .job_id = "20", .name = "Atmos*", .user = "ann",
+    fixture_save_run(store, (struct fake_shape){ .run_id = "3", .job_id = "20", .name = "Atmos*", .user = "ann",
                                                    .host = "n1", .tags = "exp:b:c;odd", .processes = 400, .start_ns = DAY(2) });
-    fixture_file_shape(store, (struct fake_shape){ .run_id = "4", .job_id = "1005", .name = "zonal", .user = "carol",
+    fixture_save_run(store, (struct fake_shape){ .run_id = "4", .job_id = "1005", .name = "zonal", .user = "carol",
                                                    .host = "n3", .tags = "", .processes = 4, .start_ns = DAY(4) });
 }
 
@@ -38,7 +38,7 @@ static void assert_found(struct store *store, const struct store_filter *filter,
 
 #define FOUND(want, ...) assert_found(store, &(struct store_filter){ __VA_ARGS__ }, want)
 
-static void filters_leave_what_was_asked_for(void **state)
+static void filters_select_matching_jobs(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
     const char *exp[] = { "exp", NULL }, *exp_a[] = { "exp:a", NULL }, *both[] = { "exp:a", "member:2", NULL };
@@ -63,19 +63,19 @@ static void filters_leave_what_was_asked_for(void **state)
     FOUND("100", .user = "ann", .host = "n1", .name = "ocean*", .tags = exp_a, .since_ns = DAY(1), .until_ns = DAY(9));
 }
 
-static void times_are_those_of_jobs_that_overlap(void **state)
+static void time_filters_select_overlapping_jobs(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
     fill(store);
     FOUND("1005 100", .since_ns = DAY(2) + DAY_NS / 2);
     FOUND("20 101", .until_ns = DAY(2) + DAY_NS / 2);
     FOUND("20", .since_ns = DAY(2) - 1, .until_ns = DAY(2) + 1);
-    FOUND("20", .since_ns = DAY(2) + 1000, .until_ns = DAY(2) + 1001); /* in the middle of it */
+    FOUND("20", .since_ns = DAY(2) + 1000, .until_ns = DAY(2) + 1001); /* within it */
     FOUND("", .since_ns = DAY(5));
     FOUND("", .until_ns = DAY(1) - 1);
 }
 
-static void orders_are_largest_first(void **state)
+static void sorting_is_largest_first(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
     fill(store);
@@ -114,7 +114,7 @@ static enum err compare_whole(void *context, const struct store_job *job)
     return OK;
 }
 
-static void brief_is_less_but_not_other(void **state)
+static void brief_rows_equal_full_rows(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
     fill(store);
@@ -148,12 +148,12 @@ static void assert_job(struct store *store, const char *asked, enum err want_err
     store_job_clear(&job);
 }
 
-static void a_job_is_found_by_the_beginning_of_its_id(void **state)
+static void a_job_is_found_by_a_prefix_of_its_id(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
     assert_job(store, NULL, ABSENT, NULL);
     fill(store);
-    assert_job(store, "100", OK, "100"); /* the whole id wins over 1005 */
+    assert_job(store, "100", OK, "100"); /* an exact match wins over the prefix of 1005 */
     assert_job(store, "1005", OK, "1005");
     assert_job(store, "2", OK, "20");
     assert_job(store, "10", USAGE, NULL);
@@ -164,24 +164,24 @@ static void a_job_is_found_by_the_beginning_of_its_id(void **state)
     assert_job(store, NULL, OK, "1005");
 }
 
-static void the_last_job_is_the_one_filed_last(void **state)
+static void the_last_job_is_the_one_saved_last(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
     fill(store);
-    fixture_file_shape(store, (struct fake_shape){ .run_id = "2", .job_id = "101", .processes = 3, .start_ns = DAY(1) });
+    fixture_save_run(store, (struct fake_shape){ .run_id = "2", .job_id = "101", .processes = 3, .start_ns = DAY(1) });
     assert_job(store, NULL, OK, "101");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(filters_leave_what_was_asked_for),
-        STORE_TEST(times_are_those_of_jobs_that_overlap),
-        STORE_TEST(orders_are_largest_first),
-        STORE_TEST(brief_is_less_but_not_other),
+        STORE_TEST(filters_select_matching_jobs),
+        STORE_TEST(time_filters_select_overlapping_jobs),
+        STORE_TEST(sorting_is_largest_first),
+        STORE_TEST(brief_rows_equal_full_rows),
         STORE_TEST(a_callback_can_stop),
-        STORE_TEST(a_job_is_found_by_the_beginning_of_its_id),
-        STORE_TEST(the_last_job_is_the_one_filed_last),
+        STORE_TEST(a_job_is_found_by_a_prefix_of_its_id),
+        STORE_TEST(the_last_job_is_the_one_saved_last),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Older schemas are brought up step by step, all or nothing; by one of many that come at the same moment. */
+/* Older schemas are upgraded step by step, all or nothing, by one of many processes that try at the same time. */
 #include "store/migrate.h"
 
 #include "store/schema.h"
@@ -17,7 +17,7 @@ static enum err refuse(struct store *store)
     return db_error(store, IO, "the second step failed");
 }
 
-/* Two versions that are not there yet. */
+/* Two versions that do not exist yet. */
 static const struct migration future[] = {
     { .about = "create the tables", .sql = schema_version_1 },
     { .about = "add the tables of collectors", .sql = schema_version_2 },
@@ -35,11 +35,11 @@ static const struct migration failing[] = {
     { .about = "fail", .sql = "CREATE TABLE models (id INTEGER PRIMARY KEY);", .step = refuse },
 };
 
-static void an_older_store_is_brought_up(void **state)
+static void an_older_schema_is_upgraded(void **state)
 {
     struct store_fixture *fixture = *state;
     int version;
-    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
+    fixture_save_run(fixture->store, (struct fake_shape){ .processes = 7 });
     assert_int_equal(migrate_up(fixture->store, future, 3), OK); /* nothing to do */
     assert_int_equal(migrate_up(fixture->store, future, 5), OK);
     assert_int_equal(migrate_version(fixture->store, &version), OK);
@@ -54,15 +54,15 @@ static void an_older_store_is_brought_up(void **state)
 static void a_step_that_fails_changes_nothing(void **state)
 {
     struct store_fixture *fixture = *state;
-    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
+    fixture_save_run(fixture->store, (struct fake_shape){ .processes = 7 });
     assert_int_equal(migrate_up(fixture->store, failing, 5), IO);
     assert_string_equal(store_message(fixture->store), "the second step failed");
     assert_sql(fixture->path, "PRAGMA user_version", "3");
     assert_sql(fixture->path, "SELECT count(*) FROM pragma_table_info('jobs') WHERE name = 'energy_uj'", "0");
-    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
+    fixture_save_run(fixture->store, (struct fake_shape){ .processes = 7 });
 }
 
-static void a_newer_store_is_not_brought_down(void **state)
+static void a_newer_schema_is_refused(void **state)
 {
     struct store_fixture *fixture = *state;
     assert_int_equal(migrate_up(fixture->store, future, 5), OK);
@@ -70,8 +70,8 @@ static void a_newer_store_is_not_brought_down(void **state)
     assert_sql(fixture->path, "PRAGMA user_version", "5");
 }
 
-/* Opens, says so, and migrates when the other end of go is closed. */
-static int migrate_when_told(const char *path, int ready, int go)
+/* Opens, reports that it is ready, and migrates when the other end of go is closed. */
+static int migrate_on_signal(const char *path, int ready, int go)
 {
     struct store *store;
     char *message, byte;
@@ -81,7 +81,7 @@ static int migrate_when_told(const char *path, int ready, int go)
     return done ? 0 : 1;
 }
 
-static void many_migrate_at_once(void **state)
+static void concurrent_migrations(void **state)
 {
     struct store_fixture *fixture = *state;
     enum { MANY = 8 };
@@ -92,7 +92,7 @@ static void many_migrate_at_once(void **state)
     for (int i = 0; i < MANY; i++)
         if (fork() == 0) {
             close(go[1]);
-            _exit(migrate_when_told(fixture->path, ready[1], go[0]));
+            _exit(migrate_on_signal(fixture->path, ready[1], go[0]));
         }
     for (int i = 0; i < MANY; i++)
         assert_int_equal(read(ready[0], &byte, 1), 1);
@@ -105,8 +105,8 @@ static void many_migrate_at_once(void **state)
     assert_sql(fixture->path, "SELECT count(*) FROM models", "1");
 }
 
-/* One of version 2, in which each collector kept its own account of streams: it stays, and the table that all share is made. */
-static void streams_of_version_2_stay(void **state)
+/* Version 2, where each collector kept its own positions: they are kept, and the shared table is created. */
+static void streams_of_version_2_are_kept(void **state)
 {
     struct store_fixture *fixture = *state;
     store_close(&fixture->store);
@@ -118,7 +118,7 @@ static void streams_of_version_2_stay(void **state)
     assert_sql(fixture->path, "SELECT count(*) FROM filed", "0");
 }
 
-/* The schema is what docs/schema.md says: every table, view and column that is there is told there. */
+/* docs/schema.md mentions every table, view and column. */
 static void the_schema_is_documented(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -142,7 +142,7 @@ static void the_schema_is_documented(void **state)
     while (sqlite3_step(statement) == SQLITE_ROW) {
         snprintf(what, sizeof what, "`%s`", sqlite3_column_text(statement, 0));
         if (!strstr(text, what))
-            fail_msg("docs/schema.md does not tell of %s", what);
+            fail_msg("docs/schema.md does not mention %s", what);
     }
     sqlite3_finalize(statement);
     sqlite3_close(db);
@@ -151,11 +151,11 @@ static void the_schema_is_documented(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(an_older_store_is_brought_up),
+        STORE_TEST(an_older_schema_is_upgraded),
         STORE_TEST(a_step_that_fails_changes_nothing),
-        STORE_TEST(a_newer_store_is_not_brought_down),
-        STORE_TEST(many_migrate_at_once),
-        STORE_TEST(streams_of_version_2_stay),
+        STORE_TEST(a_newer_schema_is_refused),
+        STORE_TEST(concurrent_migrations),
+        STORE_TEST(streams_of_version_2_are_kept),
         STORE_TEST(the_schema_is_documented),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

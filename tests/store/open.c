@@ -1,5 +1,5 @@
-/* The bad days of a store: missing, read-only, another program's, damaged, newer, locked; each with the error and a
- * sentence that says what to do. */
+/* Databases that cannot be opened: missing, read-only, of another program, damaged, newer, locked; each with its error
+ * code and a message that says what to do. */
 #include "store/store.h"
 
 #include "base/clock.h"
@@ -27,7 +27,7 @@ static void assert_refused(const char *path, enum store_mode mode, enum err want
     free(message);
 }
 
-/* Calls test in a process of another user, and expects it to return 0. Only root can. */
+/* Calls test in a process of another user, and expects it to return 0. Needs root. */
 static void as_nobody(int (*test)(const char *path), const char *path)
 {
     int status;
@@ -70,8 +70,8 @@ static void the_default_path_follows_the_environment(void **state)
     free(message);
 }
 
-/* A filed job must survive a crash of the machine, since the spool is removed afterwards. */
-static void what_is_filed_is_on_the_disk(void **state)
+/* A saved job must survive a crash of the node, because the spool is deleted afterwards. */
+static void saved_runs_are_synced(void **state)
 {
     struct store_fixture *fixture = *state;
     int64_t level = 0;
@@ -80,24 +80,24 @@ static void what_is_filed_is_on_the_disk(void **state)
     assert_sql(fixture->path, "PRAGMA journal_mode", "wal");
 }
 
-static void writing_makes_folders_and_file_for_the_owner_alone(void **state)
+static void new_directories_and_files_belong_to_the_owner_only(void **state)
 {
     struct store_fixture *fixture = *state;
-    char path[TEMP_PATH_MAX + 32], folder[TEMP_PATH_MAX + 32];
+    char path[TEMP_PATH_MAX + 32], directory[TEMP_PATH_MAX + 32];
     struct stat status;
     snprintf(path, sizeof path, "%s/a/b/c.db", fixture->dir);
-    snprintf(folder, sizeof folder, "%s/a/b", fixture->dir);
+    snprintf(directory, sizeof directory, "%s/a/b", fixture->dir);
     assert_refused(path, STORE_READ, ABSENT, "sonde run");
-    assert_int_not_equal(stat(folder, &status), 0); /* reading makes nothing */
+    assert_int_not_equal(stat(directory, &status), 0); /* reading creates nothing */
     struct store *store = fixture_open(path, STORE_WRITE);
     store_close(&store);
-    assert_int_equal(stat(folder, &status), 0);
+    assert_int_equal(stat(directory, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0700);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0600);
 }
 
-static void an_empty_file_becomes_a_store(void **state)
+static void an_empty_file_becomes_a_database(void **state)
 {
     struct store_fixture *fixture = *state;
     char path[TEMP_PATH_MAX];
@@ -105,14 +105,14 @@ static void an_empty_file_becomes_a_store(void **state)
     temp_write(path, "", 0);
     assert_refused(path, STORE_READ, ABSENT, "empty");
     struct store *store = fixture_open(path, STORE_WRITE);
-    fixture_file_shape(store, (struct fake_shape){ .processes = 3 });
+    fixture_save_run(store, (struct fake_shape){ .processes = 3 });
     store_close(&store);
     store = fixture_open(path, STORE_READ);
     store_close(&store);
 }
 
-/* SQLite knows other meanings of them: nothing would be filed, and nobody would say so. */
-static void a_strange_name_is_that_of_a_file(void **state)
+/* SQLite treats these names specially: jobs would be lost silently. */
+static void special_sqlite_names_are_file_names(void **state)
 {
     static const char *const names[] = { ":memory:", "file:abc.db", "file::memory:", "%41?mode=memory", "" };
     struct store_fixture *fixture = *state;
@@ -121,7 +121,7 @@ static void a_strange_name_is_that_of_a_file(void **state)
     assert_int_equal(chdir(fixture->dir), 0);
     for (int i = 0; names[i][0]; i++) {
         struct store *store = fixture_open(names[i], STORE_WRITE);
-        fixture_file_shape(store, (struct fake_shape){ .processes = 3 });
+        fixture_save_run(store, (struct fake_shape){ .processes = 3 });
         store_close(&store);
         store = fixture_open(names[i], STORE_READ);
         store_close(&store);
@@ -129,7 +129,7 @@ static void a_strange_name_is_that_of_a_file(void **state)
     assert_int_equal(chdir(here), 0);
 }
 
-static void what_is_no_database_is_refused(void **state)
+static void a_file_that_is_no_database_is_refused(void **state)
 {
     struct store_fixture *fixture = *state;
     static char garbage[20000];
@@ -141,7 +141,7 @@ static void what_is_no_database_is_refused(void **state)
     assert_refused(path, STORE_WRITE, CORRUPT, "move it away");
     int fd = open(path, O_RDONLY);
     assert_int_equal(read(fd, back, sizeof back), sizeof garbage);
-    assert_memory_equal(back, garbage, sizeof garbage); /* left as it was */
+    assert_memory_equal(back, garbage, sizeof garbage); /* unchanged */
     close(fd);
     assert_refused(fixture->dir, STORE_WRITE, USAGE, "not a file");
 }
@@ -160,12 +160,12 @@ static void another_programs_database_is_refused(void **state)
     assert_sql(path, "SELECT count(*) FROM sqlite_schema", "1");
 }
 
-static void a_damaged_store_is_told(void **state)
+static void a_damaged_database_is_reported(void **state)
 {
     struct store_fixture *fixture = *state;
     char noise[8192];
     memset(noise, 0x5a, sizeof noise);
-    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 2000 });
+    fixture_save_run(fixture->store, (struct fake_shape){ .processes = 2000 });
     store_close(&fixture->store);
     struct stat status;
     assert_int_equal(stat(fixture->path, &status), 0);
@@ -177,16 +177,16 @@ static void a_damaged_store_is_told(void **state)
     assert_refused(fixture->path, STORE_READ, CORRUPT, ".recover");
 }
 
-static void a_newer_store_is_left_alone(void **state)
+static void a_newer_database_is_not_changed(void **state)
 {
     struct store_fixture *fixture = *state;
     sqlite3 *db;
-    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 3 });
+    fixture_save_run(fixture->store, (struct fake_shape){ .processes = 3 });
     assert_int_equal(sqlite3_open(fixture->path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     struct run run = { .id = bytes_of("late") };
-    assert_int_equal(store_save_run(fixture->store, &run), USAGE); /* it was opened before */
+    assert_int_equal(store_save_run(fixture->store, &run), USAGE); /* opened before the upgrade */
     assert_non_null(strstr(store_message(fixture->store), "another version"));
     store_close(&fixture->store);
     assert_refused(fixture->path, STORE_WRITE, USAGE, "newer");
@@ -234,13 +234,13 @@ static int open_is_denied(const char *path)
     return store_open(&store, path, STORE_READ, &message) == DENIED && strstr(message, path) ? 0 : 1;
 }
 
-/* Others may read, in a folder that they may not write to; with the log beside the file and without. */
-static void others_read_but_do_not_write(void **state)
+/* Others may read in a directory where they cannot write; with and without a log. */
+static void other_users_can_read_but_not_write(void **state)
 {
     struct store_fixture *fixture = *state;
     char log[TEMP_PATH_MAX + 8];
     sqlite3 *db;
-    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 10 });
+    fixture_save_run(fixture->store, (struct fake_shape){ .processes = 10 });
     assert_int_equal(chmod(fixture->dir, 0755), 0);
     as_nobody(open_is_denied, fixture->path);
     assert_int_equal(chmod(fixture->path, 0644), 0);
@@ -254,13 +254,13 @@ static void others_read_but_do_not_write(void **state)
     as_nobody(reads_ten_processes, fixture->path);
     assert_int_equal(sqlite3_open(fixture->path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "SELECT * FROM meta", NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK); /* the last one to close takes the log away */
+    assert_int_equal(sqlite3_close(db), SQLITE_OK); /* the last one to close removes the log */
     assert_int_not_equal(access(log, F_OK), 0);
     as_nobody(write_is_denied, fixture->path);
     as_nobody(reads_ten_processes, fixture->path);
 }
 
-static void a_folder_that_is_not_ours_is_told(void **state)
+static void an_inaccessible_directory_is_reported(void **state)
 {
     struct store_fixture *fixture = *state;
     char path[TEMP_PATH_MAX + 32];
@@ -271,7 +271,7 @@ static void a_folder_that_is_not_ours_is_told(void **state)
     as_nobody(write_is_denied, path);
 }
 
-/* A process that begins to write and keeps the lock for a while. */
+/* A process that starts writing and keeps the lock for a while. */
 static pid_t lock_for(const char *path, unsigned ms)
 {
     int ready[2];
@@ -294,7 +294,7 @@ static pid_t lock_for(const char *path, unsigned ms)
     return child;
 }
 
-static void filing_waits_for_another_writer(void **state)
+static void saving_waits_for_another_writer(void **state)
 {
     struct store_fixture *fixture = *state;
     uint64_t start_ns = clock_monotonic_ns();
@@ -305,7 +305,7 @@ static void filing_waits_for_another_writer(void **state)
     waitpid(child, NULL, 0);
 }
 
-static void waiting_ends_some_day(void **state)
+static void waiting_times_out(void **state)
 {
     struct store_fixture *fixture = *state;
     pid_t child = lock_for(fixture->path, 1000);
@@ -317,7 +317,7 @@ static void waiting_ends_some_day(void **state)
     assert_int_equal(store_save_run(fixture->store, &run), OK);
 }
 
-static void the_log_does_not_grow_for_ever(void **state)
+static void the_log_is_truncated(void **state)
 {
     struct store_fixture *fixture = *state;
     char log[TEMP_PATH_MAX + 8];
@@ -328,7 +328,7 @@ static void the_log_does_not_grow_for_ever(void **state)
         struct stat status;
         snprintf(id, sizeof id, "r%d", i);
         struct store *store = fixture_open(fixture->path, STORE_WRITE);
-        fixture_file_shape(store, (struct fake_shape){ .processes = i == 20 ? 20000 : 2, .run_id = id, .job_id = id });
+        fixture_save_run(store, (struct fake_shape){ .processes = i == 20 ? 20000 : 2, .run_id = id, .job_id = id });
         store_close(&store);
         assert_int_equal(stat(log, &status), 0);
         assert_in_range(status.st_size, 0, 1 << 20);
@@ -339,19 +339,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_path_follows_the_environment),
-        STORE_TEST(what_is_filed_is_on_the_disk),
-        STORE_TEST(writing_makes_folders_and_file_for_the_owner_alone),
-        STORE_TEST(an_empty_file_becomes_a_store),
-        STORE_TEST(a_strange_name_is_that_of_a_file),
-        STORE_TEST(what_is_no_database_is_refused),
+        STORE_TEST(saved_runs_are_synced),
+        STORE_TEST(new_directories_and_files_belong_to_the_owner_only),
+        STORE_TEST(an_empty_file_becomes_a_database),
+        STORE_TEST(special_sqlite_names_are_file_names),
+        STORE_TEST(a_file_that_is_no_database_is_refused),
         STORE_TEST(another_programs_database_is_refused),
-        STORE_TEST(a_damaged_store_is_told),
-        STORE_TEST(a_newer_store_is_left_alone),
-        STORE_TEST(others_read_but_do_not_write),
-        STORE_TEST(a_folder_that_is_not_ours_is_told),
-        STORE_TEST(filing_waits_for_another_writer),
-        STORE_TEST(waiting_ends_some_day),
-        STORE_TEST(the_log_does_not_grow_for_ever),
+        STORE_TEST(a_damaged_database_is_reported),
+        STORE_TEST(a_newer_database_is_not_changed),
+        STORE_TEST(other_users_can_read_but_not_write),
+        STORE_TEST(an_inaccessible_directory_is_reported),
+        STORE_TEST(saving_waits_for_another_writer),
+        STORE_TEST(waiting_times_out),
+        STORE_TEST(the_log_is_truncated),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The most memory of a job whose runs were there at the same time: of the same moment, not of each run. */
+/* Peak memory of a job whose runs overlap: at one time, not per run. */
 #include "store/peak.h"
 
 #include "base/clock.h"
@@ -7,8 +7,8 @@
 #define START (1700000000 * NS_PER_S)
 #define ROWS 4
 
-/* A run of job "j" from a second on, sampled each second; the values are bytes, UINT64_MAX: not known. */
-static void file_on(struct store *store, const char *host, const char *id, uint64_t from_s, const uint64_t rss[ROWS],
+/* A run of job "j" from a given second on, sampled every second; values in bytes, UINT64_MAX: unknown. */
+static void save_on(struct store *store, const char *host, const char *id, uint64_t from_s, const uint64_t rss[ROWS],
                     size_t processes)
 {
     static const struct metric metrics[] = { { "cpu", "us", COUNTER, U64, "" }, { SUMMARY_RSS_METRIC, "B", GAUGE, U64, "" } };
@@ -30,9 +30,9 @@ static void file_on(struct store *store, const char *host, const char *id, uint6
         .series_count = 1, .processes = &process, .process_count = processes });
 }
 
-static void file_run(struct store *store, const char *id, uint64_t from_s, const uint64_t rss[ROWS])
+static void save_test_run(struct store *store, const char *id, uint64_t from_s, const uint64_t rss[ROWS])
 {
-    file_on(store, "n", id, from_s, rss, 1);
+    save_on(store, "n", id, from_s, rss, 1);
 }
 
 static uint64_t peak(struct store *store)
@@ -44,37 +44,37 @@ static uint64_t peak(struct store *store)
     return bytes;
 }
 
-static void runs_at_the_same_time_add_up(void **state)
+static void overlapping_runs_add_up(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
-    file_run(store, "a", 0, (uint64_t[]){ 0, 600, 600, 0 });
+    save_test_run(store, "a", 0, (uint64_t[]){ 0, 600, 600, 0 });
     assert_int_equal(peak(store), 600);
-    file_run(store, "b", 0, (uint64_t[]){ 0, 610, UINT64_MAX, 0 });
+    save_test_run(store, "b", 0, (uint64_t[]){ 0, 610, UINT64_MAX, 0 });
     assert_int_equal(peak(store), 1210);
-    file_run(store, "b", 0, (uint64_t[]){ 0, 10, 20, 0 }); /* in place of itself */
+    save_test_run(store, "b", 0, (uint64_t[]){ 0, 10, 20, 0 }); /* replaces itself */
     assert_int_equal(peak(store), 620);
 }
 
-static void peaks_of_different_moments_do_not(void **state)
+static void peaks_at_different_times_do_not_add_up(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
-    file_run(store, "a", 0, (uint64_t[]){ 0, 600, 100, 0 });
-    file_run(store, "b", 0, (uint64_t[]){ 0, 50, 600, 0 }); /* what the one gives back, the other takes at that moment */
+    save_test_run(store, "a", 0, (uint64_t[]){ 0, 600, 100, 0 });
+    save_test_run(store, "b", 0, (uint64_t[]){ 0, 50, 600, 0 }); /* memory moves from one run to the other */
     assert_int_equal(peak(store), 700);
 }
 
-static void runs_one_after_the_other_do_not(void **state)
+static void consecutive_runs_do_not_add_up(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
-    file_run(store, "b", 10, (uint64_t[]){ 0, 500, 500, 0 });
-    file_run(store, "a", 0, (uint64_t[]){ 0, 400, 450, 400 }); /* cut off: its last sample had something */
+    save_test_run(store, "b", 10, (uint64_t[]){ 0, 500, 500, 0 });
+    save_test_run(store, "a", 0, (uint64_t[]){ 0, 400, 450, 400 }); /* interrupted: its last sample is not 0 */
     assert_int_equal(peak(store), 500);
-    file_run(store, "c", 3, (uint64_t[]){ 0, 300, 300, 0 }); /* begins as the first ends */
+    save_test_run(store, "c", 3, (uint64_t[]){ 0, 300, 300, 0 }); /* starts as the first ends */
     assert_int_equal(peak(store), 500);
 }
 
-/* Half of them give back what the others take: as long as the samples are read, that is seen. */
-static void of_very_many_runs_the_peaks_add_up(void **state)
+/* Half of them free what the others allocate: detected only while samples are read. */
+static void with_very_many_runs_peaks_add_up(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
     for (int i = 0; i <= PEAK_SAMPLED_MAX; i++) {
@@ -82,41 +82,41 @@ static void of_very_many_runs_the_peaks_add_up(void **state)
         snprintf(id, sizeof id, "%d", i);
         if (i == PEAK_SAMPLED_MAX)
             assert_int_equal(peak(store), PEAK_SAMPLED_MAX / 2 * 600);
-        file_run(store, id, 0, i % 2 ? (uint64_t[]){ 0, 600, 0, 0 } : (uint64_t[]){ 0, 0, 600, 0 });
+        save_test_run(store, id, 0, i % 2 ? (uint64_t[]){ 0, 600, 0, 0 } : (uint64_t[]){ 0, 0, 600, 0 });
     }
     assert_int_equal(peak(store), (PEAK_SAMPLED_MAX + 1) * 600);
 }
 
-/* Agents see no processes; what sonde run saw counts more. */
-static void nodes_add_up_where_nobody_watched(void **state)
+/* Agents record no processes; the data of sonde run is preferred. */
+static void node_peaks_add_up_without_recorded_runs(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
-    file_on(store, "n1", "agent/n1", 0, (uint64_t[]){ 100, 600, 100, 100 }, 0);
-    file_on(store, "n2", "agent/n2", 1, (uint64_t[]){ 100, 100, 500, 100 }, 0);
+    save_on(store, "n1", "agent/n1", 0, (uint64_t[]){ 100, 600, 100, 100 }, 0);
+    save_on(store, "n2", "agent/n2", 1, (uint64_t[]){ 100, 100, 500, 100 }, 0);
     assert_int_equal(peak(store), 1100);
-    file_on(store, "n1", "r", 0, (uint64_t[]){ 0, 300, 300, 0 }, 1);
+    save_on(store, "n1", "r", 0, (uint64_t[]){ 0, 300, 300, 0 }, 1);
     assert_int_equal(peak(store), 500);
 }
 
-/* What cannot be read is no reason to lose the run that is filed. */
-static void damage_leaves_the_peaks_of_the_runs(void **state)
+/* Unreadable data must not prevent saving the run. */
+static void with_damaged_samples_the_peaks_of_runs_count(void **state)
 {
     struct store_fixture *fixture = *state;
-    file_run(fixture->store, "a", 0, (uint64_t[]){ 0, 600, 600, 0 });
+    save_test_run(fixture->store, "a", 0, (uint64_t[]){ 0, 600, 600, 0 });
     fixture_exec(fixture->path, "UPDATE series SET data = x'ff'");
-    file_run(fixture->store, "b", 0, (uint64_t[]){ 0, 610, 610, 0 });
+    save_test_run(fixture->store, "b", 0, (uint64_t[]){ 0, 610, 610, 0 });
     assert_int_equal(peak(fixture->store), 610);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(runs_at_the_same_time_add_up),
-        STORE_TEST(peaks_of_different_moments_do_not),
-        STORE_TEST(runs_one_after_the_other_do_not),
-        STORE_TEST(of_very_many_runs_the_peaks_add_up),
-        STORE_TEST(nodes_add_up_where_nobody_watched),
-        STORE_TEST(damage_leaves_the_peaks_of_the_runs),
+        STORE_TEST(overlapping_runs_add_up),
+        STORE_TEST(peaks_at_different_times_do_not_add_up),
+        STORE_TEST(consecutive_runs_do_not_add_up),
+        STORE_TEST(with_very_many_runs_peaks_add_up),
+        STORE_TEST(node_peaks_add_up_without_recorded_runs),
+        STORE_TEST(with_damaged_samples_the_peaks_of_runs_count),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

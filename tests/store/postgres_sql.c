@@ -1,4 +1,4 @@
-/* SQL of ours as PostgreSQL takes it. */
+/* Translation of SQL to PostgreSQL. */
 #include "store/postgres_sql.h"
 
 #include "tools/unit.h"
@@ -20,7 +20,7 @@ static void parameters_are_numbered(void **state)
     expect("SELECT a WHERE b IS ?1 AND c IS NULL", "SELECT a WHERE b IS NOT DISTINCT FROM $1 AND c IS NULL", 1);
 }
 
-static void types_have_other_names(void **state)
+static void types_are_translated(void **state)
 {
     (void)state;
     expect("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, s TEXT, b BLOB, PRIMARY KEY (n)) WITHOUT ROWID;",
@@ -29,7 +29,7 @@ static void types_have_other_names(void **state)
     expect("SELECT MYINTEGER, INTEGERS, x_TEXT", "SELECT MYINTEGER, INTEGERS, x_TEXT", 0);
 }
 
-static void quotes_and_bodies_stay(void **state)
+static void quotes_and_bodies_are_copied(void **state)
 {
     (void)state;
     expect("SELECT 'a ? INTEGER', \"TEXT\" WHERE x = ?", "SELECT 'a ? INTEGER', \"TEXT\" WHERE x = $1", 1);
@@ -39,7 +39,7 @@ static void quotes_and_bodies_stay(void **state)
     expect("AS $$ never ends ?", "AS $$ never ends ?", 0);
 }
 
-static void an_id_is_made(void **state)
+static void ids_are_generated(void **state)
 {
     (void)state;
     expect("INSERT INTO t (a, id) VALUES (?,NULL)", "INSERT INTO t (a, id) VALUES ($1,DEFAULT)", 1);
@@ -67,8 +67,8 @@ static void an_insert_becomes_a_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_numbered), cmocka_unit_test(types_have_other_names),
-        cmocka_unit_test(quotes_and_bodies_stay), cmocka_unit_test(an_id_is_made),
+        cmocka_unit_test(parameters_are_numbered), cmocka_unit_test(types_are_translated),
+        cmocka_unit_test(quotes_and_bodies_are_copied), cmocka_unit_test(ids_are_generated),
         cmocka_unit_test(an_insert_becomes_a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* A run goes into the store and comes out as it was; together with others of its job; in place of itself. */
+/* Runs round-trip through the job database: alone, with others of their job, and replacing themselves. */
 #include "store/store.h"
 
 #include "tools/store_fixture.h"
@@ -78,7 +78,7 @@ static void assert_processes(struct store *store, int64_t row, const struct run 
     assert_int_equal(expected.others, others);
 }
 
-static void a_job_comes_out_as_it_went_in(void **state)
+static void a_job_round_trips(void **state)
 {
     struct store_fixture *fixture = *state;
     struct fake_run fake;
@@ -110,7 +110,7 @@ static void a_job_comes_out_as_it_went_in(void **state)
     fake_run_clear(&fake);
 }
 
-static void the_summary_comes_out_as_it_was_made(void **state)
+static void the_summary_round_trips(void **state)
 {
     struct store_fixture *fixture = *state;
     struct fake_run fake;
@@ -134,7 +134,7 @@ static void the_summary_comes_out_as_it_was_made(void **state)
     fake_run_clear(&fake);
 }
 
-static void what_is_not_known_stays_so(void **state)
+static void unknown_values_stay_unknown(void **state)
 {
     struct store_fixture *fixture = *state;
     struct process processes[] = { { .parent = PROCESS_NO_PARENT, .last = 1 }, { .parent = 0, .last = 1 } };
@@ -159,8 +159,8 @@ static void what_is_not_known_stays_so(void **state)
     assert_sql(fixture->path, "SELECT cores FROM jobs", "");
 }
 
-/* Known in one process and not in the next: the statement must not remember. */
-static void one_process_does_not_lend_to_the_next(void **state)
+/* Known in one process and unknown in the next: the statement must not keep the value. */
+static void values_are_not_carried_over_to_the_next_process(void **state)
 {
     struct store_fixture *fixture = *state;
     struct fake_run fake;
@@ -231,7 +231,7 @@ static void two_runs_with_one_job_id_share_it(void **state)
     assert_int_equal(job.start_ns, b.run.start_ns);
     assert_int_equal(job.end_ns, a.run.end_ns);
     assert_string_equal(job.hosts, "node01 node02");
-    assert_string_equal(job.name, "other"); /* of the run that began first */
+    assert_string_equal(job.name, "other"); /* of the run that started first */
     assert_string_equal(job.tags, "exp:alpha;flag;x:1");
     assert_int_equal(job.exit_code, 2);     /* of the run that ended last */
     assert_int_equal(job.host_count, 2);
@@ -250,7 +250,7 @@ static void two_runs_with_one_job_id_share_it(void **state)
     fake_run_clear(&b);
 }
 
-/* Everything that the tables say, for to compare a store with another. */
+/* The contents of all tables, for comparing two databases. */
 static void dump(const char *path, struct buf *out)
 {
     static const char *const tables[] = { "processes", "threads", "run_executables", "top_processes", "top_threads",
@@ -273,7 +273,7 @@ static void dump(const char *path, struct buf *out)
     sqlite3_close(db);
 }
 
-static void filing_again_changes_nothing(void **state)
+static void saving_again_changes_nothing(void **state)
 {
     struct store_fixture *fixture = *state;
     struct fake_run fake;
@@ -292,7 +292,7 @@ static void filing_again_changes_nothing(void **state)
     fake_run_clear(&fake);
 }
 
-static void a_run_filed_again_replaces_itself_among_others(void **state)
+static void a_run_saved_again_replaces_only_itself(void **state)
 {
     struct store_fixture *fixture = *state;
     struct fake_run early, late, between;
@@ -328,8 +328,8 @@ static void a_run_may_move_to_another_job(void **state)
 {
     struct store_fixture *fixture = *state;
     struct store_job job;
-    fixture_file_shape(fixture->store, (struct fake_shape){ .run_id = "r", .job_id = "wrong", .processes = 20 });
-    fixture_file_shape(fixture->store, (struct fake_shape){ .run_id = "r", .job_id = "right", .processes = 20 });
+    fixture_save_run(fixture->store, (struct fake_shape){ .run_id = "r", .job_id = "wrong", .processes = 20 });
+    fixture_save_run(fixture->store, (struct fake_shape){ .run_id = "r", .job_id = "right", .processes = 20 });
     assert_int_equal(store_job(fixture->store, "wrong", &job), ABSENT);
     job = fixture_job(fixture->store, "right");
     store_job_clear(&job);
@@ -337,7 +337,7 @@ static void a_run_may_move_to_another_job(void **state)
     assert_sql(fixture->path, "SELECT count(*) FROM job_tags", "2");
 }
 
-static void a_run_without_processes_or_job_id_is_filed(void **state)
+static void a_run_without_processes_or_job_id_is_saved(void **state)
 {
     struct store_fixture *fixture = *state;
     struct run run = { .id = bytes_of("alone") };
@@ -349,7 +349,7 @@ static void a_run_without_processes_or_job_id_is_filed(void **state)
     assert_int_equal(store_save_run(fixture->store, &(struct run){ 0 }), USAGE);
 }
 
-static void a_reader_may_not_file(void **state)
+static void a_reader_cannot_save(void **state)
 {
     struct store_fixture *fixture = *state;
     struct run run = { .id = bytes_of("r") };
@@ -361,17 +361,17 @@ static void a_reader_may_not_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(a_job_comes_out_as_it_went_in),
-        STORE_TEST(the_summary_comes_out_as_it_was_made),
-        STORE_TEST(what_is_not_known_stays_so),
-        STORE_TEST(one_process_does_not_lend_to_the_next),
+        STORE_TEST(a_job_round_trips),
+        STORE_TEST(the_summary_round_trips),
+        STORE_TEST(unknown_values_stay_unknown),
+        STORE_TEST(values_are_not_carried_over_to_the_next_process),
         STORE_TEST(any_bytes_are_kept),
         STORE_TEST(two_runs_with_one_job_id_share_it),
-        STORE_TEST(filing_again_changes_nothing),
-        STORE_TEST(a_run_filed_again_replaces_itself_among_others),
+        STORE_TEST(saving_again_changes_nothing),
+        STORE_TEST(a_run_saved_again_replaces_only_itself),
         STORE_TEST(a_run_may_move_to_another_job),
-        STORE_TEST(a_run_without_processes_or_job_id_is_filed),
-        STORE_TEST(a_reader_may_not_file),
+        STORE_TEST(a_run_without_processes_or_job_id_is_saved),
+        STORE_TEST(a_reader_cannot_save),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Series become few bytes and come back bit by bit; bytes that are not theirs are refused. */
+/* Series become few bytes and round-trip exactly; other bytes are refused. */
 #include "store/series_codec.h"
 
 #include "tools/unit.h"
@@ -64,7 +64,7 @@ static void assert_comes_back(struct rows *rows, size_t first, size_t count)
     buf_clear(&data);
 }
 
-static void every_bit_comes_back(void **state)
+static void every_bit_round_trips(void **state)
 {
     (void)state;
     static struct rows rows;
@@ -91,7 +91,7 @@ static void a_steady_series_takes_few_bytes(void **state)
     }
     buf_init(&data, 1 << 24);
     assert_int_equal(series_encode(&data, &series, 0, 3600), OK);
-    assert_in_range(data.size, 1, 3600); /* six columns and the time: 56 bytes a row uncompressed */
+    assert_in_range(data.size, 1, 3600); /* six columns and the time: 56 bytes per row uncompressed */
     buf_clear(&data);
 }
 
@@ -119,7 +119,7 @@ static void damaged_bytes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bit_comes_back),
+        cmocka_unit_test(every_bit_round_trips),
         cmocka_unit_test(a_steady_series_takes_few_bytes),
         cmocka_unit_test(damaged_bytes_are_refused),
     };

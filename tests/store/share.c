@@ -1,4 +1,4 @@
-/* A store that a group may read: modes of all its files, and what somebody outside is told. */
+/* A job database that a group may read: modes of all its files, and the message for other users. */
 #include "store/share.h"
 
 #include "tools/temp.h"
@@ -51,7 +51,7 @@ static void all_three_files_get_the_group(void **state)
     assert_int_equal(mode_of(&place, ""), 0600);
     assert_int_equal(share_with(place.store, group->gr_name), OK);
     assert_int_equal(mode_of(&place, ""), 0640);
-    if (mode_of(&place, "-wal")) { /* there is none where several machines share the folder */
+    if (mode_of(&place, "-wal")) { /* there is none on a shared file system */
         assert_int_equal(mode_of(&place, "-wal"), 0640);
         assert_int_equal(mode_of(&place, "-shm"), 0640);
     }
@@ -63,7 +63,7 @@ static void all_three_files_get_the_group(void **state)
     end(&place);
 }
 
-static void a_group_that_is_none_is_told(void **state)
+static void an_unknown_group_is_reported(void **state)
 {
     (void)state;
     struct place place;
@@ -77,7 +77,7 @@ static void a_group_that_is_none_is_told(void **state)
     end(&place);
 }
 
-/* In a process of another user; what it was told. */
+/* Opens it in a process of another user and checks the message. */
 static void ask_as_stranger(const struct place *place, const char *expected)
 {
     pid_t pid = fork();
@@ -86,18 +86,18 @@ static void ask_as_stranger(const struct place *place, const char *expected)
         char *message = NULL;
         bool is_other = setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0;
         enum err err = store_open(&store, place->path, STORE_READ, &message);
-        bool is_told = err == DENIED && message && strstr(message, expected);
-        if (!is_told)
+        bool is_expected = err == DENIED && message && strstr(message, expected);
+        if (!is_expected)
             fprintf(stderr, "# %s: %s\n", err_text(err), message ? message : "");
         free(message);
-        _exit(!is_other || !is_told);
+        _exit(!is_other || !is_expected);
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
 }
 
-static void a_stranger_is_told_what_to_do(void **state)
+static void the_error_says_who_may_read(void **state)
 {
     (void)state;
     struct place place;
@@ -116,8 +116,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_three_files_get_the_group),
-        cmocka_unit_test(a_group_that_is_none_is_told),
-        cmocka_unit_test(a_stranger_is_told_what_to_do),
+        cmocka_unit_test(an_unknown_group_is_reported),
+        cmocka_unit_test(the_error_says_who_may_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,27 @@
-/* Words of any bytes become a line that bash reads the same way, and come back. */
+/* Arguments of any bytes become a line that bash reads the same way, and round-trip. */
 #include "store/shell_quote.h"
 
 #include "base/utf8.h"
 #include "tools/unit.h"
 
-static void assert_line(const char *words, size_t size, const char *line)
+static void assert_line(const char *args, size_t size, const char *line)
 {
     struct buf text, back;
     buf_init(&text, 1 << 20);
     buf_init(&back, 1 << 20);
-    shell_quote_encode(&text, (struct bytes){ words, size });
+    shell_quote_encode(&text, (struct bytes){ args, size });
     assert_string_equal(buf_text(&text), line);
     shell_quote_decode(&back, (struct bytes){ text.data, text.size });
     assert_int_equal(back.size, size);
     if (size)
-        assert_memory_equal(back.data, words, size);
+        assert_memory_equal(back.data, args, size);
     buf_clear(&text);
     buf_clear(&back);
 }
 
-#define LINE(words, line) assert_line(words "", sizeof(words), line)
+#define LINE(args, line) assert_line(args "", sizeof(args), line)
 
-static void plain_words_are_bare(void **state)
+static void plain_words_are_not_quoted(void **state)
 {
     (void)state;
     LINE("gcc\0-O2\0-DX=1\0a/b-c_d.c", "gcc -O2 -DX=1 a/b-c_d.c");
@@ -29,7 +29,7 @@ static void plain_words_are_bare(void **state)
     assert_line("", 0, "");
 }
 
-static void blanks_and_signs_are_quoted(void **state)
+static void spaces_and_special_characters_are_quoted(void **state)
 {
     (void)state;
     LINE("sh\0-c\0echo $HOME; ls *", "sh -c 'echo $HOME; ls *'");
@@ -49,7 +49,7 @@ static void control_and_bad_bytes_are_escaped(void **state)
     LINE("\x7f", "$'\\x7f'");
 }
 
-static void a_word_without_its_end_gets_one(void **state)
+static void a_missing_final_nul_is_added(void **state)
 {
     (void)state;
     struct buf text, back;
@@ -63,7 +63,7 @@ static void a_word_without_its_end_gets_one(void **state)
     buf_clear(&back);
 }
 
-static void what_is_not_ours_is_one_word(void **state)
+static void unquoted_text_is_one_argument(void **state)
 {
     (void)state;
     static const char *const foreign[] = { "'open", "$'open", "$'\\q'", "$'\\x1'", "'a'b", "$'\\", "a 'b", "$'\\xZZ'" };
@@ -77,28 +77,28 @@ static void what_is_not_ours_is_one_word(void **state)
     }
 }
 
-static void any_bytes_come_back(void **state)
+static void any_bytes_round_trip(void **state)
 {
     (void)state;
     static const char some[] = "ab '\\\n\xff\xc3\xa9\x00$x\x80~";
     uint64_t seed = 7;
     for (int round = 0; round < 20000; round++) {
-        char words[24];
+        char args[24];
         size_t size = (size_t)round % 20;
         for (size_t i = 0; i < size; i++) {
             seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-            words[i] = some[(seed >> 33) % (sizeof some - 1)];
+            args[i] = some[(seed >> 33) % (sizeof some - 1)];
         }
-        words[size++] = '\0';
+        args[size++] = '\0';
         struct buf text, back;
         buf_init(&text, 1000);
         buf_init(&back, 1000);
-        shell_quote_encode(&text, (struct bytes){ words, size });
+        shell_quote_encode(&text, (struct bytes){ args, size });
         assert_true(utf8_valid((struct bytes){ text.data, text.size }));
         assert_null(memchr(text.data, 0, text.size));
         shell_quote_decode(&back, (struct bytes){ text.data, text.size });
         assert_int_equal(back.size, size);
-        assert_memory_equal(back.data, words, size);
+        assert_memory_equal(back.data, args, size);
         buf_clear(&text);
         buf_clear(&back);
     }
@@ -107,12 +107,12 @@ static void any_bytes_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_words_are_bare),
-        cmocka_unit_test(blanks_and_signs_are_quoted),
+        cmocka_unit_test(plain_words_are_not_quoted),
+        cmocka_unit_test(spaces_and_special_characters_are_quoted),
         cmocka_unit_test(control_and_bad_bytes_are_escaped),
-        cmocka_unit_test(a_word_without_its_end_gets_one),
-        cmocka_unit_test(what_is_not_ours_is_one_word),
-        cmocka_unit_test(any_bytes_come_back),
+        cmocka_unit_test(a_missing_final_nul_is_added),
+        cmocka_unit_test(unquoted_text_is_one_argument),
+        cmocka_unit_test(any_bytes_round_trip),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

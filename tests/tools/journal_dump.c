@@ -1,5 +1,5 @@
-/* Prints the entries of a journal as lines: position, kind, host, stream, sequence, time, size. Usage: journal_dump FILE.journal…
- * Looks at files only, so that it may be done beside whoever has the journal. */
+/* Prints the entries of a journal: position, kind, host, stream, sequence, time, size. Usage: journal_dump
+ * FILE.journal… Only reads the files, so it can run while the journal is in use. */
 #include "journal/journal_scan.h"
 
 #include <fcntl.h>

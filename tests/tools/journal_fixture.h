@@ -1,4 +1,4 @@
-/* A journal in a folder of the test's own, and entries whose bodies tell whose they are: "host/stream/sequence". */
+/* A journal in a directory of the test's own, with entries whose bodies identify them: "host/stream/sequence". */
 #ifndef SONDE_TESTS_TOOLS_JOURNAL_FIXTURE_H
 #define SONDE_TESTS_TOOLS_JOURNAL_FIXTURE_H
 
@@ -64,7 +64,7 @@ static inline enum err append(enum journal_kind kind, const char *host, uint64_t
         .sequence = sequence, .time_ns = sequence * STEP_NS, .body = { body, size } });
 }
 
-/* The next record of a stream, behind a state where one is wanted. */
+/* The next record of a stream, after a snapshot if one is needed. */
 static inline enum err append_next(const char *host, uint64_t stream)
 {
     uint64_t last = journal_last_sequence(journal, host, stream);
@@ -96,7 +96,7 @@ static inline void assert_body(const struct journal_entry *entry)
     assert_int_equal(entry->time_ns, entry->sequence * STEP_NS);
 }
 
-/* The next new record or gap, whatever else stands before it. */
+/* The next new record or gap. */
 static inline enum err next_new(struct journal_reader *reader, struct journal_entry *entry)
 {
     enum err err;
@@ -109,7 +109,7 @@ static inline enum err next_new(struct journal_reader *reader, struct journal_en
     return err;
 }
 
-/* Reads the records from..to of a stream, and is done with them when told so. */
+/* Reads the records from..to of a stream, and acknowledges them if requested. */
 static inline void read_records(struct journal_reader *reader, uint64_t stream, uint64_t from, uint64_t to, bool done)
 {
     struct journal_entry entry;

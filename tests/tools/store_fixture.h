@@ -1,4 +1,4 @@
-/* A store in a folder of its own for each test, and what tests on it say again and again. */
+/* A job database in its own directory for each test, and common test helpers. */
 #ifndef SONDE_TESTS_TOOLS_STORE_FIXTURE_H
 #define SONDE_TESTS_TOOLS_STORE_FIXTURE_H
 
@@ -60,8 +60,8 @@ static inline void fixture_file(struct store *store, const struct run *run)
     assert_int_equal(err, OK);
 }
 
-/* Files a run that never was. */
-static inline void fixture_file_shape(struct store *store, struct fake_shape shape)
+/* Saves a generated run. */
+static inline void fixture_save_run(struct store *store, struct fake_shape shape)
 {
     struct fake_run fake;
     fake_run_make(&fake, &shape);
@@ -76,7 +76,7 @@ static inline struct store_job fixture_job(struct store *store, const char *job_
     return job;
 }
 
-/* The first column of the first row, as another program sees it: "" for NULL, "(none)" when there is no row. */
+/* The first column of the first row, as another program sees it: "" for NULL, "(none)" if there is no row. */
 static inline void assert_sql(const char *path, const char *sql, const char *want)
 {
     sqlite3 *db;

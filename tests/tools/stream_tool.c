@@ -1,7 +1,7 @@
-/* stream_tool make FILE: a stream of everything that can be in one, each record behind its size in two bytes.
- * stream_tool state FILE: the same, but a snapshot and the records that follow it.
- * stream_tool packed FILE: the same, with sets compressed as where many streams have them.
- * stream_tool dump FILE: what our decoder makes of the first sort, as lines: what tests/journal/read.py must find too. */
+/* stream_tool make FILE: writes a stream with everything that can be in one, each record preceded by its size in two bytes.
+ * stream_tool state FILE: the same, but a snapshot and the records after it.
+ * stream_tool packed FILE: the same, with compressed sets as if many streams used them.
+ * stream_tool dump FILE: prints what our decoder makes of a file of "make", for comparison with tests/journal/read.py. */
 #include "journal/stream.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void make_metrics(void)
     }
 }
 
-/* Some stand still, some move by pages, some as others do, some come and go, some go back. */
+/* Some stay unchanged, some change by pages, some like others, some come and go, some decrease. */
 static void add(struct batch *batch, const struct set *set, uint64_t tick, const char *instance, const char *job_id)
 {
     uint64_t moves = (tick * 2654435761u >> 7) % 5000;
@@ -69,7 +69,7 @@ static void make_batch(struct batch *batch, struct batch_event *event, uint64_t 
     batch->gaps = &gap;
     batch->gap_count = tick % 8 == 0;
     if (tick == 40)
-        large.size = 20; /* made anew, with fewer */
+        large.size = 20; /* replaced by a smaller one */
 }
 
 static void put(FILE *file, const struct buf *bytes)
@@ -79,7 +79,7 @@ static void put(FILE *file, const struct buf *bytes)
         die("write");
 }
 
-/* As it is, or with its sets compressed, which takes many who have them. */
+/* As it is, or with compressed sets, which requires many streams that use them. */
 static void snapshot(const struct delta_stream *stream, struct buf *bytes, bool packed)
 {
     struct delta_stream *others[16] = { NULL };

@@ -1,9 +1,9 @@
-/* Addresses as people give them. */
+/* Addresses as users write them. */
 #include "transport/address.h"
 
 #include "tools/unit.h"
 
-static void what_is_missing_is_filled_in(void **state)
+static void missing_parts_are_filled_in(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
@@ -24,7 +24,7 @@ static void what_is_missing_is_filled_in(void **state)
     }
 }
 
-static void nonsense_is_refused(void **state)
+static void invalid_addresses_are_refused(void **state)
 {
     (void)state;
     static const char *const wrong[] = { "", "tcp://", ":5555", "a b", "a:b", "a:0", "a:65536", "a:-1", "[::1", "[::1]x", "a/b",
@@ -37,7 +37,7 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(address_normalize(many, 5555, address), USAGE);
 }
 
-static void only_this_machine_is_local(void **state)
+static void only_loopback_is_local(void **state)
 {
     (void)state;
     static const char *const local[] = { "tcp://127.0.0.1:5", "tcp://127.9.9.9:5", "tcp://localhost:5", "tcp://[::1]:5",
@@ -54,9 +54,9 @@ static void only_this_machine_is_local(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_missing_is_filled_in),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(only_this_machine_is_local),
+        cmocka_unit_test(missing_parts_are_filled_in),
+        cmocka_unit_test(invalid_addresses_are_refused),
+        cmocka_unit_test(only_loopback_is_local),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Parcels: there and back, cut short, from newer ones. */
+/* Kafka envelopes: round trip, truncated, and from newer versions. */
 #include "transport/kafka_envelope.h"
 
 #include "net/msgpack.h"
@@ -8,12 +8,13 @@
 static void write_one(struct buf *out)
 {
     buf_init(out, 4096);
-    kafka_envelope_write(out, &(struct kafka_envelope){ .host = bytes_of("n1"), .stream = UINT64_MAX, .sequence = 300, .epoch = 7, .before = 299,
-                                        .state = bytes_of("state"), .record = bytes_of("") });
+    struct kafka_envelope envelope = { .host = bytes_of("n1"), .stream = UINT64_MAX, .sequence = 300, .epoch = 7, .before = 299,
+                                       .state = bytes_of("state"), .record = bytes_of("") };
+    kafka_envelope_write(out, &envelope);
     assert_int_equal(buf_err(out), OK);
 }
 
-static void a_parcel_comes_back(void **state)
+static void an_envelope_round_trips(void **state)
 {
     (void)state;
     struct buf out;
@@ -30,14 +31,14 @@ static void a_parcel_comes_back(void **state)
     buf_clear(&out);
 }
 
-static void one_that_is_cut_short_is_none(void **state)
+static void a_truncated_envelope_is_corrupt(void **state)
 {
     (void)state;
     struct buf out;
     struct kafka_envelope envelope;
     write_one(&out);
     for (size_t size = 0; size < out.size; size++) {
-        char *exact = malloc(size + 1); /* so that reading behind the end is found out */
+        char *exact = malloc(size + 1); /* so that reading past the end is detected */
         memcpy(exact, out.data, size);
         assert_int_equal(kafka_envelope_read((struct bytes){ exact, size }, &envelope), CORRUPT);
         free(exact);
@@ -45,7 +46,7 @@ static void one_that_is_cut_short_is_none(void **state)
     buf_clear(&out);
 }
 
-static void names_that_cannot_be_are_refused(void **state)
+static void invalid_host_names_are_refused(void **state)
 {
     (void)state;
     static const struct bytes hosts[] = { { "", 0 }, { "a\0b", 3 } };
@@ -53,14 +54,15 @@ static void names_that_cannot_be_are_refused(void **state)
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
         struct buf out;
         buf_init(&out, 4096);
-        kafka_envelope_write(&out, &(struct kafka_envelope){ .host = hosts[i], .sequence = 1, .state = bytes_of("s"), .record = bytes_of("r") });
+        envelope = (struct kafka_envelope){ .host = hosts[i], .sequence = 1, .state = bytes_of("s"), .record = bytes_of("r") };
+        kafka_envelope_write(&out, &envelope);
         assert_int_equal(kafka_envelope_read((struct bytes){ out.data, out.size }, &envelope), CORRUPT);
         buf_clear(&out);
     }
     assert_int_equal(kafka_envelope_read(bytes_of("{\"time_ns\": 1}"), &envelope), CORRUPT);
 }
 
-static void a_newer_one_is_told_from_rubbish_and_its_keys_are_skipped(void **state)
+static void newer_versions_and_unknown_keys_are_recognized(void **state)
 {
     (void)state;
     struct buf out;
@@ -79,10 +81,10 @@ static void a_newer_one_is_told_from_rubbish_and_its_keys_are_skipped(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_parcel_comes_back),
-        cmocka_unit_test(one_that_is_cut_short_is_none),
-        cmocka_unit_test(names_that_cannot_be_are_refused),
-        cmocka_unit_test(a_newer_one_is_told_from_rubbish_and_its_keys_are_skipped),
+        cmocka_unit_test(an_envelope_round_trips),
+        cmocka_unit_test(a_truncated_envelope_is_corrupt),
+        cmocka_unit_test(invalid_host_names_are_refused),
+        cmocka_unit_test(newer_versions_and_unknown_keys_are_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

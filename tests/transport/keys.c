@@ -1,4 +1,4 @@
-/* Key files and the list of those who are let in: written, read, changed, and with mistakes in them. */
+/* Key files and the list of authorized keys: written, read, changed, and invalid. */
 #include "transport/keys.h"
 
 #include "tools/caught.h"
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define A "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7" /* of RFC 26 */
+#define A "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7" /* from RFC 26 */
 #define B "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
 
 static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -59,7 +59,7 @@ static void a_pair_is_written_and_read(void **state)
     assert_int_equal(error.size, 0);
 }
 
-static void a_pair_is_not_replaced_unasked(void **state)
+static void a_pair_is_replaced_only_on_request(void **state)
 {
     (void)state;
     struct keys_pair pair = { A, B }, other = { B, A }, got;
@@ -73,7 +73,7 @@ static void a_pair_is_not_replaced_unasked(void **state)
     assert_string_equal(got.public_key, B);
 }
 
-static void a_secret_that_others_may_read_is_refused(void **state)
+static void a_secret_key_readable_by_others_is_refused(void **state)
 {
     (void)state;
     struct keys_pair pair = { A, B }, got;
@@ -84,7 +84,7 @@ static void a_secret_that_others_may_read_is_refused(void **state)
     assert_string_equal(got.secret_key, "");
 }
 
-static void what_is_no_key_file_is_refused(void **state)
+static void an_invalid_key_file_is_refused(void **state)
 {
     (void)state;
     struct keys_pair got;
@@ -93,7 +93,7 @@ static void what_is_no_key_file_is_refused(void **state)
     assert_int_equal(keys_read(path, &got, &error), ABSENT);
     assert_non_null(strstr(buf_text(&error), "sonde keygen"));
     buf_reset(&error);
-    assert_int_equal(keys_read_public(path, got.public_key, &error), ABSENT); /* somebody else's: nobody makes it here */
+    assert_int_equal(keys_read_public(path, got.public_key, &error), ABSENT); /* not our own: cannot be created here */
     assert_non_null(strstr(buf_text(&error), "copy it from the collector"));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         put(wrong[i]);
@@ -104,7 +104,7 @@ static void what_is_no_key_file_is_refused(void **state)
     assert_string_equal(got.public_key, A);
 }
 
-static void the_list_is_read_again(void **state)
+static void the_list_is_reloaded(void **state)
 {
     (void)state;
     struct keys_list *list;
@@ -123,7 +123,7 @@ static void the_list_is_read_again(void **state)
     catch_stderr();
     put(B "\n");
     keys_list_refresh(list);
-    assert_true(keys_list_authorizes(list, A, name)); /* a mistake leaves the old one */
+    assert_true(keys_list_authorizes(list, A, name)); /* after a mistake the old list stays in effect */
     unlink(path);
     keys_list_refresh(list);
     assert_true(keys_list_authorizes(list, A, name));
@@ -135,7 +135,7 @@ static void the_list_is_read_again(void **state)
     keys_list_close(&list);
 }
 
-static void mistakes_in_a_list_are_told(void **state)
+static void mistakes_in_a_list_are_logged(void **state)
 {
     (void)state;
     struct keys_list *list;
@@ -156,11 +156,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_pair_is_written_and_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pair_is_not_replaced_unasked, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_secret_that_others_may_read_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_key_file_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_list_is_read_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(mistakes_in_a_list_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pair_is_replaced_only_on_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_secret_key_readable_by_others_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_invalid_key_file_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_list_is_reloaded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(mistakes_in_a_list_are_logged, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Messages and their bodies: there and back, cut short, flipped, from newer ones. */
+/* Messages and their bodies: round trip, truncated, flipped bits, and from newer versions. */
 #include "transport/message.h"
 
 #include "net/msgpack.h"
@@ -17,7 +17,7 @@ static void write_one(struct buf *out, struct bytes body, bool compress)
     assert_int_equal(buf_err(out), OK);
 }
 
-static void a_message_comes_back(void **state)
+static void a_message_round_trips(void **state)
 {
     (void)state;
     struct buf out, plain;
@@ -34,7 +34,7 @@ static void a_message_comes_back(void **state)
     buf_clear(&plain);
 }
 
-static void a_large_body_is_compressed_where_that_helps(void **state)
+static void a_large_body_is_compressed_if_that_helps(void **state)
 {
     (void)state;
     static char body[100000];
@@ -60,7 +60,7 @@ static void a_large_body_is_compressed_where_that_helps(void **state)
     buf_clear(&plain);
 }
 
-/* Each in memory of its own size, so that a sanitizer sees one byte too many. */
+/* In memory of exactly this size, so that a sanitizer detects an overrun by one byte. */
 static enum err read_copy(const char *data, size_t size, struct message *message, struct buf *plain)
 {
     char *copy = malloc(size + !size);
@@ -70,7 +70,7 @@ static enum err read_copy(const char *data, size_t size, struct message *message
     return err;
 }
 
-static void a_message_cut_at_any_byte_is_refused(void **state)
+static void a_message_truncated_at_any_byte_is_refused(void **state)
 {
     (void)state;
     char body[600];
@@ -114,7 +114,7 @@ static void a_message_with_any_bit_flipped_is_refused(void **state)
     buf_clear(&plain);
 }
 
-static void a_newer_version_and_kind_are_no_error(void **state)
+static void a_newer_version_or_kind_is_not_an_error(void **state)
 {
     (void)state;
     struct buf out, plain;
@@ -140,7 +140,7 @@ static void a_message_that_claims_too_much_is_full(void **state)
     buf_clear(&plain);
 }
 
-static void bodies_come_back(void **state)
+static void bodies_round_trip(void **state)
 {
     (void)state;
     struct buf body;
@@ -185,7 +185,7 @@ static void bodies_come_back(void **state)
     buf_clear(&body);
 }
 
-static void what_a_body_has_beyond_us_is_skipped(void **state)
+static void unknown_keys_in_a_body_are_skipped(void **state)
 {
     (void)state;
     struct buf body;
@@ -211,7 +211,7 @@ static void what_a_body_has_beyond_us_is_skipped(void **state)
     buf_clear(&body);
 }
 
-static void a_body_cut_short_or_of_the_wrong_type_is_refused(void **state)
+static void a_truncated_or_mistyped_body_is_refused(void **state)
 {
     (void)state;
     struct buf body;
@@ -241,15 +241,15 @@ static void a_body_cut_short_or_of_the_wrong_type_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_message_comes_back),
-        cmocka_unit_test(a_large_body_is_compressed_where_that_helps),
-        cmocka_unit_test(a_message_cut_at_any_byte_is_refused),
+        cmocka_unit_test(a_message_round_trips),
+        cmocka_unit_test(a_large_body_is_compressed_if_that_helps),
+        cmocka_unit_test(a_message_truncated_at_any_byte_is_refused),
         cmocka_unit_test(a_message_with_any_bit_flipped_is_refused),
-        cmocka_unit_test(a_newer_version_and_kind_are_no_error),
+        cmocka_unit_test(a_newer_version_or_kind_is_not_an_error),
         cmocka_unit_test(a_message_that_claims_too_much_is_full),
-        cmocka_unit_test(bodies_come_back),
-        cmocka_unit_test(what_a_body_has_beyond_us_is_skipped),
-        cmocka_unit_test(a_body_cut_short_or_of_the_wrong_type_is_refused),
+        cmocka_unit_test(bodies_round_trip),
+        cmocka_unit_test(unknown_keys_in_a_body_are_skipped),
+        cmocka_unit_test(a_truncated_or_mistyped_body_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The uplink against a collector that is played by the test, over loopback. */
+/* The uplink against a collector simulated by the test, over loopback. */
 #include "transport/uplink.h"
 
 #include "tools/caught.h"
@@ -19,13 +19,13 @@ static int end(void **state)
     return tear_down(state);
 }
 
-/* What an earlier connection had sent may come before. */
-static void greet_anew(void)
+/* Messages of an earlier connection may come first. */
+static void greet_again(void)
 {
     do
-        assert_true(hear_within(WAIT_NS));
+        assert_true(receive_within(WAIT_NS));
     while (got.kind != MESSAGE_HELLO);
-    say_welcome(1, 0);
+    send_welcome(1, 0);
 }
 
 static bool all_is_acked(const struct uplink_figures *figures)
@@ -33,16 +33,16 @@ static bool all_is_acked(const struct uplink_figures *figures)
     return figures->lag_bytes == 0 && figures->records_acked > 0;
 }
 
-static void records_go_up_and_are_acknowledged(void **state)
+static void records_are_sent_and_acknowledged(void **state)
 {
     (void)state;
     struct uplink_figures figures;
     feed(3);
     start_with(0);
     greet();
-    take_opening(decoder);
-    take_records(decoder, 1, 3);
-    say_ack(got.number);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 3);
+    send_ack(got.number);
     assert_true(comes_true(all_is_acked, &figures));
     assert_int_equal(figures.state, UPLINK_UP);
     assert_int_equal(figures.records_sent, 3);
@@ -51,7 +51,7 @@ static void records_go_up_and_are_acknowledged(void **state)
     assert_string_equal(figures.collector, address);
     assert_string_equal(figures.error, "");
     feed(1);
-    take_records(decoder, 4, 4);
+    receive_records(decoder, 4, 4);
 }
 
 static bool has_four(const struct uplink_figures *figures)
@@ -59,44 +59,44 @@ static bool has_four(const struct uplink_figures *figures)
     return figures->records_acked == 4;
 }
 
-static void a_new_connection_begins_behind_the_last_acknowledgement(void **state)
+static void a_new_connection_starts_after_the_last_acknowledgement(void **state)
 {
     (void)state;
     struct uplink_figures figures;
     feed(7);
     start_with(0);
     greet();
-    take_opening(decoder);
-    take_records(decoder, 1, 4);
-    say_ack(got.number);
-    take_records(decoder, 5, 7);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 4);
+    send_ack(got.number);
+    receive_records(decoder, 5, 7);
     assert_true(comes_true(has_four, &figures));
     zmq->router_close(&router);
     open_router(NULL, NULL);
     greet();
-    take_opening(decoder); /* as it was behind the fourth */
-    take_records(decoder, 5, 7);
-    say_ack(got.number);
+    receive_opening(decoder); /* the state after the fourth */
+    receive_records(decoder, 5, 7);
+    send_ack(got.number);
     assert_true(comes_true(all_is_acked, &figures));
     assert_int_equal(figures.connections, 2);
 }
 
-static void a_restart_goes_on_where_it_was(void **state)
+static void a_restart_continues_after_the_last_acknowledgement(void **state)
 {
     (void)state;
     struct uplink_figures figures;
     feed(6);
     start_with(0);
     greet();
-    take_opening(decoder);
-    take_records(decoder, 1, 4);
-    say_ack(got.number);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 4);
+    send_ack(got.number);
     assert_true(comes_true(has_four, &figures));
     uplink_close(&uplink, 0);
     start_with(0);
-    greet_anew();
-    take_opening(decoder);
-    take_records(decoder, 5, 6);
+    greet_again();
+    receive_opening(decoder);
+    receive_records(decoder, 5, 6);
 }
 
 static void many_segments(void **state)
@@ -107,38 +107,38 @@ static void many_segments(void **state)
     feed(MANY / 2);
     start_with(0);
     greet();
-    take_opening(decoder);
+    receive_opening(decoder);
     for (uint64_t at = 1; at <= MANY; at += 100) {
         if (at == MANY / 2 + 1)
             feed(MANY / 2);
-        take_records(decoder, at, at + 99);
-        say_ack(got.number);
+        receive_records(decoder, at, at + 99);
+        send_ack(got.number);
     }
     assert_true(comes_true(all_is_acked, &figures));
     assert_int_equal(figures.records_acked, MANY);
 }
 
-static void no_more_than_a_window_is_on_its_way(void **state)
+static void no_more_than_a_window_is_in_flight(void **state)
 {
     (void)state;
     feed(500);
     start_with(0);
-    hear(MESSAGE_HELLO);
-    say_welcome(1, 2000);
-    take_opening(decoder);
+    receive(MESSAGE_HELLO);
+    send_welcome(1, 2000);
+    receive_opening(decoder);
     size_t bytes = 0;
     uint64_t records = 0;
-    while (hear_within(500 * NS_PER_MS)) {
+    while (receive_within(500 * NS_PER_MS)) {
         bytes += in.size;
         records++;
     }
     assert_true(records > 5 && records < 400);
     assert_true(bytes < 2000 + 100);
-    say_ack(got.number);
-    assert_true(hear_within(WAIT_NS));
+    send_ack(got.number);
+    assert_true(receive_within(WAIT_NS));
 }
 
-static void who_is_silent_is_left(void **state)
+static void a_silent_collector_is_abandoned(void **state)
 {
     (void)state;
     struct uplink_figures figures;
@@ -146,25 +146,25 @@ static void who_is_silent_is_left(void **state)
     catch_stderr();
     start_with(400 * NS_PER_MS);
     greet();
-    take_opening(decoder);
-    take_records(decoder, 1, 2);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 2);
     do
-        assert_true(hear_within(WAIT_NS));
+        assert_true(receive_within(WAIT_NS));
     while (got.kind == MESSAGE_PING);
     assert_int_equal(got.kind, MESSAGE_HELLO);
     uplink_figures(uplink, &figures);
     assert_non_null(strstr(caught_text(), "it stopped responding"));
 }
 
-static void an_idle_line_is_pinged(void **state)
+static void an_idle_connection_is_pinged(void **state)
 {
     (void)state;
     struct uplink_figures figures;
     start_with(1500 * NS_PER_MS);
     greet();
     for (int i = 0; i < 4; i++) {
-        hear(MESSAGE_PING);
-        say_ack(got.number);
+        receive(MESSAGE_PING);
+        send_ack(got.number);
     }
     uplink_figures(uplink, &figures);
     assert_int_equal(figures.connections, 1);
@@ -175,7 +175,7 @@ static bool is_refused(const struct uplink_figures *figures)
     return figures->state == UPLINK_REFUSED;
 }
 
-static void a_refusal_is_told(void **state)
+static void a_refusal_is_reported(void **state)
 {
     (void)state;
     struct uplink_figures figures;
@@ -185,19 +185,19 @@ static void a_refusal_is_told(void **state)
     message_write_refuse(&body, &refuse);
     catch_stderr();
     start_with(0);
-    hear(MESSAGE_HELLO);
-    say(MESSAGE_REFUSE, (struct bytes){ body.data, body.size });
+    receive(MESSAGE_HELLO);
+    send_to_uplink(MESSAGE_REFUSE, (struct bytes){ body.data, body.size });
     assert_true(comes_true(is_refused, &figures));
     assert_string_equal(figures.error, "two agents are called node17");
-    hear(MESSAGE_HELLO);
-    say_welcome(1, 0);
+    receive(MESSAGE_HELLO);
+    send_welcome(1, 0);
     feed(1);
-    take_opening(decoder);
-    assert_int_equal(lines_in(caught_text()), 2); /* that it does not, and that it does */
+    receive_opening(decoder);
+    assert_int_equal(lines_in(caught_text()), 2); /* failure and recovery */
     buf_clear(&body);
 }
 
-static void a_newer_collector_is_understood_or_told(void **state)
+static void unknown_messages_of_a_newer_collector_are_answered(void **state)
 {
     (void)state;
     struct uplink_figures figures;
@@ -205,32 +205,32 @@ static void a_newer_collector_is_understood_or_told(void **state)
     catch_stderr();
     start_with(0);
     greet();
-    say_as(2, 99, bytes_of("whatever a later version says"));
-    hear(MESSAGE_CANNOT);
+    send_as(2, 99, bytes_of("whatever a later version says"));
+    receive(MESSAGE_CANNOT);
     assert_int_equal(message_read_cannot(got.body, &cannot), OK);
     assert_int_equal(cannot.kind, 99);
     assert_int_equal(cannot.version, 2);
-    say_as(2, 99, bytes_of("again")); /* once is enough */
+    send_as(2, 99, bytes_of("again")); /* once is enough */
     feed(1);
-    take_opening(decoder);
-    take_records(decoder, 1, 1);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 1);
     uint8_t ack[PACK_NUMBER_MAX];
     struct packer packer = { ack, ack + sizeof ack, false };
     pack_number(&packer, got.number);
-    say_as(2, MESSAGE_ACK, (struct bytes){ (char *)ack, (size_t)(packer.at - ack) });
+    send_as(2, MESSAGE_ACK, (struct bytes){ (char *)ack, (size_t)(packer.at - ack) });
     assert_true(comes_true(all_is_acked, &figures));
     assert_int_equal(figures.connections, 1);
     assert_int_equal(lines_in(caught_text()), 1);
 }
 
-static void a_collector_that_speaks_another_version_only(void **state)
+static void a_collector_with_another_protocol_version(void **state)
 {
     (void)state;
     struct uplink_figures figures;
     catch_stderr();
     start_with(0);
-    hear(MESSAGE_HELLO);
-    say_welcome(7, 0);
+    receive(MESSAGE_HELLO);
+    send_welcome(7, 0);
     assert_true(comes_true(is_refused, &figures));
     assert_non_null(strstr(figures.error, "version 7"));
     assert_non_null(strstr(caught_text(), "version 7"));
@@ -253,10 +253,10 @@ static void what_an_old_collector_cannot_read_is_counted(void **state)
     catch_stderr();
     start_with(0);
     greet();
-    take_opening(decoder);
-    take_records(decoder, 1, 2);
-    say(MESSAGE_CANNOT, (struct bytes){ body.data, body.size });
-    say_ack(got.number);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 2);
+    send_to_uplink(MESSAGE_CANNOT, (struct bytes){ body.data, body.size });
+    send_ack(got.number);
     assert_true(comes_true(has_unreadable, &figures));
     assert_true(comes_true(all_is_acked, &figures));
     assert_non_null(strstr(figures.error, "too new"));
@@ -264,38 +264,38 @@ static void what_an_old_collector_cannot_read_is_counted(void **state)
     buf_clear(&body);
 }
 
-static void noise_ends_the_connection_only(void **state)
+static void invalid_messages_end_only_the_connection(void **state)
 {
     (void)state;
     feed(1);
     catch_stderr();
     start_with(0);
-    hear(MESSAGE_HELLO);
+    receive(MESSAGE_HELLO);
     assert_int_equal(zmq->router_send(router, &peer, bytes_of("HTTP/1.1 400 Bad Request")), OK);
     greet();
-    say_ack(1000000); /* of what was never sent */
-    greet_anew();
-    take_opening(decoder);
-    take_records(decoder, 1, 1);
-    assert_int_equal(lines_in(caught_text()), 4); /* each time that it was cut, and that it is back */
+    send_ack(1000000); /* never sent */
+    greet_again();
+    receive_opening(decoder);
+    receive_records(decoder, 1, 1);
+    assert_int_equal(lines_in(caught_text()), 4); /* each interruption and recovery */
 }
 
-static void asked_to_it_says_hello_again(void **state)
+static void again_restarts_with_hello(void **state)
 {
     (void)state;
     feed(1);
     start_with(0);
     greet();
-    take_opening(decoder);
-    say_ack(got.number);
-    take_records(decoder, 1, 1);
-    say(MESSAGE_AGAIN, (struct bytes){ 0 });
-    greet_anew();
-    take_opening(decoder);
-    take_records(decoder, 1, 1);
+    receive_opening(decoder);
+    send_ack(got.number);
+    receive_records(decoder, 1, 1);
+    send_to_uplink(MESSAGE_AGAIN, (struct bytes){ 0 });
+    greet_again();
+    receive_opening(decoder);
+    receive_records(decoder, 1, 1);
 }
 
-static void the_next_of_the_list_is_taken(void **state)
+static void the_next_collector_is_tried(void **state)
 {
     (void)state;
     const char *const collectors[] = { "tcp://127.0.0.1:9", address, NULL };
@@ -305,16 +305,16 @@ static void the_next_of_the_list_is_taken(void **state)
     catch_stderr();
     assert_int_equal(uplink_open(&uplink, &settings, &error), OK);
     greet();
-    take_opening(decoder);
-    take_records(decoder, 1, 1);
-    say_ack(got.number);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 1);
+    send_ack(got.number);
     assert_true(comes_true(all_is_acked, &figures));
     assert_string_equal(figures.collector, address);
     assert_non_null(strstr(caught_text(), "tcp://127.0.0.1:9"));
 }
 
-/* Only when the other one has acknowledged all that it got: nothing is with both. */
-static void when_the_first_is_back_it_is_taken_again(void **state)
+/* Only when the other one has acknowledged everything: no record is sent to both. */
+static void the_uplink_returns_to_the_first_collector(void **state)
 {
     (void)state;
     char first[sizeof address];
@@ -329,31 +329,31 @@ static void when_the_first_is_back_it_is_taken_again(void **state)
     feed(3);
     assert_int_equal(uplink_open(&uplink, &settings, &error), OK);
     greet();
-    take_opening(decoder);
-    take_records(decoder, 1, 3);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 3);
     memcpy(address, first, sizeof first);
     open_router(NULL, NULL);
     struct zmq_router *back = router;
-    assert_false(hear_within(2 * NS_PER_S)); /* it has knocked by now */
+    assert_false(receive_within(2 * NS_PER_S)); /* it has checked by now */
     feed(2);
     router = second;
-    assert_false(hear_within(NS_PER_S / 2));
-    say_ack(got.number);
+    assert_false(receive_within(NS_PER_S / 2));
+    send_ack(got.number);
     router = back;
     greet();
-    take_opening(decoder);
-    take_records(decoder, 4, 5);
+    receive_opening(decoder);
+    receive_records(decoder, 4, 5);
     zmq->router_close(&second);
 }
 
 /* More than the journal keeps. */
-static void a_gap_is_told_once(void **state)
+static void a_gap_is_sent_once(void **state)
 {
     (void)state;
     struct uplink_figures figures;
     struct batch batch;
-    start_with(0); /* whose cursor is at the beginning */
-    hear(MESSAGE_HELLO);
+    start_with(0); /* its cursor is at the start */
+    receive(MESSAGE_HELLO);
     for (int i = 0; i < 80; i++) {
         feed(1000);
         journal_maintain(journal, clock_realtime_ns());
@@ -361,20 +361,20 @@ static void a_gap_is_told_once(void **state)
     struct journal_figures kept;
     journal_figures(journal, &kept);
     assert_true(kept.lost_records > 0);
-    say_welcome(1, 0);
-    take_opening(decoder); /* of nothing: all that is known of the time before is gone */
+    send_welcome(1, 0);
+    receive_opening(decoder); /* empty: nothing is known from before */
     batch_init(&batch);
-    take_record(decoder, kept.lost_records, &batch);
+    receive_record(decoder, kept.lost_records, &batch);
     assert_int_equal(batch.count, 0);
     assert_int_equal(batch.gap_count, 1);
     assert_int_equal(batch.gaps[0].batches, kept.lost_records);
     assert_string_equal(batch.gaps[0].reason, "journal full");
     batch_clear(&batch);
-    say_ack(got.number);
+    send_ack(got.number);
     for (uint64_t at = kept.lost_records + 1; at <= fed; at++) {
-        take_records(decoder, at, at);
+        receive_records(decoder, at, at);
         if (at % 100 == 0 || at == fed)
-            say_ack(got.number);
+            send_ack(got.number);
     }
     assert_true(comes_true(all_is_acked, &figures));
 }
@@ -385,15 +385,15 @@ static void closing_waits_for_the_last_acknowledgement(void **state)
     struct uplink_figures figures;
     start_with(0);
     greet();
-    hear_within(100 * NS_PER_MS);
+    receive_within(100 * NS_PER_MS);
     feed(5);
-    take_opening(decoder);
-    take_records(decoder, 1, 5);
-    say_ack(got.number);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 5);
+    send_ack(got.number);
     uplink_close(&uplink, WAIT_NS);
     start_with(0);
     greet();
-    assert_false(hear_within(300 * NS_PER_MS));
+    assert_false(receive_within(300 * NS_PER_MS));
     uplink_figures(uplink, &figures);
     assert_int_equal(figures.lag_bytes, 0);
 }
@@ -411,7 +411,7 @@ static bool is_waiting(const struct uplink_figures *figures)
     return figures->state == UPLINK_WAITING && figures->error[0];
 }
 
-static void keys_are_read_again(void **state)
+static void keys_are_reloaded(void **state)
 {
     (void)state;
     struct keys_pair its, ours, wrong;
@@ -440,20 +440,20 @@ static void keys_are_read_again(void **state)
     uplink_reload(uplink);
     greet();
     assert_string_equal(peer.key, ours.public_key);
-    take_opening(decoder);
-    take_records(decoder, 1, 1);
-    say_ack(got.number);
+    receive_opening(decoder);
+    receive_records(decoder, 1, 1);
+    send_ack(got.number);
     assert_true(comes_true(all_is_acked, &figures));
-    uplink_reload(uplink); /* nothing has changed: it stays */
+    uplink_reload(uplink); /* nothing has changed: it stays connected */
     feed(1);
-    take_records(decoder, 2, 2);
+    receive_records(decoder, 2, 2);
     assert_int_equal(keys_write(path, &wrong, true, &error), OK);
     uplink_reload(uplink);
     greet();
     assert_string_equal(peer.key, wrong.public_key);
 }
 
-static void settings_that_make_no_sense(void **state)
+static void invalid_settings(void **state)
 {
     (void)state;
     const char *const bad[] = { "tcp://a b", NULL }, *const none[] = { NULL }, *const good[] = { address, NULL };
@@ -476,25 +476,25 @@ static void settings_that_make_no_sense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(records_go_up_and_are_acknowledged),
-        TEST(a_new_connection_begins_behind_the_last_acknowledgement),
-        TEST(a_restart_goes_on_where_it_was),
+        TEST(records_are_sent_and_acknowledged),
+        TEST(a_new_connection_starts_after_the_last_acknowledgement),
+        TEST(a_restart_continues_after_the_last_acknowledgement),
         TEST(many_segments),
-        TEST(no_more_than_a_window_is_on_its_way),
-        TEST(who_is_silent_is_left),
-        TEST(an_idle_line_is_pinged),
-        TEST(a_refusal_is_told),
-        TEST(a_newer_collector_is_understood_or_told),
-        TEST(a_collector_that_speaks_another_version_only),
+        TEST(no_more_than_a_window_is_in_flight),
+        TEST(a_silent_collector_is_abandoned),
+        TEST(an_idle_connection_is_pinged),
+        TEST(a_refusal_is_reported),
+        TEST(unknown_messages_of_a_newer_collector_are_answered),
+        TEST(a_collector_with_another_protocol_version),
         TEST(what_an_old_collector_cannot_read_is_counted),
-        TEST(noise_ends_the_connection_only),
-        TEST(asked_to_it_says_hello_again),
-        TEST(the_next_of_the_list_is_taken),
-        TEST(when_the_first_is_back_it_is_taken_again),
-        TEST(a_gap_is_told_once),
+        TEST(invalid_messages_end_only_the_connection),
+        TEST(again_restarts_with_hello),
+        TEST(the_next_collector_is_tried),
+        TEST(the_uplink_returns_to_the_first_collector),
+        TEST(a_gap_is_sent_once),
         TEST(closing_waits_for_the_last_acknowledgement),
-        TEST(keys_are_read_again),
-        TEST(settings_that_make_no_sense),
+        TEST(keys_are_reloaded),
+        TEST(invalid_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

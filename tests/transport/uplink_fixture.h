@@ -1,7 +1,7 @@
-/* Both ends of an uplink in one test: a journal that is fed with records of one stream, and a collector that says only what
- * the test tells it to. */
-#ifndef SONDE_TESTS_WIRE_UPLINK_FIXTURE_H
-#define SONDE_TESTS_WIRE_UPLINK_FIXTURE_H
+/* Both ends of an uplink in one test: a journal with records of one stream, and a collector that sends only what the
+ * test tells it to. */
+#ifndef SONDE_TESTS_TRANSPORT_UPLINK_FIXTURE_H
+#define SONDE_TESTS_TRANSPORT_UPLINK_FIXTURE_H
 
 #include "base/clock.h"
 #include "tools/temp.h"
@@ -121,8 +121,8 @@ static inline void start_with(uint64_t silence_ns)
     assert_int_equal(uplink_open(&uplink, &settings, &error), OK);
 }
 
-/* Waits for the next message; false: none came in time. */
-static inline bool hear_within(uint64_t wait_ns)
+/* Waits for the next message; false: timeout. */
+static inline bool receive_within(uint64_t wait_ns)
 {
     uint64_t end_ns = clock_monotonic_ns() + wait_ns;
     struct pollfd fd = { .fd = zmq->router_fd(router), .events = POLLIN };
@@ -136,13 +136,13 @@ static inline bool hear_within(uint64_t wait_ns)
     return true;
 }
 
-static inline void hear(enum message_kind kind)
+static inline void receive(enum message_kind kind)
 {
-    assert_true(hear_within(WAIT_NS));
+    assert_true(receive_within(WAIT_NS));
     assert_int_equal(got.kind, kind);
 }
 
-static inline void say_as(uint8_t version, unsigned kind, struct bytes body)
+static inline void send_as(uint8_t version, unsigned kind, struct bytes body)
 {
     struct buf out;
     struct message message = { .version = version, .kind = (enum message_kind)kind, .number = 1, .body = body };
@@ -152,68 +152,68 @@ static inline void say_as(uint8_t version, unsigned kind, struct bytes body)
     buf_clear(&out);
 }
 
-static inline void say(enum message_kind kind, struct bytes body)
+static inline void send_to_uplink(enum message_kind kind, struct bytes body)
 {
-    say_as(MESSAGE_VERSION, kind, body);
+    send_as(MESSAGE_VERSION, kind, body);
 }
 
-static inline void say_ack(uint64_t number)
+static inline void send_ack(uint64_t number)
 {
-    uint8_t room[PACK_NUMBER_MAX];
-    struct packer packer = { room, room + sizeof room, false };
+    uint8_t bytes[PACK_NUMBER_MAX];
+    struct packer packer = { bytes, bytes + sizeof bytes, false };
     pack_number(&packer, number);
-    say(MESSAGE_ACK, (struct bytes){ (char *)room, (size_t)(packer.at - room) });
+    send_to_uplink(MESSAGE_ACK, (struct bytes){ (char *)bytes, (size_t)(packer.at - bytes) });
 }
 
-static inline void say_welcome(uint64_t version, uint64_t window_bytes)
+static inline void send_welcome(uint64_t version, uint64_t window_bytes)
 {
     struct message_welcome welcome = { .host = bytes_of("c"), .software = bytes_of("sonde 9"), .version = version,
                                        .window_bytes = window_bytes };
     struct buf body;
     buf_init(&body, 4096);
     message_write_welcome(&body, &welcome);
-    say(MESSAGE_WELCOME, (struct bytes){ body.data, body.size });
+    send_to_uplink(MESSAGE_WELCOME, (struct bytes){ body.data, body.size });
     buf_clear(&body);
 }
 
-/* HELLO, whose fields are looked at, and its welcome. */
+/* Checks HELLO and answers with WELCOME. */
 static inline void greet(void)
 {
     struct message_hello hello;
-    hear(MESSAGE_HELLO);
+    receive(MESSAGE_HELLO);
     assert_int_equal(message_read_hello(got.body, &hello), OK);
     assert_bytes(hello.host, HOST);
     assert_bytes(hello.role, "agent");
     assert_int_equal(got.number, 1);
-    say_welcome(1, 0);
+    send_welcome(1, 0);
 }
 
-/* OPEN and STATE: decoder has the state. */
-static inline void take_opening(struct delta_stream *decoder)
+/* Receives OPEN and STATE and restores the decoder. */
+static inline void receive_opening(struct delta_stream *decoder)
 {
     struct message_open open;
-    hear(MESSAGE_OPEN);
+    receive(MESSAGE_OPEN);
     assert_int_equal(message_read_open(got.body, &open), OK);
     assert_bytes(open.host, HOST);
     assert_int_equal(open.stream, STREAM_ID);
     assert_int_equal(open.number, 0);
-    hear(MESSAGE_STATE);
+    receive(MESSAGE_STATE);
     struct unpacker unpacker = { (const uint8_t *)got.body.data, (const uint8_t *)got.body.data + got.body.size, false };
     assert_int_equal(unpack_number(&unpacker), 0);
     struct bytes snapshot = { (const char *)unpacker.at, (size_t)(unpacker.end - unpacker.at) };
     assert_int_equal(stream_restore(decoder, snapshot), OK);
 }
 
-/* The record of this sequence, decoded; states between segments are taken on the way. */
-static inline void take_record(struct delta_stream *decoder, uint64_t sequence, struct batch *batch)
+/* Receives and decodes the record with this sequence; handles snapshots between segments. */
+static inline void receive_record(struct delta_stream *decoder, uint64_t sequence, struct batch *batch)
 {
-    assert_true(hear_within(WAIT_NS));
+    assert_true(receive_within(WAIT_NS));
     struct unpacker unpacker = { (const uint8_t *)got.body.data, (const uint8_t *)got.body.data + got.body.size, false };
     assert_int_equal(unpack_number(&unpacker), 0);
     if (got.kind == MESSAGE_STATE) {
         assert_int_equal(stream_restore(decoder, (struct bytes){ (const char *)unpacker.at,
                                                                  (size_t)(unpacker.end - unpacker.at) }), OK);
-        take_record(decoder, sequence, batch);
+        receive_record(decoder, sequence, batch);
         return;
     }
     assert_int_equal(got.kind, MESSAGE_RECORD);
@@ -222,12 +222,12 @@ static inline void take_record(struct delta_stream *decoder, uint64_t sequence, 
                                    batch), OK);
 }
 
-static inline void take_records(struct delta_stream *decoder, uint64_t from, uint64_t to)
+static inline void receive_records(struct delta_stream *decoder, uint64_t from, uint64_t to)
 {
     struct batch batch;
     batch_init(&batch);
     for (uint64_t sequence = from; sequence <= to; sequence++) {
-        take_record(decoder, sequence, &batch);
+        receive_record(decoder, sequence, &batch);
         assert_int_equal(batch.count, 1);
         assert_int_equal(batch.samples[0].values[0].u64, sequence * 10);
         assert_int_equal(batch.samples[0].time_ns, sequence * NS_PER_S);
@@ -235,7 +235,7 @@ static inline void take_records(struct delta_stream *decoder, uint64_t from, uin
     batch_clear(&batch);
 }
 
-/* Polls the figures until test holds. */
+/* Polls the figures until test returns true. */
 static inline bool comes_true(bool (*test)(const struct uplink_figures *figures), struct uplink_figures *figures)
 {
     uint64_t end_ns = clock_monotonic_ns() + WAIT_NS;

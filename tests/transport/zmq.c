@@ -1,4 +1,4 @@
-/* The sockets of wire-zmq.so, each against the other over loopback, with and without keys. */
+/* The sockets of wire-zmq.so against each other over loopback, with and without keys. */
 #include "transport/zmq.h"
 
 #include "base/clock.h"
@@ -33,8 +33,9 @@ static int unload(void **state)
     return 0;
 }
 
-/* A port that nobody has: tried from one that depends on us. */
-static void open_router(struct zmq_router **router, const struct zmq_keys *keys, const struct zmq_authorizer *gate, char address[64])
+/* Searches a free port, starting at one that depends on our pid. */
+static void open_router(struct zmq_router **router, const struct zmq_keys *keys, const struct zmq_authorizer *gate,
+                        char address[64])
 {
     const char *addresses[] = { address, NULL };
     static unsigned next;
@@ -49,7 +50,7 @@ static void open_router(struct zmq_router **router, const struct zmq_keys *keys,
 static void wait_for(int fd)
 {
     struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-    poll(&poll_fd, 1, 50); /* the descriptor may have been readable for what was taken already */
+    poll(&poll_fd, 1, 50); /* the descriptor may still be readable for a message already taken */
 }
 
 static void router_next(struct zmq_router *router, struct zmq_peer *peer, const char *expected)
@@ -122,7 +123,7 @@ static void without_keys(void **state)
     assert_null(dealer);
 }
 
-static void a_peer_that_has_gone_is_told(void **state)
+static void a_disconnected_peer_is_reported(void **state)
 {
     (void)state;
     struct zmq_router *router;
@@ -184,7 +185,7 @@ static void with_keys(void **state)
     zmq->router_close(&router);
 }
 
-static void who_is_not_allowed_stays_out(void **state)
+static void an_unauthorized_peer_is_rejected(void **state)
 {
     (void)state;
     struct zmq_router *router;
@@ -205,7 +206,7 @@ static void who_is_not_allowed_stays_out(void **state)
     zmq->router_close(&router);
 }
 
-/* The keys of a dealer that must not come in. */
+/* A dealer with these keys must be rejected. */
 static void refuse(const struct zmq_keys *keys)
 {
     struct zmq_router *router;
@@ -234,7 +235,7 @@ static void no_key_and_a_wrong_server_key(void **state)
     refuse(&wrong);
 }
 
-static void the_gate_is_asked_without_keys_too(void **state)
+static void the_authorizer_is_called_without_keys_too(void **state)
 {
     (void)state;
     struct zmq_router *router;
@@ -254,7 +255,7 @@ static void the_gate_is_asked_without_keys_too(void **state)
     zmq->router_close(&router);
 }
 
-static void nobody_there(void **state)
+static void no_server(void **state)
 {
     (void)state;
     struct zmq_router *router;
@@ -271,7 +272,7 @@ static void nobody_there(void **state)
     assert_null(dealer);
 }
 
-static void addresses_and_keys_that_make_no_sense(void **state)
+static void invalid_addresses_and_keys(void **state)
 {
     (void)state;
     struct zmq_router *router;
@@ -322,7 +323,7 @@ static void push_and_pull(void **state)
 static void many_dealers(void **state)
 {
     (void)state;
-    enum { COUNT = 400 }; /* more than one context takes */
+    enum { COUNT = 400 }; /* more than one context holds */
     static struct zmq_dealer *dealers[COUNT];
     struct zmq_router *router;
     struct zmq_peer peer;
@@ -352,13 +353,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_keys),
-        cmocka_unit_test(a_peer_that_has_gone_is_told),
+        cmocka_unit_test(a_disconnected_peer_is_reported),
         cmocka_unit_test(with_keys),
-        cmocka_unit_test(who_is_not_allowed_stays_out),
+        cmocka_unit_test(an_unauthorized_peer_is_rejected),
         cmocka_unit_test(no_key_and_a_wrong_server_key),
-        cmocka_unit_test(the_gate_is_asked_without_keys_too),
-        cmocka_unit_test(nobody_there),
-        cmocka_unit_test(addresses_and_keys_that_make_no_sense),
+        cmocka_unit_test(the_authorizer_is_called_without_keys_too),
+        cmocka_unit_test(no_server),
+        cmocka_unit_test(invalid_addresses_and_keys),
         cmocka_unit_test(push_and_pull),
         cmocka_unit_test(many_dealers),
         cmocka_unit_test(a_public_key_from_its_secret_one),

@@ -1,5 +1,5 @@
-/* The router's end of ZMTP against a client by hand: any way of cutting its bytes, and what a client may not say. That libzmq's
- * own DEALER understands it is seen in tests/transport/zmq.c. */
+/* The router's side of ZMTP against a hand-written client: its bytes split in every way, and invalid input.
+ * tests/transport/zmq.c tests it with libzmq's DEALER. */
 #include "transport/zmtp.h"
 
 #include "tools/unit.h"
@@ -8,8 +8,8 @@
 
 static struct zmtp_server server;
 static struct curve_pair pair; /* the server's */
-static struct buf said;        /* by the client, from the beginning */
-static struct buf taken;       /* messages, one a line */
+static struct buf input;        /* by the client, from the start */
+static struct buf taken;       /* messages, one per line */
 static bool is_allowed;
 static int asked;
 static uint8_t asked_key[CURVE_KEY];
@@ -38,7 +38,7 @@ static int set_up(void **state)
     assert_true(zmtp_server_init(&server, MESSAGE_MAX));
     server.authorize = authorize;
     server.take = take;
-    buf_init(&said, 1 << 20);
+    buf_init(&input, 1 << 20);
     buf_init(&taken, 1 << 20);
     is_allowed = true;
     asked = 0;
@@ -49,144 +49,145 @@ static int tear_down(void **state)
 {
     (void)state;
     zmtp_server_clear(&server);
-    buf_clear(&said);
+    buf_clear(&input);
     buf_clear(&taken);
     return 0;
 }
 
-static void say_greeting(const char *mechanism)
+static void add_greeting(const char *mechanism)
 {
     char greeting[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\1";
     memcpy(greeting + 12, mechanism, strlen(mechanism));
-    buf_add(&said, greeting, sizeof greeting);
+    buf_add(&input, greeting, sizeof greeting);
 }
 
-static void say_frame(int flags, const void *body, size_t size)
+static void add_frame(int flags, const void *body, size_t size)
 {
-    buf_add_char(&said, (char)flags);
+    buf_add_char(&input, (char)flags);
     if (flags & 2)
-        buf_add(&said, "\0\0\0\0\0\0\0", 7);
-    buf_add_char(&said, (char)size);
-    buf_add(&said, body, size);
+        buf_add(&input, "\0\0\0\0\0\0\0", 7);
+    buf_add_char(&input, (char)size);
+    buf_add(&input, body, size);
 }
 
 #define READY "\5READY\13Socket-Type\0\0\0\6DEALER\10Identity\0\0\0"
 
-static void say_hello_plain(void)
+static void add_hello(void)
 {
-    say_greeting("NULL");
-    say_frame(4, READY, sizeof READY);
+    add_greeting("NULL");
+    add_frame(4, READY, sizeof READY);
 }
 
-/* All that was said, in pieces of so many bytes. */
-static enum err hear(size_t piece, struct buf *out)
+/* Sends all input in pieces of this size. */
+static enum err receive(size_t piece, struct buf *out)
 {
     struct zmtp peer;
     enum err err = OK;
     zmtp_init(&peer, &server, out);
-    for (size_t at = 0; at < said.size && !err; at += piece)
-        err = zmtp_receive(&server, &peer, (struct bytes){ said.data + at, said.size - at < piece ? said.size - at : piece }, out);
+    for (size_t at = 0; at < input.size && !err; at += piece)
+        err = zmtp_receive(&server, &peer, (struct bytes){ input.data + at, input.size - at < piece ? input.size - at : piece },
+                           out);
     if (!err && taken.size)
-        assert_null(peer.rest.data); /* nothing is held between two messages */
+        assert_null(peer.rest.data); /* nothing is allocated between two messages */
     zmtp_clear(&peer);
     return err;
 }
 
-static void messages_however_they_are_cut(void **state)
+static void messages_in_pieces_of_any_size(void **state)
 {
     (void)state;
     struct buf out;
     buf_init(&out, 1 << 16);
-    say_hello_plain();
-    say_frame(0, "one", 3);
-    say_frame(1, "two ", 4);
-    say_frame(1, "and ", 4);
-    say_frame(2, "three", 5);
-    say_frame(0, "", 0);
-    say_frame(4, "\4PING\0\1abc", 10);
-    for (size_t piece = 1; piece <= said.size; piece++) {
+    add_hello();
+    add_frame(0, "one", 3);
+    add_frame(1, "two ", 4);
+    add_frame(1, "and ", 4);
+    add_frame(2, "three", 5);
+    add_frame(0, "", 0);
+    add_frame(4, "\4PING\0\1abc", 10);
+    for (size_t piece = 1; piece <= input.size; piece++) {
         buf_reset(&out);
         buf_reset(&taken);
-        assert_int_equal(hear(piece, &out), OK);
+        assert_int_equal(receive(piece, &out), OK);
         assert_string_equal(buf_text(&taken), "one\ntwo and three\n\n");
         assert_memory_equal(out.data + out.size - 10, "\4\10\4PONGabc", 10);
     }
     buf_clear(&out);
 }
 
-static enum err hear_alone(void)
+static enum err receive_alone(void)
 {
     struct buf out;
     buf_init(&out, 1 << 16);
-    enum err err = hear(said.size, &out);
+    enum err err = receive(input.size, &out);
     buf_clear(&out);
     return err;
 }
 
-static void what_is_no_zmtp(void **state)
+static void other_protocols(void **state)
 {
     (void)state;
-    buf_add_text(&said, "GET / HTTP/1.0\r\n");
-    assert_int_equal(hear_alone(), CORRUPT);
-    buf_reset(&said);
-    say_greeting("PLAIN");
-    assert_int_equal(hear_alone(), CORRUPT);
-    buf_reset(&said);
-    say_greeting("NULL");
-    said.data[10] = 2; /* an old version */
-    assert_int_equal(hear_alone(), CORRUPT);
+    buf_add_text(&input, "GET / HTTP/1.0\r\n");
+    assert_int_equal(receive_alone(), CORRUPT);
+    buf_reset(&input);
+    add_greeting("PLAIN");
+    assert_int_equal(receive_alone(), CORRUPT);
+    buf_reset(&input);
+    add_greeting("NULL");
+    input.data[10] = 2; /* an old version */
+    assert_int_equal(receive_alone(), CORRUPT);
     assert_int_equal(asked, 0);
 }
 
-static void others_than_dealers(void **state)
+static void incompatible_socket_types(void **state)
 {
     (void)state;
     static const char ready[] = "\5READY\13Socket-Type\0\0\0\3SUB", cut[] = "\5READY\13Socket-Type\0\0\1\6DEALER";
-    say_greeting("NULL");
-    say_frame(4, ready, sizeof ready - 1);
-    assert_int_equal(hear_alone(), CORRUPT);
-    buf_reset(&said);
-    say_greeting("NULL");
-    say_frame(4, cut, sizeof cut - 1);
-    assert_int_equal(hear_alone(), CORRUPT);
-    buf_reset(&said);
-    say_greeting("NULL");
-    say_frame(4, "\5READY", 6);
-    assert_int_equal(hear_alone(), CORRUPT);
+    add_greeting("NULL");
+    add_frame(4, ready, sizeof ready - 1);
+    assert_int_equal(receive_alone(), CORRUPT);
+    buf_reset(&input);
+    add_greeting("NULL");
+    add_frame(4, cut, sizeof cut - 1);
+    assert_int_equal(receive_alone(), CORRUPT);
+    buf_reset(&input);
+    add_greeting("NULL");
+    add_frame(4, "\5READY", 6);
+    assert_int_equal(receive_alone(), CORRUPT);
 }
 
-static void too_large(void **state)
+static void oversized_messages(void **state)
 {
     (void)state;
     static const char body[2000];
-    say_hello_plain();
-    buf_add(&said, "\2\0\0\0\0\0\1\0\0", 9);
-    assert_int_equal(hear_alone(), CORRUPT); /* told by its head alone */
-    buf_reset(&said);
-    say_hello_plain();
+    add_hello();
+    buf_add(&input, "\2\0\0\0\0\0\1\0\0", 9);
+    assert_int_equal(receive_alone(), CORRUPT); /* detected by the header alone */
+    buf_reset(&input);
+    add_hello();
     for (int i = 0; i < 40; i++)
-        say_frame(1, body, 200);
-    assert_int_equal(hear_alone(), FULL); /* all parts together */
-    buf_reset(&said);
-    say_greeting("NULL");
-    buf_add(&said, "\6\0\0\0\0\0\0\20\1", 9);
-    assert_int_equal(hear_alone(), CORRUPT); /* before anybody knows who it is */
+        add_frame(1, body, 200);
+    assert_int_equal(receive_alone(), FULL); /* all parts together */
+    buf_reset(&input);
+    add_greeting("NULL");
+    buf_add(&input, "\6\0\0\0\0\0\0\20\1", 9);
+    assert_int_equal(receive_alone(), CORRUPT); /* before authorization */
 }
 
-static void who_is_not_let_in_is_told(void **state)
+static void an_unauthorized_client_gets_an_error(void **state)
 {
     (void)state;
     struct buf out;
     buf_init(&out, 1 << 16);
     is_allowed = false;
-    say_hello_plain();
-    assert_int_equal(hear(said.size, &out), DENIED);
+    add_hello();
+    assert_int_equal(receive(input.size, &out), DENIED);
     assert_int_equal(out.size, 64 + 12);
     assert_memory_equal(out.data + 64, "\4\12\5ERROR\003400", 12);
     buf_clear(&out);
 }
 
-/* A client of CURVE. */
+/* A CURVE client. */
 static struct client {
     struct curve_pair lasting, ours;
     uint8_t server[CURVE_KEY], key[crypto_box_BEFORENMBYTES];
@@ -224,24 +225,24 @@ static void take_welcome(const uint8_t *welcome)
     assert_int_equal(crypto_box_beforenm(client.key, client.server, client.ours.secret_key), 0);
 }
 
-/* With a vouch by this key for the one of this connection. */
+/* With a vouch by this key for the connection's key. */
 static size_t make_initiate(uint8_t *initiate, const struct curve_pair *voucher, const uint8_t *server_key)
 {
     static const char metadata[] = READY; /* without its name */
-    const size_t told = sizeof metadata - 6;
+    const size_t properties = sizeof metadata - 6;
     uint8_t nonce[crypto_box_NONCEBYTES] = "VOUCH---0123456789abcde", plain[CURVE_KEY + 96 + sizeof metadata], both[64];
     memcpy(plain, client.lasting.public_key, CURVE_KEY);
     memcpy(plain + 32, nonce + 8, 16);
     memcpy(both, client.ours.public_key, CURVE_KEY);
     memcpy(both + 32, server_key, CURVE_KEY);
     assert_int_equal(crypto_box_easy(plain + 48, both, sizeof both, nonce, client.server, voucher->secret_key), 0);
-    memcpy(plain + 128, metadata + 6, told);
+    memcpy(plain + 128, metadata + 6, properties);
     memcpy(initiate, "\10INITIATE", 9);
     memcpy(initiate + 9, client.cookie, CURVE_COOKIE);
     make_nonce(nonce, "CurveZMQINITIATE", ++client.number);
     memcpy(initiate + 105, nonce + 16, 8);
-    assert_int_equal(crypto_box_easy_afternm(initiate + 113, plain, 128 + told, nonce, client.key), 0);
-    return 113 + 16 + 128 + told;
+    assert_int_equal(crypto_box_easy_afternm(initiate + 113, plain, 128 + properties, nonce, client.key), 0);
+    return 113 + 16 + 128 + properties;
 }
 
 static size_t make_message(uint8_t *message, const char *text)
@@ -255,12 +256,12 @@ static size_t make_message(uint8_t *message, const char *text)
     return 16 + 16 + 1 + strlen(text);
 }
 
-/* Gives what was said to peer and forgets it. */
-static enum err give(struct zmtp *peer, struct buf *out)
+/* Passes the input to peer and clears it. */
+static enum err pass_input(struct zmtp *peer, struct buf *out)
 {
     buf_reset(out);
-    enum err err = zmtp_receive(&server, peer, (struct bytes){ said.data, said.size }, out);
-    buf_reset(&said);
+    enum err err = zmtp_receive(&server, peer, (struct bytes){ input.data, input.size }, out);
+    buf_reset(&input);
     return err;
 }
 
@@ -276,9 +277,9 @@ static void begin_curve(struct zmtp *peer, struct buf *out)
     buf_init(out, 1 << 16);
     zmtp_init(peer, &server, out);
     make_hello(hello);
-    say_greeting("CURVE");
-    say_frame(4, hello, sizeof hello);
-    assert_int_equal(give(peer, out), OK);
+    add_greeting("CURVE");
+    add_frame(4, hello, sizeof hello);
+    assert_int_equal(pass_input(peer, out), OK);
     assert_int_equal(out->size, 170);
     take_welcome((const uint8_t *)out->data + 2);
 }
@@ -288,11 +289,11 @@ static void open_curve(struct zmtp *peer, struct buf *out)
     uint8_t initiate[400];
     begin_curve(peer, out);
     size_t size = make_initiate(initiate, &client.lasting, pair.public_key);
-    say_frame(6, initiate, 0);
-    said.data[said.size - 2] = (char)(size >> 8);
-    said.data[said.size - 1] = (char)size;
-    buf_add(&said, initiate, size);
-    assert_int_equal(give(peer, out), OK);
+    add_frame(6, initiate, 0);
+    input.data[input.size - 2] = (char)(size >> 8);
+    input.data[input.size - 1] = (char)size;
+    buf_add(&input, initiate, size);
+    assert_int_equal(pass_input(peer, out), OK);
     assert_int_equal(peer->state, ZMTP_OPEN);
     assert_null(peer->handshake);
     assert_memory_equal(asked_key, client.lasting.public_key, CURVE_KEY);
@@ -304,7 +305,7 @@ static void close_curve(struct zmtp *peer, struct buf *out)
     buf_clear(out);
 }
 
-static void a_message_counts_once(void **state)
+static void a_replayed_message_is_refused(void **state)
 {
     (void)state;
     struct zmtp peer;
@@ -312,11 +313,11 @@ static void a_message_counts_once(void **state)
     uint8_t message[128];
     open_curve(&peer, &out);
     size_t size = make_message(message, "paid");
-    say_frame(0, message, size);
-    assert_int_equal(give(&peer, &out), OK);
+    add_frame(0, message, size);
+    assert_int_equal(pass_input(&peer, &out), OK);
     assert_string_equal(buf_text(&taken), "paid\n");
-    say_frame(0, message, size); /* somebody plays it again */
-    assert_int_equal(give(&peer, &out), CORRUPT);
+    add_frame(0, message, size); /* replayed */
+    assert_int_equal(pass_input(&peer, &out), CORRUPT);
     assert_string_equal(buf_text(&taken), "paid\n");
     close_curve(&peer, &out);
 }
@@ -332,8 +333,8 @@ static void a_message_with_any_bit_flipped(void **state)
         size_t size = make_message(message, "paid");
         if (bit < size * 8)
             message[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        say_frame(0, message, size);
-        enum err err = give(&peer, &out);
+        add_frame(0, message, size);
+        enum err err = pass_input(&peer, &out);
         close_curve(&peer, &out);
         if (bit == size * 8) {
             assert_int_equal(err, OK);
@@ -345,7 +346,7 @@ static void a_message_with_any_bit_flipped(void **state)
 }
 
 /* Our answer, as the client reads it. */
-static void an_answer_in_a_box(void **state)
+static void an_encrypted_answer(void **state)
 {
     (void)state;
     struct zmtp peer;
@@ -372,22 +373,22 @@ static void refuse_initiate(const struct curve_pair *voucher, const uint8_t *ser
     if (wrong_cookie)
         client.cookie[7] ^= 1;
     size_t size = make_initiate(initiate, voucher ? voucher : &client.lasting, server_key ? server_key : pair.public_key);
-    say_frame(6, initiate, 0);
-    said.data[said.size - 2] = (char)(size >> 8);
-    said.data[said.size - 1] = (char)size;
-    buf_add(&said, initiate, size);
-    assert_int_equal(give(&peer, &out), CORRUPT);
+    add_frame(6, initiate, 0);
+    input.data[input.size - 2] = (char)(size >> 8);
+    input.data[input.size - 1] = (char)size;
+    buf_add(&input, initiate, size);
+    assert_int_equal(pass_input(&peer, &out), CORRUPT);
     assert_int_equal(asked, 0);
     close_curve(&peer, &out);
 }
 
-static void who_shows_a_key_that_he_does_not_hold(void **state)
+static void a_client_without_the_secret_key(void **state)
 {
     (void)state;
     struct curve_pair other;
     crypto_box_keypair(other.public_key, other.secret_key);
     refuse_initiate(&other, NULL, false);
-    refuse_initiate(NULL, other.public_key, false); /* what he said to another server */
+    refuse_initiate(NULL, other.public_key, false); /* a vouch for another server */
     refuse_initiate(NULL, NULL, true);
 }
 
@@ -397,8 +398,8 @@ static void a_message_before_the_handshake(void **state)
     struct zmtp peer;
     struct buf out;
     begin_curve(&peer, &out);
-    say_frame(0, "hello", 5);
-    assert_int_equal(give(&peer, &out), CORRUPT);
+    add_frame(0, "hello", 5);
+    assert_int_equal(pass_input(&peer, &out), CORRUPT);
     assert_int_equal(taken.size, 0);
     close_curve(&peer, &out);
 }
@@ -406,15 +407,15 @@ static void a_message_before_the_handshake(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(messages_however_they_are_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_zmtp, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(others_than_dealers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_is_not_let_in_is_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_message_counts_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(messages_in_pieces_of_any_size, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_protocols, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(incompatible_socket_types, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(oversized_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_unauthorized_client_gets_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_replayed_message_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_message_with_any_bit_flipped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_answer_in_a_box, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_shows_a_key_that_he_does_not_hold, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_encrypted_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_client_without_the_secret_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_message_before_the_handshake, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

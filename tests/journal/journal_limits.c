@@ -1,4 +1,5 @@
-/* The journal's bounds: in bytes, in age, in disk. What is removed too early is told exactly, once, to whoever misses it. */
+/* The journal's limits: bytes, age, disk space. What is deleted too early is reported exactly once to each reader that
+ * misses it. */
 #include "journal/journal.h"
 
 #include "tools/journal_fixture.h"
@@ -22,7 +23,7 @@ static void expect_gap(struct journal_reader *reader, const char *host, uint64_t
     assert_string_equal(gap->gap_reason, reason);
 }
 
-/* Everything up to the end must follow without a hole. Returns the last sequence. */
+/* Everything up to the end must follow without a gap. Returns the last sequence. */
 static uint64_t read_on(struct journal_reader *reader, uint64_t next)
 {
     struct journal_entry entry;
@@ -44,7 +45,7 @@ static void append_within(uint64_t count, uint64_t tend_every)
     }
 }
 
-static void what_is_too_much_goes_and_is_told(void **state)
+static void excess_entries_are_deleted_and_reported_as_a_gap(void **state)
 {
     (void)state;
     settings.bytes = SMALL_BYTES;
@@ -61,7 +62,7 @@ static void what_is_too_much_goes_and_is_told(void **state)
     journal_reader_close(&reader);
 }
 
-static void bounds_hold_without_anybody_who_tends(void **state)
+static void the_size_limit_holds_without_maintenance(void **state)
 {
     (void)state;
     settings.bytes = SMALL_BYTES;
@@ -75,7 +76,7 @@ static void bounds_hold_without_anybody_who_tends(void **state)
     journal_reader_close(&reader);
 }
 
-static void other_bounds_hold_from_then_on(void **state)
+static void limits_can_be_changed(void **state)
 {
     (void)state;
     settings.segment_bytes = 4000;
@@ -94,7 +95,7 @@ static void other_bounds_hold_from_then_on(void **state)
     journal_reader_close(&reader);
 }
 
-static void a_gap_begins_behind_what_was_done(void **state)
+static void a_gap_starts_after_the_last_acknowledged_entry(void **state)
 {
     (void)state;
     settings.bytes = SMALL_BYTES;
@@ -111,8 +112,8 @@ static void a_gap_begins_behind_what_was_done(void **state)
     journal_reader_close(&reader);
 }
 
-/* They may still become safe: then they must not be counted as lost. */
-static void what_a_reader_has_in_its_hands_is_not_lost(void **state)
+/* They may still be acknowledged: then they must not count as lost. */
+static void entries_in_flight_are_not_deleted(void **state)
 {
     (void)state;
     settings.bytes = SMALL_BYTES;
@@ -138,8 +139,9 @@ static void what_a_reader_has_in_its_hands_is_not_lost(void **state)
     journal_reader_close(&reader);
 }
 
-/* What one holds in its hands goes after what is newer: the other, who misses both, is told in the order of the records. */
-static void gaps_come_in_order_whatever_went_first(void **state)
+/* Entries in flight at one reader are deleted after newer ones: the other reader, which misses both, gets gaps in
+ * record order. */
+static void gaps_are_delivered_in_order(void **state)
 {
     (void)state;
     settings.bytes = SMALL_BYTES;
@@ -150,12 +152,12 @@ static void gaps_come_in_order_whatever_went_first(void **state)
     append_within(500, 0);
     read_records(holder, 1, 1, 149, true);
     assert_int_equal(next_new(holder, &entry), OK); /* 150 */
-    append_within(3000, 100); /* goes before what is held, and behind it */
+    append_within(3000, 100); /* deletes segments before and after the one in flight */
     journal_reader_ack(holder, entry.position);
     while (next_new(holder, &entry) == OK && entry.sequence < 600)
         journal_reader_ack(holder, entry.position);
     journal_reader_ack(holder, entry.position);
-    append_within(300, 100); /* now the rest goes */
+    append_within(300, 100); /* deletes the rest */
     uint64_t next = 1;
     unsigned gaps = 0;
     while (next_new(slow, &entry) == OK) {
@@ -174,8 +176,8 @@ static void gaps_come_in_order_whatever_went_first(void **state)
     journal_reader_close(&slow);
 }
 
-/* Which lost what: three streams at different rates, two readers at different places. */
-static void each_reader_is_told_of_each_stream(void **state)
+/* Three streams at different rates, two readers at different positions. */
+static void each_reader_gets_a_gap_per_stream(void **state)
 {
     (void)state;
     static const char *const hosts[] = { "a", "b", "c" };
@@ -220,7 +222,7 @@ static void each_reader_is_told_of_each_stream(void **state)
     }
 }
 
-static void a_gap_is_told_until_it_is_done(void **state)
+static void a_gap_is_repeated_until_acknowledged(void **state)
 {
     (void)state;
     settings.bytes = SMALL_BYTES;
@@ -248,7 +250,7 @@ static void a_gap_is_told_until_it_is_done(void **state)
     journal_reader_close(&reader);
 }
 
-static void what_is_lost_after_a_gap_was_told_is_another_one(void **state)
+static void later_losses_are_another_gap(void **state)
 {
     (void)state;
     settings.bytes = SMALL_BYTES;
@@ -262,7 +264,7 @@ static void what_is_lost_after_a_gap_was_told_is_another_one(void **state)
     append_within(3000, 100);
     more = figures().lost_records - lost;
     journal_reader_close(&reader);
-    reopen_journal(); /* the first one was not done: both come */
+    reopen_journal(); /* the first one was not acknowledged: both are delivered */
     reader = open_reader("sink");
     expect_gap(reader, "a", 1, 1, lost, "journal full", &gap);
     append_within(3000, 100);
@@ -274,17 +276,17 @@ static void what_is_lost_after_a_gap_was_told_is_another_one(void **state)
     journal_reader_close(&reader);
 }
 
-static size_t slurp(const char *path, char *data, size_t room)
+static size_t slurp(const char *path, char *data, size_t capacity)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = read(fd, data, room);
+    ssize_t got = read(fd, data, capacity);
     close(fd);
-    assert_true(got > 0 && (size_t)got < room);
+    assert_true(got > 0 && (size_t)got < capacity);
     return (size_t)got;
 }
 
-/* The process ended after the gap was written down and before the file was gone. */
-static void a_removal_that_was_interrupted_is_ended(void **state)
+/* The process ended after the gap was saved and before the file was deleted. */
+static void an_interrupted_deletion_is_completed(void **state)
 {
     (void)state;
     static char kept[1 << 16];
@@ -312,7 +314,7 @@ static void a_removal_that_was_interrupted_is_ended(void **state)
 
 #define HOUR_NS (3600 * STEP_NS)
 
-static void what_is_too_old_goes_and_is_told(void **state)
+static void old_entries_are_deleted_and_reported_as_a_gap(void **state)
 {
     (void)state;
     settings.age_ns = HOUR_NS;
@@ -330,14 +332,14 @@ static void what_is_too_old_goes_and_is_told(void **state)
     struct journal_entry gap;
     expect_gap(reader, "a", 1, 1, lost, "journal too old", &gap);
     assert_int_equal(read_on(reader, lost + 1), 3 * 3600);
-    for (int i = 0; i < 3; i++) /* a journal without anything new grows old too */
+    for (int i = 0; i < 3; i++) /* entries also become too old if nothing new is appended */
         journal_maintain(journal, now_ns += HOUR_NS);
     assert_in_range(figures().segments, 1, 2);
     journal_reader_close(&reader);
 }
 
-/* An hour without the collector, by the clock that the agent tells: nothing is lost, nothing comes twice. */
-static void an_hour_away_costs_nothing(void **state)
+/* An hour without the collector, by the time passed to journal_maintain: nothing is lost or duplicated. */
+static void an_hour_without_collector_loses_nothing(void **state)
 {
     (void)state;
     open_journal();
@@ -365,7 +367,7 @@ static void an_hour_away_costs_nothing(void **state)
     journal_reader_close(&reader);
 }
 
-/* false: this machine lets nobody mount. */
+/* false: mounting is not permitted here. */
 static bool mount_small_disk(void)
 {
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
@@ -381,7 +383,7 @@ static int unmount_and_teardown(void **state)
     return journal_teardown(state);
 }
 
-/* Takes all the room there is, or gives it back. */
+/* Uses up all disk space, or frees it. */
 static void fill_disk(bool full)
 {
     char path[TEMP_PATH_MAX];
@@ -397,7 +399,7 @@ static void fill_disk(bool full)
     close(fd);
 }
 
-static void a_full_disk_refuses_and_harms_nothing(void **state)
+static void a_full_disk_returns_full_and_damages_nothing(void **state)
 {
     (void)state;
     if (!mount_small_disk())
@@ -431,8 +433,8 @@ static void a_full_disk_refuses_and_harms_nothing(void **state)
     journal_reader_close(&reader);
 }
 
-/* Removing needs no room, though how far the streams were must be written down. */
-static void a_full_disk_is_freed_by_what_was_read(void **state)
+/* Deleting needs no space, although the last sequences must be saved. */
+static void acknowledged_segments_free_a_full_disk(void **state)
 {
     (void)state;
     if (!mount_small_disk())
@@ -463,20 +465,20 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, journal_setup, journal_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_too_much_goes_and_is_told),
-        TEST(bounds_hold_without_anybody_who_tends),
-        TEST(other_bounds_hold_from_then_on),
-        TEST(a_gap_begins_behind_what_was_done),
-        TEST(what_a_reader_has_in_its_hands_is_not_lost),
-        TEST(gaps_come_in_order_whatever_went_first),
-        TEST(each_reader_is_told_of_each_stream),
-        TEST(a_gap_is_told_until_it_is_done),
-        TEST(what_is_lost_after_a_gap_was_told_is_another_one),
-        TEST(a_removal_that_was_interrupted_is_ended),
-        TEST(what_is_too_old_goes_and_is_told),
-        TEST(an_hour_away_costs_nothing),
-        cmocka_unit_test_setup_teardown(a_full_disk_refuses_and_harms_nothing, journal_setup, unmount_and_teardown),
-        cmocka_unit_test_setup_teardown(a_full_disk_is_freed_by_what_was_read, journal_setup, unmount_and_teardown),
+        TEST(excess_entries_are_deleted_and_reported_as_a_gap),
+        TEST(the_size_limit_holds_without_maintenance),
+        TEST(limits_can_be_changed),
+        TEST(a_gap_starts_after_the_last_acknowledged_entry),
+        TEST(entries_in_flight_are_not_deleted),
+        TEST(gaps_are_delivered_in_order),
+        TEST(each_reader_gets_a_gap_per_stream),
+        TEST(a_gap_is_repeated_until_acknowledged),
+        TEST(later_losses_are_another_gap),
+        TEST(an_interrupted_deletion_is_completed),
+        TEST(old_entries_are_deleted_and_reported_as_a_gap),
+        TEST(an_hour_without_collector_loses_nothing),
+        cmocka_unit_test_setup_teardown(a_full_disk_returns_full_and_damages_nothing, journal_setup, unmount_and_teardown),
+        cmocka_unit_test_setup_teardown(acknowledged_segments_free_a_full_disk, journal_setup, unmount_and_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

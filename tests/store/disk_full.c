@@ -1,5 +1,5 @@
-/* A disk that is full while a job is filed: FULL, nothing of the job, everything else as before; and when there is room
- * again, the same job is filed. On a file system of its own, which only root can mount. */
+/* A disk that becomes full while a job is saved: FULL, nothing of the job, everything else unchanged; once there is
+ * space again, the same job is saved. On a file system of its own, which only root can mount. */
 #include "store/store.h"
 
 #include "tools/store_fixture.h"
@@ -32,7 +32,7 @@ static void try_with(const char *mounted, size_t leave)
     unlink(path);
     fake_run_make(&big, &(struct fake_shape){ .run_id = "big", .job_id = "big", .processes = 5000 });
     struct store *store = fixture_open(path, STORE_WRITE);
-    fixture_file_shape(store, (struct fake_shape){ .processes = 10 });
+    fixture_save_run(store, (struct fake_shape){ .processes = 10 });
     fill_up(filler, leave);
     assert_int_equal(store_save_run(store, &big.run), FULL);
     assert_non_null(strstr(store_message(store), "Free space"));
@@ -49,7 +49,7 @@ static void try_with(const char *mounted, size_t leave)
     fake_run_clear(&big);
 }
 
-static void a_full_disk_costs_the_new_job_alone(void **state)
+static void a_full_disk_loses_only_the_new_job(void **state)
 {
     struct store_fixture *fixture = *state;
     char mounted[TEMP_PATH_MAX];
@@ -70,7 +70,7 @@ static void a_full_disk_costs_the_new_job_alone(void **state)
     umount2(mounted, MNT_DETACH);
 }
 
-static void a_store_that_cannot_be_made_is_told(void **state)
+static void a_failed_creation_is_reported(void **state)
 {
     struct store_fixture *fixture = *state;
     char mounted[TEMP_PATH_MAX], path[TEMP_PATH_MAX], filler[TEMP_PATH_MAX], *message;
@@ -94,8 +94,8 @@ static void a_store_that_cannot_be_made_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(a_full_disk_costs_the_new_job_alone),
-        STORE_TEST(a_store_that_cannot_be_made_is_told),
+        STORE_TEST(a_full_disk_loses_only_the_new_job),
+        STORE_TEST(a_failed_creation_is_reported),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

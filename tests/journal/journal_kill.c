@@ -1,5 +1,5 @@
-/* A process that writes a journal, and reads it into a sink and to somebody who counts twice, is killed at random again and
- * again: what it had appended is there, in order, and once. */
+/* A process that writes a journal and reads it into a sink and a reader that tolerates duplicates is killed at random
+ * times again and again: everything appended is there, in order, and once. */
 #include "journal/journal.h"
 
 #include "tools/journal_fixture.h"
@@ -16,13 +16,13 @@
 
 static const char *const hosts[STREAMS] = { "one", "two", "three" };
 
-/* Memory of both processes: what the one that is killed knew. */
+/* Shared memory: what the killed process knew. */
 struct known {
     _Atomic uint64_t appended[STREAMS], synced[STREAMS], opened;
 };
 static struct known *known;
 
-/* A sink that keeps its position with its data, as struct sink's resume asks for. */
+/* A sink that stores its position with its data, as struct sink's resume requires. */
 struct row {
     uint64_t position, stream, sequence;
 };
@@ -55,7 +55,7 @@ static void write_rows(struct journal_reader *reader, int fd, unsigned most)
     }
 }
 
-/* One that relies on the journal's cursor: it may be told something again, and never misses anything. */
+/* A reader that relies on the journal's cursor: it may get duplicates but never misses anything. */
 static void follow(struct journal_reader *reader, uint64_t last[STREAMS], unsigned most)
 {
     struct journal_entry entry;
@@ -72,11 +72,11 @@ static void follow(struct journal_reader *reader, uint64_t last[STREAMS], unsign
 
 static void work(uint64_t seed)
 {
-    struct buf why;
+    struct buf error;
     struct journal_reader *sink, *follower;
     uint64_t position, followed[STREAMS] = { 0 };
-    buf_init(&why, 1024);
-    if (journal_open(&journal, dir, &settings, &why) != OK)
+    buf_init(&error, 1024);
+    if (journal_open(&journal, dir, &settings, &error) != OK)
         _exit(2);
     known->opened++;
     for (int i = 0; i < STREAMS; i++)
@@ -99,7 +99,7 @@ static void work(uint64_t seed)
     }
 }
 
-/* Lets it work for a random time and kills it. Returns the status with which it ended. */
+/* Runs it for a random time and kills it. Returns its exit status. */
 static int play_round(uint64_t seed)
 {
     uint64_t opened = known->opened;
@@ -130,11 +130,11 @@ static void rows_are_there_once(void)
     close(fd);
     for (int i = 0; i < STREAMS; i++) {
         assert_true(next[i] - 1 >= known->appended[i]);
-        assert_true(next[i] - 1 <= known->appended[i] + ROUNDS); /* killed between the two of them */
+        assert_true(next[i] - 1 <= known->appended[i] + ROUNDS); /* killed between the two */
     }
 }
 
-static void nothing_is_lost_or_doubled_by_kill(void **state)
+static void kill_neither_loses_nor_duplicates_records(void **state)
 {
     (void)state;
     settings.segment_bytes = 20000;
@@ -145,7 +145,7 @@ static void nothing_is_lost_or_doubled_by_kill(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
         int status = play_round(seed >> 16);
-        assert_true(WIFSIGNALED(status)); /* its own exit says which of its checks failed */
+        assert_true(WIFSIGNALED(status)); /* an exit tells which check failed */
         assert_int_equal(WTERMSIG(status), SIGKILL);
     }
     open_journal();
@@ -168,7 +168,7 @@ static void nothing_is_lost_or_doubled_by_kill(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_is_lost_or_doubled_by_kill, journal_setup, journal_teardown),
+        cmocka_unit_test_setup_teardown(kill_neither_loses_nor_duplicates_records, journal_setup, journal_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

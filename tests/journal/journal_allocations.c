@@ -1,4 +1,4 @@
-/* Once warm, appending allocates nothing, not even for a new segment. malloc is our own here, and counts. */
+/* In the steady state appending does not allocate, not even for a new segment. Replaces malloc by one that counts. */
 #include "journal/journal.h"
 
 #include "tools/journal_fixture.h"
@@ -35,7 +35,7 @@ void *realloc(void *memory, size_t size)
 }
 #endif
 
-static void appending_allocates_nothing(void **state)
+static void appending_does_not_allocate(void **state)
 {
     (void)state;
     if (!HAS_OWN_MALLOC)
@@ -55,14 +55,14 @@ static void appending_allocates_nothing(void **state)
     assert_int_equal(allocations, before);
     void *volatile memory = malloc(1);
     free(memory);
-    assert_int_not_equal(allocations, before); /* it does count */
+    assert_int_not_equal(allocations, before); /* check the counter itself */
     journal_reader_close(&reader);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(appending_allocates_nothing, journal_setup, journal_teardown),
+        cmocka_unit_test_setup_teardown(appending_does_not_allocate, journal_setup, journal_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

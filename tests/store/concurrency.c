@@ -1,5 +1,5 @@
-/* Many at the same moment: twenty file into a store that is not there yet while others read it. Nobody is refused and
- * nothing is lost or seen by half. */
+/* Concurrency: twenty processes save into a job database that does not exist yet while others read it. No one is
+ * refused, and nothing is lost or partially visible. */
 #include "store/store.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 
 #define PROCESSES 40
 
-/* So many at once; each writer files so many runs, every second one under the shared job. */
+/* This many processes; each writer saves this many runs, every other one under the shared job. */
 struct crowd {
     const char *path;
     unsigned writers, readers, runs;
@@ -27,13 +27,13 @@ static unsigned jobs_in_all(const struct crowd *crowd)
     return crowd->writers * crowd->runs - shared_runs(crowd) + 1;
 }
 
-static int told(const char *who, enum err err, const char *message)
+static int fail_with(const char *who, enum err err, const char *message)
 {
     fprintf(stderr, "# %s: %s: %s\n", who, err_text(err), message ? message : "");
     return 1;
 }
 
-/* Each opens anew for each of its runs. */
+/* Opens the database again for each run. */
 static int write_some(const struct crowd *crowd, unsigned who)
 {
     for (unsigned i = 0; i < crowd->runs; i++) {
@@ -45,10 +45,10 @@ static int write_some(const struct crowd *crowd, unsigned who)
                                                    .processes = PROCESSES, .samples = 3, .threads = 2 });
         enum err err = store_open(&store, crowd->path, STORE_WRITE, &message);
         if (err != OK)
-            return told("writer", err, message);
+            return fail_with("writer", err, message);
         err = store_save_run(store, &fake.run);
         if (err != OK)
-            return told("writer", err, store_message(store));
+            return fail_with("writer", err, store_message(store));
         store_close(&store);
         fake_run_clear(&fake);
     }
@@ -67,7 +67,7 @@ struct reading {
     uint64_t jobs;
 };
 
-/* A job is there with all its processes. It may have grown since its row was read, by whole runs. */
+/* A job has all its processes. It may have grown by whole runs since its row was read. */
 static enum err check_job(void *context, const struct store_job *job)
 {
     struct reading *reading = context;
@@ -85,7 +85,7 @@ static int read_all(const struct crowd *crowd)
     uint64_t start_ns = clock_monotonic_ns();
     for (uint64_t jobs = 0; jobs < jobs_in_all(crowd);) {
         if (clock_monotonic_ns() - start_ns > 60 * NS_PER_S)
-            return told("reader", AGAIN, "the jobs do not come");
+            return fail_with("reader", AGAIN, "the jobs do not come");
         struct reading reading = { 0 };
         char *message;
         enum err err = store_open(&reading.store, crowd->path, STORE_READ, &message);
@@ -95,10 +95,10 @@ static int read_all(const struct crowd *crowd)
             continue;
         }
         if (err != OK)
-            return told("reader", err, message);
+            return fail_with("reader", err, message);
         err = store_jobs(reading.store, &(struct store_filter){ 0 }, check_job, &reading);
         if (err != OK)
-            return told("reader", err, store_message(reading.store));
+            return fail_with("reader", err, store_message(reading.store));
         jobs = reading.jobs;
         store_close(&reading.store);
     }
@@ -137,7 +137,7 @@ static void let_them_come(const struct crowd *crowd)
     assert_sql(crowd->path, "PRAGMA integrity_check", "ok");
 }
 
-static void everybody_is_served(void **state)
+static void concurrent_readers_and_writers(void **state)
 {
     struct store_fixture *fixture = *state;
     char path[TEMP_PATH_MAX];
@@ -146,8 +146,8 @@ static void everybody_is_served(void **state)
     assert_sql(path, "PRAGMA journal_mode", "wal");
 }
 
-/* As in a folder that several machines share. */
-static void everybody_is_served_without_the_log(void **state)
+/* As on a file system shared between nodes. */
+static void concurrent_readers_and_writers_without_wal(void **state)
 {
     struct store_fixture *fixture = *state;
     sqlite3 *db;
@@ -159,8 +159,8 @@ static void everybody_is_served_without_the_log(void **state)
     assert_sql(fixture->path, "PRAGMA journal_mode", "delete");
 }
 
-/* Waits until the other end of go is closed; even ones then open for writing, odd ones for reading. */
-static int open_when_told(const char *path, int go, int who)
+/* Waits until the other end of go is closed; then even ones open for writing, odd ones for reading. */
+static int open_on_signal(const char *path, int go, int who)
 {
     struct store *store;
     char *message, byte;
@@ -168,13 +168,13 @@ static int open_when_told(const char *path, int go, int who)
         return 1;
     enum err err = store_open(&store, path, who % 2 ? STORE_READ : STORE_WRITE, &message);
     if (err != OK && !(who % 2 && err == ABSENT))
-        return told("opener", err, message);
+        return fail_with("opener", err, message);
     free(message);
     store_close(&store);
     return 0;
 }
 
-static void many_make_the_store_at_the_same_moment(void **state)
+static void concurrent_creation(void **state)
 {
     struct store_fixture *fixture = *state;
     enum { ROUNDS = 40, MANY = 8 };
@@ -186,7 +186,7 @@ static void many_make_the_store_at_the_same_moment(void **state)
         for (int i = 0; i < MANY; i++)
             if (fork() == 0) {
                 close(go[1]);
-                _exit(open_when_told(path, go[0], i));
+                _exit(open_on_signal(path, go[0], i));
             }
         close(go[1]);
         for (int i = 0; i < MANY; i++)
@@ -197,17 +197,17 @@ static void many_make_the_store_at_the_same_moment(void **state)
     }
 }
 
-/* One that is killed in the middle of its filing takes nothing with it and leaves nothing. */
-static void a_killed_writer_leaves_nothing_by_half(void **state)
+/* A process that is killed while saving neither loses nor leaves anything. */
+static void a_killed_writer_leaves_no_partial_run(void **state)
 {
     struct store_fixture *fixture = *state;
     struct fake_run fake;
     fake_run_make(&fake, &(struct fake_shape){ .run_id = "big", .processes = 30000 });
-    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 10 });
+    fixture_save_run(fixture->store, (struct fake_shape){ .processes = 10 });
     store_close(&fixture->store);
     for (unsigned ms = 1; ms < 120; ms += 7) {
         pid_t child = fork();
-        assert_true(child >= 0); /* kill(-1) would be a bad day for everybody */
+        assert_true(child >= 0); /* kill(-1) would hit every process */
         if (child == 0) {
             struct store *store;
             char *message;
@@ -230,10 +230,10 @@ static void a_killed_writer_leaves_nothing_by_half(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(everybody_is_served),
-        STORE_TEST(everybody_is_served_without_the_log),
-        STORE_TEST(many_make_the_store_at_the_same_moment),
-        STORE_TEST(a_killed_writer_leaves_nothing_by_half),
+        STORE_TEST(concurrent_readers_and_writers),
+        STORE_TEST(concurrent_readers_and_writers_without_wal),
+        STORE_TEST(concurrent_creation),
+        STORE_TEST(a_killed_writer_leaves_no_partial_run),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

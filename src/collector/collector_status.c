@@ -121,7 +121,7 @@ static void add_host(struct json *json, const struct known_host *known_host, uin
     json_field_text(json, API_STATE, known_host_is_silent(known_host, now_ns) ? "silent" : "up");
     add_connection(json, known_host);
     add_known(json, API_FIRST_NS, known_host->first_ns);
-    add_known(json, API_HEARD_NS, known_host->last_received_ns);
+    add_known(json, API_RECEIVED_NS, known_host->last_received_ns);
     add_known(json, API_SAMPLE_NS, known_host->sample_ns);
     if (known_host->sample_ns)
         json_field_u64(json, API_LAG_NS, there_ns > known_host->sample_ns ? there_ns - known_host->sample_ns : 0);
@@ -165,7 +165,7 @@ static void add_refused(struct json *json, const struct receiver *receiver)
         json_begin_object(json);
         json_field_text(json, API_HOST, peer->host);
         json_field_text(json, API_ADDRESS, peer->address);
-        json_field_text(json, API_WHY, peer->error);
+        json_field_text(json, API_ERROR_REASON, peer->error);
         json_end_object(json);
     }
     json_end_array(json);
@@ -190,7 +190,7 @@ static void add_sink(struct json *json, struct sink_worker *worker)
     add_choice(json, worker);
     json_field_text(json, API_STATE, states[f.state]);
     if (f.error[0])
-        json_field_text(json, API_WHY, f.error);
+        json_field_text(json, API_ERROR_REASON, f.error);
     json_field_u64(json, API_WAITING_BYTES, f.lag_bytes);
     json_field_u64(json, API_WAITING_NS, f.lag_ns);
     json_field_u64(json, API_BATCHES, f.batches);
@@ -222,7 +222,7 @@ static void add_upstream(struct json *json, struct collector *collector)
     json_field_text(json, API_COLLECTOR, f.collector);
     json_field_text(json, API_STATE, states[f.state]);
     if (f.error[0])
-        json_field_text(json, API_WHY, f.error);
+        json_field_text(json, API_ERROR_REASON, f.error);
     json_field_u64(json, API_WAITING_BYTES, f.lag_bytes);
     json_field_u64(json, API_WAITING_NS, f.lag_ns);
     json_field_u64(json, API_RECORDS_SENT, f.records_sent);
@@ -260,7 +260,7 @@ static void add_kafka(struct json *json, const struct collector *collector)
     json_begin_object(json);
     json_field_text(json, API_FROM, collector->config.kafka);
     if (f.consumer.error[0])
-        json_field_text(json, API_WHY, f.consumer.error);
+        json_field_text(json, API_ERROR_REASON, f.consumer.error);
     json_field_u64(json, API_PARTITIONS, f.consumer.partitions);
     json_field_u64(json, API_MESSAGES, f.consumer.messages);
     json_field_u64(json, API_BYTES, f.consumer.bytes);

@@ -64,7 +64,7 @@ static void fill(struct view_entry *entry, const struct known_host *known_host, 
     };
 }
 
-static bool next_own(const struct live_view *live, struct view_at *at, struct view_entry *entry)
+static bool next_own(const struct live_view *live, struct view_position *at, struct view_entry *entry)
 {
     if (!live->own || at->entry >= live->own->count)
         return false;
@@ -76,7 +76,7 @@ static bool next_own(const struct live_view *live, struct view_at *at, struct vi
     return true;
 }
 
-static bool next_entry(const void *context, struct view_at *at, struct view_entry *entry)
+static bool next_entry(const void *context, struct view_position *at, struct view_entry *entry)
 {
     const struct live_view *live = context;
     struct stream_track track;
@@ -95,7 +95,7 @@ static bool next_entry(const void *context, struct view_at *at, struct view_entr
     return false;
 }
 
-static bool next_job(const void *context, struct view_at *at, const char **host, const struct job **job)
+static bool next_job(const void *context, struct view_position *at, const char **host, const struct job **job)
 {
     const struct live_view *live = context;
     const struct job *const *jobs;

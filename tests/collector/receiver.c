@@ -1,16 +1,16 @@
-/* What agents may say, what it costs them when they say something else, and what is kept of it: once, and in order. */
+/* The receiver: valid messages, what protocol violations cost, and what is stored: each record once, and in order. */
 #include "tools/unit.h"
 
 #include "base/clock.h"
 #include "sinks/stream_decoders.h"
 #include "tools/caught.h"
-#include "tools/speaker.h"
+#include "tools/fake_agent.h"
 
 struct fixture {
     char dir[TEMP_PATH_MAX];
     struct journal *journal;
     struct receiver receiver;
-    struct speaker one, two;
+    struct fake_agent one, two;
 };
 
 static void open_all(struct fixture *f)
@@ -18,7 +18,8 @@ static void open_all(struct fixture *f)
     struct buf error;
     buf_init(&error, 1024);
     assert_int_equal(journal_open(&f->journal, f->dir, NULL, &error), OK);
-    struct receiver_settings settings = { .journal = f->journal, .dir = f->dir, .host = "here", .send = speaker_hear };
+    struct receiver_settings settings = { .journal = f->journal, .dir = f->dir, .host = "here",
+                                          .send = fake_agent_receive };
     assert_int_equal(receiver_open(&f->receiver, &settings, &error), OK);
     buf_clear(&error);
 }
@@ -35,8 +36,8 @@ static int begin(void **state)
     f = (struct fixture){ 0 };
     temp_dir(f.dir);
     open_all(&f);
-    speaker_init(&f.one, 1, "n1");
-    speaker_init(&f.two, 2, "n2");
+    fake_agent_init(&f.one, 1, "n1");
+    fake_agent_init(&f.two, 2, "n2");
     *state = &f;
     return 0;
 }
@@ -44,8 +45,8 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct fixture *f = *state;
-    speaker_clear(&f->one);
-    speaker_clear(&f->two);
+    fake_agent_clear(&f->one);
+    fake_agent_clear(&f->two);
     close_all(f);
     temp_remove(f->dir);
     return 0;
@@ -88,16 +89,16 @@ static const char *stored(struct fixture *f, const char *host)
     return copy;
 }
 
-static void records_are_kept_and_acknowledged_when_they_are_safe(void **state)
+static void records_are_acknowledged_after_the_sync(void **state)
 {
     struct fixture *f = *state;
-    begin_speaking(&f->receiver, &f->one);
-    assert_true(has_heard(&f->one, MESSAGE_WELCOME));
-    say_next(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
+    connect_agent(&f->receiver, &f->one);
+    assert_true(has_received(&f->one, MESSAGE_WELCOME));
+    send_next(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
     assert_int_equal(f->one.acked, 0);
     assert_true(receiver_begin_sync(&f->receiver));
-    say_next(&f->receiver, &f->one); /* comes while the disk is waited for: the next sync is for it */
+    send_next(&f->receiver, &f->one); /* received during a sync: acknowledged after the next one */
     receiver_end_sync(&f->receiver, true);
     assert_int_equal(f->one.acked, 5);
     commit(f);
@@ -109,11 +110,11 @@ static void records_are_kept_and_acknowledged_when_they_are_safe(void **state)
     assert_int_equal(known_host->sample_ns, f->one.time_ns);
 }
 
-static void nothing_is_acknowledged_that_is_not_safe(void **state)
+static void failed_sync_acknowledges_nothing(void **state)
 {
     struct fixture *f = *state;
-    begin_speaking(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
+    connect_agent(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
     assert_true(receiver_begin_sync(&f->receiver));
     receiver_end_sync(&f->receiver, false);
     assert_int_equal(f->one.acked, 0);
@@ -121,24 +122,24 @@ static void nothing_is_acknowledged_that_is_not_safe(void **state)
     assert_int_equal(f->one.acked, 4);
 }
 
-static void what_comes_again_is_there_once(void **state)
+static void duplicate_records_are_stored_once(void **state)
 {
     struct fixture *f = *state;
-    begin_speaking(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
-    struct speaker *one = &f->one;
+    connect_agent(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
+    struct fake_agent *one = &f->one;
     struct buf snapshot;
     buf_init(&snapshot, 65536);
     stream_snapshot(one->encoder, &snapshot);
-    say_next(&f->receiver, one);
-    /* the connection broke before the acknowledgement: it begins behind the first, and says the second again */
-    say_hello(&f->receiver, one);
-    say_open_for(&f->receiver, one, "n1");
+    send_next(&f->receiver, one);
+    /* the connection broke before the acknowledgement: it starts after the first record and sends the second one again */
+    send_hello(&f->receiver, one);
+    send_open_for(&f->receiver, one, "n1");
     add_number(&one->body, 0);
     buf_add(&one->body, snapshot.data, snapshot.size);
-    speak(&f->receiver, one, MESSAGE_STATE);
-    say_record(&f->receiver, one, 2);
-    say_next(&f->receiver, one);
+    send_message(&f->receiver, one, MESSAGE_STATE);
+    send_record(&f->receiver, one, 2);
+    send_next(&f->receiver, one);
     commit(f);
     assert_int_equal(one->acked, 5);
     assert_string_equal(stored(f, "n1"), "1,2,3,");
@@ -146,239 +147,244 @@ static void what_comes_again_is_there_once(void **state)
     buf_clear(&snapshot);
 }
 
-static void it_goes_on_after_a_restart(void **state)
+static void continues_after_a_restart(void **state)
 {
     struct fixture *f = *state;
-    begin_speaking(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
+    connect_agent(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
     commit(f);
     close_all(f);
     open_all(f);
-    say_next(&f->receiver, &f->one); /* it does not know of the restart */
-    assert_true(has_heard(&f->one, MESSAGE_AGAIN));
+    send_next(&f->receiver, &f->one); /* it does not know of the restart */
+    assert_true(has_received(&f->one, MESSAGE_AGAIN));
     struct known_host *known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n1"));
     assert_non_null(known_host);
     assert_true(known_host->last_received_ns > 0);
-    say_hello(&f->receiver, &f->one);
-    say_open_for(&f->receiver, &f->one, "n1");
-    say_state(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one); /* 3; 2 is on its way by nobody: it is missing */
+    send_hello(&f->receiver, &f->one);
+    send_open_for(&f->receiver, &f->one, "n1");
+    send_state(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one); /* 3; nothing is sending 2: it is missing */
     assert_int_equal(known_host->missing, 1);
     assert_string_equal(stored(f, "n1"), "1,3,");
 }
 
-static void what_was_jumped_over_may_come_by_another_way(void **state)
+static void skipped_records_may_arrive_by_another_way(void **state)
 {
     struct fixture *f = *state;
     f->one.role = f->two.role = "collector";
     f->two.stream = f->one.stream;
-    say_hello(&f->receiver, &f->one);
-    say_hello(&f->receiver, &f->two);
-    say_open_for(&f->receiver, &f->one, "n9");
-    say_open_for(&f->receiver, &f->two, "n9");
-    say_state(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
-    say_state(&f->receiver, &f->two); /* two has not seen the first */
+    send_hello(&f->receiver, &f->one);
+    send_hello(&f->receiver, &f->two);
+    send_open_for(&f->receiver, &f->one, "n9");
+    send_open_for(&f->receiver, &f->two, "n9");
+    send_state(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
+    send_state(&f->receiver, &f->two); /* two has not received the first */
     f->two.sequence = 5;
-    say_next(&f->receiver, &f->two);
-    say_next(&f->receiver, &f->two);
+    send_next(&f->receiver, &f->two);
+    send_next(&f->receiver, &f->two);
     struct known_host *known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n9"));
     assert_int_equal(known_host->missing, 4);
-    say_next(&f->receiver, &f->one); /* 2 */
-    say_next(&f->receiver, &f->two); /* 8 */
-    say_next(&f->receiver, &f->one); /* 3 */
+    send_next(&f->receiver, &f->one); /* 2 */
+    send_next(&f->receiver, &f->two); /* 8 */
+    send_next(&f->receiver, &f->one); /* 3 */
     assert_int_equal(known_host->missing, 2);
     close_all(f);
     open_all(f);
     known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n9"));
     assert_int_equal(known_host->missing, 2);
-    f->one.sequence = 1; /* after the restart once more from the second on, and then to the end */
+    f->one.sequence = 1; /* after the restart once more from the second on, to the end */
     f->one.stream = f->two.stream;
     stream_free(&f->one.encoder);
     assert_int_equal(stream_new(&f->one.encoder), OK);
     f->one.time_ns = 1000000000000;
     f->one.number = 0;
-    say_hello(&f->receiver, &f->one);
-    say_open_for(&f->receiver, &f->one, "n9");
-    say_state(&f->receiver, &f->one);
+    send_hello(&f->receiver, &f->one);
+    send_open_for(&f->receiver, &f->one, "n9");
+    send_state(&f->receiver, &f->one);
     for (int i = 0; i < 5; i++)
-        say_next(&f->receiver, &f->one); /* 2 to 6: of these 4 and 5 are new */
+        send_next(&f->receiver, &f->one); /* 2 to 6: of these 4 and 5 are new */
     assert_string_equal(stored(f, "n9"), "1,6,7,2,8,3,4,5,");
     assert_int_equal(known_host->missing, 0);
 }
 
-static void two_of_one_name(void **state)
+static void two_agents_with_one_host_name(void **state)
 {
     struct fixture *f = *state;
     f->two.host = "n1";
-    begin_speaking(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
+    connect_agent(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
     catch_stderr();
-    say_hello(&f->receiver, &f->two);
-    assert_non_null(strstr(caught_text(), "another agent calls itself n1 at 10.0.0.1"));
-    assert_true(has_heard(&f->two, MESSAGE_REFUSE));
-    assert_non_null(strstr(f->two.error, "another agent calls itself n1"));
-    say_next(&f->receiver, &f->one); /* the first goes on */
+    send_hello(&f->receiver, &f->two);
+    assert_non_null(strstr(caught_text(), "another agent with the host name n1 is connected from 10.0.0.1"));
+    assert_true(has_received(&f->two, MESSAGE_REFUSE));
+    assert_non_null(strstr(f->two.error, "another agent with the host name n1 is connected"));
+    send_next(&f->receiver, &f->one); /* the first one continues */
     commit(f);
     assert_int_equal(f->one.acked, 5);
     assert_string_equal(stored(f, "n1"), "1,2,");
-    f->one.is_gone = true; /* its connection is cut: then the other may come */
+    f->one.is_gone = true; /* its connection is broken: then the other one is accepted */
     f->two.number = 0;
-    speaker_clear(&f->two);
-    speaker_init(&f->two, 3, "n1");
-    say_hello(&f->receiver, &f->two);
-    assert_true(has_heard(&f->two, MESSAGE_WELCOME));
+    fake_agent_clear(&f->two);
+    fake_agent_init(&f->two, 3, "n1");
+    send_hello(&f->receiver, &f->two);
+    assert_true(has_received(&f->two, MESSAGE_WELCOME));
 }
 
-static void a_collector_and_an_agent_of_one_host_are_two(void **state)
+static void agent_and_collector_of_one_host(void **state)
 {
     struct fixture *f = *state;
     f->two.host = "n1";
     f->two.role = "collector";
-    say_hello(&f->receiver, &f->one);
-    say_hello(&f->receiver, &f->two);
-    assert_true(has_heard(&f->one, MESSAGE_WELCOME));
-    assert_true(has_heard(&f->two, MESSAGE_WELCOME));
+    send_hello(&f->receiver, &f->one);
+    send_hello(&f->receiver, &f->two);
+    assert_true(has_received(&f->one, MESSAGE_WELCOME));
+    assert_true(has_received(&f->two, MESSAGE_WELCOME));
 }
 
-/* Says something wrong; the other one notices nothing. */
+/* Sends something invalid; the other agent is unaffected. */
 static void costs_its_connection(struct fixture *f, const char *error)
 {
-    assert_true(has_heard(&f->two, MESSAGE_REFUSE));
+    assert_true(has_received(&f->two, MESSAGE_REFUSE));
     if (!strstr(f->two.error, error))
         fail_msg("'%s' is not '%s'", f->two.error, error);
-    size_t heard = f->two.heard_count;
-    say_next(&f->receiver, &f->two);
-    assert_int_equal(f->two.heard_count, heard); /* nobody listens any more */
-    say_next(&f->receiver, &f->one);
+    size_t received = f->two.received_count;
+    send_next(&f->receiver, &f->two);
+    assert_int_equal(f->two.received_count, received); /* it is ignored from now on */
+    send_next(&f->receiver, &f->one);
     commit(f);
     assert_int_equal(f->one.acked, f->one.number);
 }
 
-static void bad_one(struct fixture *f, void (*say)(struct fixture *f), const char *error)
+static void check_refused(struct fixture *f, void (*say)(struct fixture *f), const char *error)
 {
-    begin_speaking(&f->receiver, &f->one);
-    begin_speaking(&f->receiver, &f->two);
+    connect_agent(&f->receiver, &f->one);
+    connect_agent(&f->receiver, &f->two);
     catch_stderr();
     say(f);
     costs_its_connection(f, error);
     caught_text();
 }
 
-static void rubbish(struct fixture *f)
+static void send_garbage(struct fixture *f)
 {
     struct zmq_peer peer = peer_of(&f->two);
     receiver_handle(&f->receiver, &peer, bytes_of("GET / HTTP/1.1\r\n\r\n"));
 }
 
-static void again(struct fixture *f)
+static void send_again(struct fixture *f)
 {
     struct zmq_peer peer = peer_of(&f->two);
-    say_next(&f->receiver, &f->two);
+    send_next(&f->receiver, &f->two);
     receiver_handle(&f->receiver, &peer, (struct bytes){ f->two.out.data, f->two.out.size });
 }
 
-static void without_state(struct fixture *f)
+static void send_without_state(struct fixture *f)
 {
-    say_open_for(&f->receiver, &f->two, "n2");
+    send_open_for(&f->receiver, &f->two, "n2");
     f->two.sequence = 4;
-    say_next(&f->receiver, &f->two);
+    send_next(&f->receiver, &f->two);
 }
 
-static void not_open(struct fixture *f)
+static void send_unopened(struct fixture *f)
 {
     add_number(&f->two.body, 77);
     add_number(&f->two.body, 1);
-    speak(&f->receiver, &f->two, MESSAGE_RECORD);
+    send_message(&f->receiver, &f->two, MESSAGE_RECORD);
 }
 
-static void for_another(struct fixture *f) { say_open_for(&f->receiver, &f->two, "n1"); }
+static void send_for_another(struct fixture *f) { send_open_for(&f->receiver, &f->two, "n1"); }
 
-static void bad_state(struct fixture *f)
+static void send_bad_state(struct fixture *f)
 {
     add_number(&f->two.body, 0);
     buf_add_text(&f->two.body, "no state");
-    speak(&f->receiver, &f->two, MESSAGE_STATE);
+    send_message(&f->receiver, &f->two, MESSAGE_STATE);
 }
 
-static void rubbish_costs_the_connection(void **state) { bad_one(*state, rubbish, "does not speak"); }
-static void a_message_played_again_costs_it(void **state) { bad_one(*state, again, "came behind"); }
-static void a_record_without_state_costs_it(void **state) { bad_one(*state, without_state, "without a state"); }
-static void a_record_of_no_stream_costs_it(void **state) { bad_one(*state, not_open, "not opened"); }
-static void speaking_for_another_costs_it(void **state) { bad_one(*state, for_another, "may speak for n2 only"); }
-static void a_bad_state_costs_it(void **state) { bad_one(*state, bad_state, "cannot be read"); }
+static void invalid_message_is_refused(void **state) { check_refused(*state, send_garbage, "does not use Sonde's protocol"); }
+static void repeated_message_is_refused(void **state) { check_refused(*state, send_again, "came after"); }
+static void record_without_state_is_refused(void **state) { check_refused(*state, send_without_state, "has no state"); }
+static void record_without_stream_is_refused(void **state) { check_refused(*state, send_unopened, "not open"); }
 
-static void a_record_that_makes_no_sense_is_passed_over(void **state)
+static void sending_for_another_host_is_refused(void **state)
+{
+    check_refused(*state, send_for_another, "may send only for n2");
+}
+
+static void invalid_state_is_refused(void **state) { check_refused(*state, send_bad_state, "cannot decode the state"); }
+
+static void undecodable_record_is_skipped(void **state)
 {
     struct fixture *f = *state;
-    begin_speaking(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
-    make_record(&f->one);
+    connect_agent(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
+    encode_record(&f->one);
     catch_stderr();
     add_number(&f->one.body, 0);
     add_number(&f->one.body, 2);
     buf_add_text(&f->one.body, "\x7f rubbish");
-    speak(&f->receiver, &f->one, MESSAGE_RECORD);
+    send_message(&f->receiver, &f->one, MESSAGE_RECORD);
     caught_text();
-    assert_true(has_heard(&f->one, MESSAGE_CANNOT));
-    assert_false(has_heard(&f->one, MESSAGE_REFUSE));
+    assert_true(has_received(&f->one, MESSAGE_CANNOT));
+    assert_false(has_received(&f->one, MESSAGE_REFUSE));
     commit(f);
-    assert_int_equal(f->one.acked, 5); /* else it would come for ever */
-    say_state(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
+    assert_int_equal(f->one.acked, 5); /* otherwise it would be sent forever */
+    send_state(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
     assert_string_equal(stored(f, "n1"), "1,3,");
     assert_int_equal(f->receiver.figures.unreadable, 1);
 }
 
-static void keys_have_names(void **state)
+static void keys_are_bound_to_host_names(void **state)
 {
     struct fixture *f = *state;
     f->one.name = "n7";
     catch_stderr();
-    say_hello(&f->receiver, &f->one);
+    send_hello(&f->receiver, &f->one);
     caught_text();
-    assert_non_null(strstr(f->one.error, "its key is that of n7, and it calls itself n1"));
+    assert_non_null(strstr(f->one.error, "its key belongs to n7, but its host name is n1"));
     f->two.role = "collector";
     f->two.name = "n2"; /* a key for one host does not make a collector */
-    say_hello(&f->receiver, &f->two);
+    send_hello(&f->receiver, &f->two);
     catch_stderr();
-    say_open_for(&f->receiver, &f->two, "n3");
+    send_open_for(&f->receiver, &f->two, "n3");
     caught_text();
     assert_non_null(strstr(f->two.error, "a collector needs a key with the name *"));
 }
 
-static void newer_ones_are_told(void **state)
+static void newer_protocol_is_refused(void **state)
 {
     struct fixture *f = *state;
     f->one.version_min = MESSAGE_VERSION + 1;
     catch_stderr();
-    say_hello(&f->receiver, &f->one);
+    send_hello(&f->receiver, &f->one);
     caught_text();
-    assert_non_null(strstr(f->one.error, "Bring the collector up to date"));
-    begin_speaking(&f->receiver, &f->two);
+    assert_non_null(strstr(f->one.error, "Update the collector first"));
+    connect_agent(&f->receiver, &f->two);
     buf_add_text(&f->two.body, "of the future");
-    speak(&f->receiver, &f->two, (enum message_kind)77);
-    assert_true(has_heard(&f->two, MESSAGE_CANNOT));
-    say_next(&f->receiver, &f->two);
+    send_message(&f->receiver, &f->two, (enum message_kind)77);
+    assert_true(has_received(&f->two, MESSAGE_CANNOT));
+    send_next(&f->receiver, &f->two);
     assert_string_equal(stored(f, "n2"), "1,");
 }
 
-static void a_gap_is_kept_and_counted(void **state)
+static void gap_is_stored_and_counted(void **state)
 {
     struct fixture *f = *state;
     struct batch_gap gap = { 100, 200, 40, "spool full" };
     struct batch batch = { .gaps = &gap, .gap_count = 1 };
     struct delta_stream *empty;
-    begin_speaking(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
+    connect_agent(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
     assert_int_equal(stream_new(&empty), OK);
     buf_reset(&f->one.record);
     assert_int_equal(stream_encode(empty, &batch, &f->one.record), OK);
     stream_free(&empty);
-    say_record(&f->receiver, &f->one, 41);
+    send_record(&f->receiver, &f->one, 41);
     f->one.sequence = 41;
-    say_state(&f->receiver, &f->one);
-    say_next(&f->receiver, &f->one);
+    send_state(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
     struct known_host *known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n1"));
     assert_int_equal(known_host->lost, 40);
     assert_int_equal(known_host->missing, 0);
@@ -386,23 +392,23 @@ static void a_gap_is_kept_and_counted(void **state)
     assert_string_equal(stored(f, "n1"), "1,gap 40,42,");
 }
 
-static void a_clock_a_day_ahead(void **state)
+static void clock_a_day_ahead(void **state)
 {
     struct fixture *f = *state;
     uint64_t now_ns = clock_realtime_ns();
     f->one.hello_ns = now_ns + 86400ull * 1000000000u;
     f->one.time_ns = f->one.hello_ns;
     catch_stderr();
-    begin_speaking(&f->receiver, &f->one);
+    connect_agent(&f->receiver, &f->one);
     assert_non_null(strstr(caught_text(), "the clock of n1 is 1 d 00 h ahead"));
-    say_next(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
     struct known_host *known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n1"));
     assert_true(known_host->clock_ahead_ns > 86000ll * 1000000000 && known_host->clock_ahead_ns < 87000ll * 1000000000);
     assert_false(known_host_is_silent(known_host, now_ns));
     assert_string_equal(stored(f, "n1"), "1,");
     catch_stderr();
-    f->one.time_ns = now_ns; /* somebody sets it right */
-    say_next(&f->receiver, &f->one);
+    f->one.time_ns = now_ns; /* the clock is corrected */
+    send_next(&f->receiver, &f->one);
     assert_non_null(strstr(caught_text(), "the clock of n1 was set back by 1 d 00 h"));
     assert_true(known_host->clock_ahead_ns > -600ll * 1000000000 && known_host->clock_ahead_ns < 600ll * 1000000000);
     assert_true(known_host->sample_ns < now_ns + 600ull * 1000000000u);
@@ -413,24 +419,24 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(records_are_kept_and_acknowledged_when_they_are_safe),
-        TEST(nothing_is_acknowledged_that_is_not_safe),
-        TEST(what_comes_again_is_there_once),
-        TEST(it_goes_on_after_a_restart),
-        TEST(what_was_jumped_over_may_come_by_another_way),
-        TEST(two_of_one_name),
-        TEST(a_collector_and_an_agent_of_one_host_are_two),
-        TEST(rubbish_costs_the_connection),
-        TEST(a_message_played_again_costs_it),
-        TEST(a_record_without_state_costs_it),
-        TEST(a_record_of_no_stream_costs_it),
-        TEST(speaking_for_another_costs_it),
-        TEST(a_bad_state_costs_it),
-        TEST(a_record_that_makes_no_sense_is_passed_over),
-        TEST(keys_have_names),
-        TEST(newer_ones_are_told),
-        TEST(a_gap_is_kept_and_counted),
-        TEST(a_clock_a_day_ahead),
+        TEST(records_are_acknowledged_after_the_sync),
+        TEST(failed_sync_acknowledges_nothing),
+        TEST(duplicate_records_are_stored_once),
+        TEST(continues_after_a_restart),
+        TEST(skipped_records_may_arrive_by_another_way),
+        TEST(two_agents_with_one_host_name),
+        TEST(agent_and_collector_of_one_host),
+        TEST(invalid_message_is_refused),
+        TEST(repeated_message_is_refused),
+        TEST(record_without_state_is_refused),
+        TEST(record_without_stream_is_refused),
+        TEST(sending_for_another_host_is_refused),
+        TEST(invalid_state_is_refused),
+        TEST(undecodable_record_is_skipped),
+        TEST(keys_are_bound_to_host_names),
+        TEST(newer_protocol_is_refused),
+        TEST(gap_is_stored_and_counted),
+        TEST(clock_a_day_ahead),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

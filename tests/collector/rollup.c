@@ -1,4 +1,5 @@
-/* Minimum, mean, maximum and last of each window, of each host and of each job over its hosts; once, also after a crash. */
+/* Minimum, mean, maximum and last value of each window, per host and per job over its hosts; each once, also after a
+ * crash. */
 #include "tools/unit.h"
 
 #include "base/clock.h"
@@ -72,7 +73,7 @@ static int end(void **state)
     return 0;
 }
 
-/* One record: the node's sample, and the same for the job 7. */
+/* One record: the node's sample, and the same for job 7. */
 static void put(struct fixture *f, struct writer *writer, uint64_t window, uint64_t second, uint64_t n, int64_t m)
 {
     struct batch batch;
@@ -90,7 +91,8 @@ static void put(struct fixture *f, struct writer *writer, uint64_t window, uint6
     }
     stream_snapshot(writer->encoder, &snapshot);
     assert_int_equal(stream_encode(writer->encoder, &batch, &record), OK);
-    struct journal_entry entry = { .host = writer->host, .stream = 5, .sequence = writer->sequence, .kind = JOURNAL_SNAPSHOT,
+    struct journal_entry entry = { .host = writer->host, .stream = 5, .sequence = writer->sequence,
+                                   .kind = JOURNAL_SNAPSHOT,
                                    .body = { snapshot.data, snapshot.size } };
     if (!writer->sequence || journal_needs_snapshot(f->from, writer->host, 5))
         assert_int_equal(journal_append(f->from, &entry), OK);
@@ -103,8 +105,8 @@ static void put(struct fixture *f, struct writer *writer, uint64_t window, uint6
     buf_clear(&snapshot);
 }
 
-/* "HOST[/JOB] WINDOW: n min mean max last; …" for each sample that was given, in the order of the second journal. */
-static const char *given(struct fixture *f)
+/* "HOST[/JOB] WINDOW: n min mean max last; ..." for each emitted sample, in the order of the second journal. */
+static const char *emitted(struct fixture *f)
 {
     static char text[65536];
     struct journal_reader *reader;
@@ -121,7 +123,8 @@ static const char *given(struct fixture *f)
         for (size_t i = 0; batch && i < batch->count; i++) {
             const struct sample *s = &batch->samples[i];
             assert_string_equal(s->set->name, "load_rollup");
-            size += (size_t)snprintf(text + size, sizeof text - size, "%s%s%s %llu: %llu %g %llu %llu, %lld %lld\n", batch->host,
+            size += (size_t)snprintf(text + size, sizeof text - size, "%s%s%s %llu: %llu %g %llu %llu, %lld %lld\n",
+                                     batch->host,
                                      s->job ? "/" : "", s->job ? s->job : "",
                                      (unsigned long long)(s->time_ns / WINDOW_NS - 1 - f->base),
                                      (unsigned long long)s->values[0].u64, s->values[1].f64,
@@ -165,19 +168,19 @@ static void hosts_and_jobs(void **state)
     put_two_windows(f);
     put(f, &f->one, 2, 0, 300, 0);
     open_rollup(f);
-    wait_for_windows(f, 4); /* of n1 two, of n2 one, of the jobs one */
-    assert_ptr_equal(strstr(given(f), "n1 0: 4 6 9 9, -5 7\nn1/7 0: 4 6 9 9, -5 7\n"), given(f));
-    assert_non_null(strstr(given(f), "\nn2 0: 10 10.5 11 11, 1 2\n"));
-    assert_non_null(strstr(given(f), "\ntop/7 0: 4 7.8 11 20, -5 7\n")); /* last: the sum over the hosts */
-    assert_non_null(strstr(given(f), "\nn1 1: 100 100 100 100, 0 0\n"));
+    wait_for_windows(f, 4); /* two of n1, one of n2, one of the jobs */
+    assert_ptr_equal(strstr(emitted(f), "n1 0: 4 6 9 9, -5 7\nn1/7 0: 4 6 9 9, -5 7\n"), emitted(f));
+    assert_non_null(strstr(emitted(f), "\nn2 0: 10 10.5 11 11, 1 2\n"));
+    assert_non_null(strstr(emitted(f), "\ntop/7 0: 4 7.8 11 20, -5 7\n")); /* last: the sum over the hosts */
+    assert_non_null(strstr(emitted(f), "\nn1 1: 100 100 100 100, 0 0\n"));
 }
 
-static void what_was_made_again_after_a_crash_is_there_once(void **state)
+static void window_after_a_crash_is_stored_once(void **state)
 {
     struct fixture *f = *state;
     put_two_windows(f);
     open_rollup(f);
-    wait_for_windows(f, 2); /* the jobs' window is open: nothing of it is done in the first journal */
+    wait_for_windows(f, 2); /* the jobs' window is open: nothing of it is acknowledged in the first journal */
     rollup_close(&f->rollup);
     journal_close(&f->from);
     journal_close(&f->to);
@@ -186,13 +189,13 @@ static void what_was_made_again_after_a_crash_is_there_once(void **state)
     put(f, &f->one, 2, 0, 300, 0);
     put(f, &f->two, 2, 0, 300, 0);
     wait_for_windows(f, 3);
-    const char *text = given(f);
+    const char *text = emitted(f);
     assert_memory_equal(text, two_windows, sizeof two_windows - 1 - strlen("top/7 0: 4 7.8 11 20, -5 7\n"));
     assert_non_null(strstr(text, "\ntop/7 0: 4 7.8 11 20, -5 7\n"));
     assert_null(strstr(strstr(text, "n1 0:") + 1, "n1 0:"));
 }
 
-static void a_clock_that_is_set_back_loses_nothing(void **state)
+static void clock_set_back_loses_nothing(void **state)
 {
     struct fixture *f = *state;
     put(f, &f->one, 1440, 0, 1, 0); /* a day ahead */
@@ -204,14 +207,14 @@ static void a_clock_that_is_set_back_loses_nothing(void **state)
     put(f, &f->two, 5, 0, 8, 0);
     open_rollup(f);
     wait_for_windows(f, 5);
-    const char *text = given(f);
+    const char *text = emitted(f);
     assert_non_null(strstr(text, "n1 1440: 1 1 1 1"));
     assert_non_null(strstr(text, "n1 3: 3 3 3 3"));
     assert_non_null(strstr(text, "n2 3: 7 7 7 7"));
     assert_non_null(strstr(text, "top/7 3: 3 5 7 10"));
 }
 
-static void values_that_are_not_known_stay_so(void **state)
+static void unknown_values_stay_unknown(void **state)
 {
     (void)state;
     struct rollup_set *sets = NULL;
@@ -230,7 +233,7 @@ static void values_that_are_not_known_stay_so(void **state)
     assert_int_equal(given_sample->set->metrics[1].type, F64);
     assert_int_equal(given_sample->known[3], 1);
     assert_int_equal(given_sample->known[4], 0);
-    rollup_tracks_sweep(&tracks); /* nothing came since */
+    rollup_tracks_sweep(&tracks); /* nothing received since */
     assert_null(tracks.first);
     rollup_tracks_clear(&tracks);
     rollup_sets_clear(&sets);
@@ -242,9 +245,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(hosts_and_jobs),
-        TEST(what_was_made_again_after_a_crash_is_there_once),
-        TEST(a_clock_that_is_set_back_loses_nothing),
-        cmocka_unit_test(values_that_are_not_known_stay_so),
+        TEST(window_after_a_crash_is_stored_once),
+        TEST(clock_set_back_loses_nothing),
+        cmocka_unit_test(unknown_values_stay_unknown),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

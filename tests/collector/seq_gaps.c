@@ -1,4 +1,4 @@
-/* Which sequences a stream has jumped over, over a restart and in holes of holes. */
+/* Sequence gaps of streams, over a restart and nested. */
 #include "tools/unit.h"
 
 #include "collector/seq_gaps.h"
@@ -22,49 +22,49 @@ static int end(void **state)
     return 0;
 }
 
-static void they_are_found_again(void **state)
+static void gaps_survive_a_restart(void **state)
 {
     (void)state;
-    struct seq_gaps holes;
-    assert_int_equal(seq_gaps_open(&holes, path), OK);
-    assert_int_equal(seq_gaps_stream(&holes, "n1", 7, 5), 7);
-    assert_int_equal(seq_gaps_add(&holes, "n1", 7, 5, 10), OK);
-    assert_int_equal(seq_gaps_add(&holes, "n2", 7, 6, 6), OK); /* another host with the same number */
-    assert_int_equal(seq_gaps_add(&holes, "n1", 3, 1, 4), OK);
-    uint64_t first = seq_gaps_stream(&holes, "n1", 7, 5), other = seq_gaps_stream(&holes, "n2", 7, 6);
+    struct seq_gaps gaps;
+    assert_int_equal(seq_gaps_open(&gaps, path), OK);
+    assert_int_equal(seq_gaps_stream(&gaps, "n1", 7, 5), 7);
+    assert_int_equal(seq_gaps_add(&gaps, "n1", 7, 5, 10), OK);
+    assert_int_equal(seq_gaps_add(&gaps, "n2", 7, 6, 6), OK); /* another host with the same stream id */
+    assert_int_equal(seq_gaps_add(&gaps, "n1", 3, 1, 4), OK);
+    uint64_t first = seq_gaps_stream(&gaps, "n1", 7, 5), other = seq_gaps_stream(&gaps, "n2", 7, 6);
     assert_true(first != 7 && other != 7 && first != other);
-    assert_int_equal(seq_gaps_stream(&holes, "n1", 7, 4), 7);
-    assert_int_equal(seq_gaps_stream(&holes, "n1", 7, 11), 7);
-    assert_true(seq_gaps_stream(&holes, "n1", 7, 10) == first);
-    assert_int_equal(seq_gaps_add(&holes, "n1", first, 5, 6), OK); /* jumped over when the gap was filled */
-    uint64_t inner = seq_gaps_stream(&holes, "n1", 7, 6);
+    assert_int_equal(seq_gaps_stream(&gaps, "n1", 7, 4), 7);
+    assert_int_equal(seq_gaps_stream(&gaps, "n1", 7, 11), 7);
+    assert_true(seq_gaps_stream(&gaps, "n1", 7, 10) == first);
+    assert_int_equal(seq_gaps_add(&gaps, "n1", first, 5, 6), OK); /* skipped while the gap was filled */
+    uint64_t inner = seq_gaps_stream(&gaps, "n1", 7, 6);
     assert_true(inner != first && inner != 7);
-    assert_true(seq_gaps_stream(&holes, "n1", 7, 7) == first);
-    assert_int_equal(seq_gaps_sync(&holes), OK);
-    seq_gaps_close(&holes);
-    assert_int_equal(seq_gaps_open(&holes, path), OK);
-    assert_true(seq_gaps_stream(&holes, "n1", 7, 6) == inner);
-    assert_true(seq_gaps_stream(&holes, "n1", 7, 9) == first);
-    assert_int_equal(holes.count, 4);
-    seq_gaps_close(&holes);
+    assert_true(seq_gaps_stream(&gaps, "n1", 7, 7) == first);
+    assert_int_equal(seq_gaps_sync(&gaps), OK);
+    seq_gaps_close(&gaps);
+    assert_int_equal(seq_gaps_open(&gaps, path), OK);
+    assert_true(seq_gaps_stream(&gaps, "n1", 7, 6) == inner);
+    assert_true(seq_gaps_stream(&gaps, "n1", 7, 9) == first);
+    assert_int_equal(gaps.count, 4);
+    seq_gaps_close(&gaps);
 }
 
-static void a_line_that_was_cut_is_no_line(void **state)
+static void truncated_line_is_ignored(void **state)
 {
     (void)state;
-    struct seq_gaps holes;
+    struct seq_gaps gaps;
     static const char text[] = "7 5 10 n1\nrubbish\n8 2 1 n1\n\n9 1 2 n";
     temp_write(path, text, sizeof text - 1);
-    assert_int_equal(seq_gaps_open(&holes, path), OK);
-    assert_int_equal(holes.count, 1);
-    assert_int_equal(seq_gaps_add(&holes, "n3", 4, 1, 1), OK);
-    seq_gaps_close(&holes);
-    assert_int_equal(seq_gaps_open(&holes, path), OK);
-    assert_int_equal(holes.count, 2);
-    seq_gaps_close(&holes);
+    assert_int_equal(seq_gaps_open(&gaps, path), OK);
+    assert_int_equal(gaps.count, 1);
+    assert_int_equal(seq_gaps_add(&gaps, "n3", 4, 1, 1), OK);
+    seq_gaps_close(&gaps);
+    assert_int_equal(seq_gaps_open(&gaps, path), OK);
+    assert_int_equal(gaps.count, 2);
+    seq_gaps_close(&gaps);
 }
 
-static void hosts_are_known_after_a_restart(void **state)
+static void known_hosts_survive_a_restart(void **state)
 {
     (void)state;
     struct known_hosts known_hosts = { 0 };
@@ -100,7 +100,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(they_are_found_again), TEST(a_line_that_was_cut_is_no_line), TEST(hosts_are_known_after_a_restart),
+        TEST(gaps_survive_a_restart), TEST(truncated_line_is_ignored), TEST(known_hosts_survive_a_restart),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 load scene
 load collecting
 
-@test "what an agent reads comes to every sink, is shown, and survives the end of both" {
+@test "samples of an agent reach every sink, are shown, and survive a restart of both" {
     start_collector --sink "csv:path=$T/out.csv" --sink "json:path=$T/out.json"
     start_agent
     wait_for '[ "$(status_of ".hosts[0].records")" -ge 10 ]'
@@ -25,7 +25,7 @@ load collecting
     [ "$(jq -s '[.[] | select(.set == "loadavg")] | length' out.json)" -eq "$(rows_of out.csv)" ]
 }
 
-@test "the page of --status tells who sends and which sink is behind; --json is JSON" {
+@test "--status shows which hosts send and which sink lags; --json is JSON" {
     start_collector --sink null
     run "$SONDE" collect --status
     [ "$status" -eq 1 ] # another socket than the usual one
@@ -41,7 +41,7 @@ load collecting
     [ "$status" -eq 2 ]
 }
 
-@test "an agent that is silent is shown as such, and its values not at all" {
+@test "a silent agent is shown as such, without its values" {
     start_collector --sink null
     start_agent
     wait_for 'curl -sf "http://$HTTP/metrics" | grep -q ^sonde_loadavg'
@@ -62,13 +62,13 @@ load collecting
     [ "$(status_of ".hosts[0].host")" = "$(uname -n)" ]
 }
 
-@test "two agents under one name: the second is refused with a sentence, the first goes on" {
+@test "two agents with one host name: the second is refused, the first continues" {
     start_collector --sink null
     start_agent
     wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
     first=$AGENT
     NAME=second start_agent
-    wait_for 'grep -q "another agent calls itself $(uname -n)" said'
+    wait_for 'grep -q "another agent with the host name $(uname -n)" said'
     [ "$(status_of ".refused | length")" -ge 1 ]
     before=$(status_of ".hosts[0].records")
     wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 5)) ]'
@@ -77,7 +77,7 @@ load collecting
     wait_for '[ "$(status_of "[.hosts[0].records, '"$before"' + 20] | .[0] > .[1]")" = true ]'
 }
 
-@test "an agent that was killed comes back at once" {
+@test "a killed agent can reconnect at once" {
     start_collector --sink "csv:path=$T/out.csv"
     start_agent
     wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
@@ -87,7 +87,7 @@ load collecting
     wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 3)) ]'
 }
 
-@test "the collector dies again and again: every sample is there once" {
+@test "the collector is killed repeatedly: every sample is stored once" {
     start_collector --sink "csv:path=$T/out.csv"
     start_agent --sink "csv:path=$T/truth.csv"
     for round in 1 2 3 4; do
@@ -104,7 +104,7 @@ load collecting
     all_is_there
 }
 
-@test "a sink that cannot be written holds up neither agents nor other sinks, and gets all of it later" {
+@test "a failing sink delays neither agents nor other sinks, and catches up later" {
     mkdir nowhere
     start_collector --sink "csv:path=$T/nowhere/deep/out.csv" --sink "csv:path=$T/good.csv"
     start_agent
@@ -119,7 +119,7 @@ load collecting
     cmp <(sort good.csv) <(sort nowhere/deep/out.csv)
 }
 
-@test "SIGHUP reads the configuration anew; with a mistake in it nothing changes" {
+@test "SIGHUP reloads the configuration; if it has an error nothing changes" {
     printf 'sink = csv:path=%s/one.csv\n' "$T" >collect.conf
     start_collector -c collect.conf
     start_agent
@@ -135,24 +135,24 @@ load collecting
     wait_for '[ "$(status_of ".journal.bytes_max")" -eq 1048576 ]'
     echo 'sink = nothing' >collect.conf
     kill -HUP "$COLLECTOR"
-    wait_for 'grep -q "collect.conf:1: there is no sink" said'
+    wait_for 'grep -q "collect.conf:1: unknown sink" said'
     before=$(status_of ".sinks[1].batches")
     wait_for '[ "$(status_of ".sinks[1].batches")" -gt "$before" ]'
     stop "$COLLECTOR"
     [ "$status" -eq 0 ]
 }
 
-@test "what makes no sense is refused before anything starts" {
+@test "invalid options are rejected before anything starts" {
     run "$SONDE" collect --plain --check
     [ "$status" -eq 1 ]
-    [[ $output == *"neither be encrypted"* ]]
+    [[ $output == *"neither encrypted"* ]]
     "$SONDE" collect --plain --plain-network --check -q
     run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --sink kafkaesque --check
-    [[ $status -eq 2 && $output == *"there is no sink 'kafkaesque'"* ]]
+    [[ $status -eq 2 && $output == *"unknown sink 'kafkaesque'"* ]]
     run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --journal-size much --check
-    [[ $status -eq 2 && $output == *"a size, as 512M"* ]]
+    [[ $status -eq 2 && $output == *"a size such as 512M"* ]]
     run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --rollup 60s --check
-    [[ $status -eq 2 && $output == *"say upstream too"* ]]
+    [[ $status -eq 2 && $output == *"rollup requires upstream"* ]]
     "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --journal "$T/j" --sink null --check -v >written.conf
     "$SONDE" collect -c written.conf --check -q
     run "$SONDE" collect --key "$T/none" --journal "$T/j" --listen tcp://127.0.0.1:1 --http none --socket none
@@ -168,67 +168,67 @@ refuse() {
     [[ $status -eq $1 && $output == *"the sink ${2%%:*}: "*"$3"* ]] || { echo "$2: $status: $output" && return 1; }
 }
 
-@test "--check looks at the sinks, and leaves nothing behind" {
+@test "--check checks the sinks and leaves no files" {
     mkdir none
     : >file
     ls -A >before
-    refuse 2 stdout:format=xml "format is readable or json, not xml"
-    refuse 2 csv:dir=d,layout=ldsm "layout is jobs or ldms"
-    refuse 2 csv:dir=d,path=f "do not go together"
-    refuse 2 csv:path=f,rotate_size=1M "say dir=FOLDER"
+    refuse 2 stdout:format=xml "invalid format 'xml' (expected readable or json)"
+    refuse 2 csv:dir=d,layout=ldsm "invalid layout 'ldsm' (expected jobs or ldms)"
+    refuse 2 csv:dir=d,path=f "dir excludes path and set"
+    refuse 2 csv:path=f,rotate_size=1M "need dir=DIRECTORY"
     refuse 2 "csv:dir=d,template=%{user}/%{hots}.csv" "hots"
-    refuse 2 colmet:address=login1 "address is as tcp://HOST:5556"
-    refuse 2 colmet:queue=99999999 "queue is 0 to 1000000"
-    refuse 1 csv:path=absent/f.csv "there is no folder absent: make it"
+    refuse 2 colmet:address=login1 "invalid address 'login1' (expected tcp://HOST:PORT"
+    refuse 2 colmet:queue=99999999 "invalid queue 99999999 (expected 0 to 1000000)"
+    refuse 1 csv:path=absent/f.csv "directory absent does not exist: create it"
     refuse 1 csv:dir=file/d "file"
-    refuse 1 json:path=none "none is a folder; name a file"
-    refuse 1 store:path=none "is a folder"
-    refuse 1 colmet-stdout:path=absent/x "no folder absent"
+    refuse 1 json:path=none "none is a directory (expected a file)"
+    refuse 1 store:path=none "is a directory"
+    refuse 1 colmet-stdout:path=absent/x "directory absent does not exist"
     run "$SONDE" agent --check --sink json:path=absent/f
-    [[ $status -eq 1 && $output == *"the sink json: there is no folder absent"* ]]
+    [[ $status -eq 1 && $output == *"the sink json: directory absent does not exist"* ]]
     # in a file with the line, and at a start too
     printf 'plain = yes\nlisten = tcp://127.0.0.1:1\nsink = stdout:format=xml\n' >"$T/bad.conf"
     run "$SONDE" collect -c "$T/bad.conf" --journal "$T/j"
-    [[ $status -eq 1 && $output == *"bad.conf:3: the sink stdout: format is"* ]]
+    [[ $status -eq 1 && $output == *"bad.conf:3: the sink stdout: invalid format"* ]]
     rm bad.conf
     "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --check -q --journal "$T/j" --sink csv:path=f.csv \
         --sink csv:dir=a/b,layout=ldms,rotate_size=1M --sink json:path=/dev/null --sink store:path=a/b/c.db --sink stdout
     diff before <(ls -A) # nothing was made
 }
 
-@test "--check looks at the sinks of modules" {
+@test "--check checks the sinks of modules" {
     if [ -e "$SONDE_MODULES/sink-hdf5.so" ]; then
-        refuse 2 hdf5 "it needs a file: hdf5:path="
-        refuse 2 hdf5:path=x,level=12 "level is 0 to 9, not 12"
-        refuse 2 hdf5:path=x,involved=1 "involved is 16 to"
+        refuse 2 hdf5 "path is missing: hdf5:path="
+        refuse 2 hdf5:path=x,level=12 "invalid level 12 (expected 0 to 9)"
+        refuse 2 hdf5:path=x,involved=1 "invalid involved 1 (expected 16 to"
         refuse 1 hdf5:path=/proc/1/x/f.hdf5 "/proc/1"
     fi
     if [ -e "$SONDE_MODULES/sink-http.so" ]; then
         refuse 2 elasticsearch "url=http://HOST:PORT"
-        refuse 2 elasticsearch:url=http:// "no host"
-        refuse 2 elasticsearch:url=http://h,layout=kibana "there is no layout kibana"
-        refuse 2 elasticsearch:url=http://h,password=x "no user"
-        refuse 2 elasticsearch:url=http://h,user=u,api_key=k "say one only"
+        refuse 2 elasticsearch:url=http:// "url has no host"
+        refuse 2 elasticsearch:url=http://h,layout=kibana "invalid layout 'kibana' (expected sonde or colmet)"
+        refuse 2 elasticsearch:url=http://h,password=x "password is set, but user is not"
+        refuse 2 elasticsearch:url=http://h,user=u,api_key=k "exclude each other"
         refuse 1 elasticsearch:url=http://h,credentials=absent "cannot read the credentials in absent"
         refuse 1 prometheus:url=https://h/w,ca=absent.pem "cannot read the certificates in absent.pem"
-        refuse 2 prometheus:url=http://h/w,labels=nothing "labels are NAME:VALUE"
+        refuse 2 prometheus:url=http://h/w,labels=nothing "invalid label 'nothing' (expected NAME:VALUE"
         refuse 2 prometheus:url=http://h/w,timeout=0 "timeout"
         refuse 2 influx:url=http://h,path=x "either path or url"
-        refuse 2 influx:bucket=b "say url="
-        refuse 1 influx:path=absent/x "no folder absent"
+        refuse 2 influx:bucket=b "need url="
+        refuse 1 influx:path=absent/x "directory absent does not exist"
     fi
     if [ -e "$SONDE_MODULES/sink-kafka.so" ]; then
-        refuse 2 kafka:format=xml "there is no format xml"
+        refuse 2 kafka:format=xml "invalid format 'xml'"
         refuse 2 kafka:compression=rar "rar"
         refuse 2 kafka:options=no.such.thing=1 "no.such.thing"
-        refuse 2 kafka:queue=0 "neither is 0"
+        refuse 2 kafka:queue=0 "queue and timeout must not be 0"
         refuse 1 kafka:config=absent "absent"
     fi
     run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --sink null:limits=1 --check
     [[ $status -eq 2 && $output == *"null has no setting 'limits'; did you mean 'limit'?"* ]]
 }
 
-@test "bad messages cost the sender its connection, and nobody else anything" {
+@test "invalid messages cost only their sender the connection" {
     start_collector --sink null
     start_agent
     wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
@@ -240,7 +240,7 @@ refuse() {
     [ "$(status_of ".hosts[0].doubles")" -eq 0 ]
 }
 
-@test "10,000 connections and no data: agents go on, and those that never say who they are have to leave" {
+@test "10,000 idle connections: agents continue, and connections without HELLO are closed" {
     [ "$(ulimit -Hn)" -ge 20000 ] || skip "needs 20,000 descriptors"
     start_collector --sink null
     start_agent
@@ -262,7 +262,7 @@ P
     wait_for '[ "$(find "/proc/$COLLECTOR/fd" -mindepth 1 | wc -l)" -lt 1000 ]'
 }
 
-@test "a swarm of agents: what each sent is there, counted at both ends" {
+@test "many agents: everything sent is stored, counted at both ends" {
     [ -x "$BUILD/bench/bench-swarm" ] || skip "needs libzmq"
     start_collector --sink "json:path=$T/out.json"
     run "$BUILD/bench/bench-swarm" url="tcp://127.0.0.1:$PORT" agents=200 period=0 records=50 sets=4 values=5 name=s
@@ -276,7 +276,7 @@ P
     [ "$(jq -r .host out.json | sort | uniq -c | awk '$1 == 200' | wc -l)" -eq 200 ]
 }
 
-@test "the disk of the journal is full: agents keep what they have, and it comes when there is room again" {
+@test "the disk of the journal is full: agents keep their samples and send them when there is space" {
     need_root
     mkdir small
     mount -t tmpfs -o size=1m tmpfs small || skip "cannot mount"
@@ -285,7 +285,7 @@ P
         --socket "$T/run.sock" --sink "csv:path=$T/later/out.csv" # which holds the journal until there is such a folder
     COLLECTOR=$STARTED
     start_agent --sink "csv:path=$T/truth.csv" -p 20ms
-    wait_for 'grep -q "journal.*cannot be written" said' || { umount -l small; false; }
+    wait_for 'grep -q "cannot write the journal" said' || { umount -l small; false; }
     "$SONDE" collect --status "$T/run.sock" | grep -q "its disk is full"
     rm small/filled
     mkdir later
@@ -305,7 +305,7 @@ start_named_agent() {
     wait_for '[ -S "$T/'"$1"'.run/agent.sock" ]'
 }
 
-@test "sonde top of a collector: the jobs on all nodes, each once, with the sums" {
+@test "sonde top of a collector: the jobs on all nodes, each once, with totals" {
     need_root
     start_collector --sink null
     start_named_agent n1

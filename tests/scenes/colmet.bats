@@ -81,8 +81,8 @@ PY
     wait_for "figures | grep -qE 'messages +6$'"
     figures | grep -qE 'samples +14$'
     stop
-    grep -q "was not understood" err
-    [ "$(grep -c "was not understood" err)" -eq 1 ]
+    grep -q "invalid message on Colmet's port" err
+    [ "$(grep -c "invalid message on Colmet's port" err)" -eq 1 ]
 }
 
 @test "a new file at SIGHUP, and no row in two of them" {

@@ -158,7 +158,7 @@ end_collector() {
     end_collector "$LAST"
     [ -z "$(rows one | uniq -d)" ]
     diff <(rows one | awk '$3 < 4000') <(poured_rows 0 4000 n1)
-    grep -q "a message from Kafka cannot be taken: it is none of Sonde's: is the topic right?" one.said
+    grep -q "skipped a message from Kafka: it was not written by Sonde; is the topic right?" one.said
 }
 
 @test "the collector's disk is full: what came stays in Kafka until it fits" {
@@ -171,7 +171,7 @@ end_collector() {
         --sink "json:path=$T/nowhere/no.json" --sink "json:path=$T/one.json" >"$T/one.said" 2>&1 3>&- &
     COLLECTORS+=($!)
     pour ,format=wire 0 3000 n1 n2 n3 n4
-    wait_for 'grep -q "cannot be written" "$T/one.said"'
+    wait_for 'grep -q "cannot write the journal" "$T/one.said"'
     rm "$T/small/fill"
     status=0
     wait_for_rows 36000 one || status=1
@@ -188,9 +188,9 @@ end_collector() {
         [ "$status" -ne 0 ]
         [[ "$output" == *"$2"* ]] || { echo "$output"; return 1; }
     }
-    say '' 'say the brokers of Kafka, and the topic'
-    say '/topic' 'say the brokers of Kafka'
-    say 'k1:9092/t,speed=5' "Kafka has no setting 'speed=5': group, options, config"
+    say '' 'missing Kafka brokers'
+    say '/topic' 'missing Kafka brokers'
+    say 'k1:9092/t,speed=5' "unknown setting 'speed=5' for Kafka (expected group, options or config)"
     [ -x "$TOOLS/kafka_mock" ] || skip "no librdkafka"
     say 'k1:9092/t,options=no.such=1' 'no.such=1: No such configuration property'
 }

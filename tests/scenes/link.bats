@@ -19,7 +19,7 @@ teardown() { link_teardown; }
     [ -z "$(grep -E 'lost|cannot' one.said agent.said)" ]
 }
 
-@test "an agent whose key is not allowed gets in when it is, with all that it has read" {
+@test "an agent whose key is authorized later connects and sends everything it has read" {
     "$SONDE" keygen "$T/keys/other.key" >"$T/keys/line"
     locked one "$PORT"
     KEY='' agent --key "$T/keys/other.key" --collector-key "$T/keys/collector.key.pub" --collector "tcp://127.0.0.1:$PORT"
@@ -33,7 +33,7 @@ teardown() { link_teardown; }
     [ "$(grep -c 'does not authorize our key' agent.said)" -eq 1 ]
 }
 
-@test "a key that is taken off the list is sent away, and comes back with all when it is on it again" {
+@test "an agent whose key is removed is disconnected, and sends everything when it is added again" {
     locked one "$PORT"
     with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
@@ -41,7 +41,7 @@ teardown() { link_teardown; }
     mv keys/allowed keys/kept
     touch keys/allowed
     wait_for '! is_up'
-    wait_for 'grep -q "not in the list\|does not authorize our key" agent.said'
+    wait_for 'grep -q "was removed from the collector's list\|does not authorize our key" agent.said'
     wait_for '[ "$("$SONDE" collect --status --json "$T/run/one.sock" | jq "[.sinks[].waiting_bytes] | max")" -eq 0 ]'
     local before
     before=$(count one)
@@ -53,7 +53,7 @@ teardown() { link_teardown; }
     wait_for 'same one'
 }
 
-@test "a list with a mistake is complained of, and the old one holds" {
+@test "an invalid list of keys is logged, and the old one stays in effect" {
     locked one "$PORT"
     with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
@@ -63,7 +63,7 @@ teardown() { link_teardown; }
     is_up
 }
 
-@test "an agent that has another key of the collector finds out, and takes the right one without a restart" {
+@test "an agent with a wrong collector key logs it, and uses the right one without a restart" {
     "$SONDE" keygen --collector "$T/keys/wrong.key" >/dev/null
     cp keys/wrong.key.pub keys/used.pub
     locked one "$PORT"
@@ -77,7 +77,7 @@ teardown() { link_teardown; }
     wait_for 'same one'
 }
 
-@test "a collector takes another key without a restart, and agents that know it come back" {
+@test "a collector changes its key without a restart, and agents that know it reconnect" {
     locked one "$PORT"
     cp keys/collector.key.pub keys/used.pub
     KEY=$T/keys/used.pub with_keys --collector "tcp://127.0.0.1:$PORT"
@@ -85,7 +85,7 @@ teardown() { link_teardown; }
     gets_more one
     "$SONDE" keygen --collector --force "$T/keys/collector.key" >/dev/null
     kill -HUP "$one_pid"
-    wait_for 'grep -q "has another key now" one.said'
+    wait_for 'grep -q "public key has changed to" one.said'
     wait_for '! is_up'
     cp keys/collector.key.pub keys/used.pub # read at the next try: nobody need be told
     wait_for is_up
@@ -98,7 +98,7 @@ teardown() { link_teardown; }
     wait_for 'same one'
 }
 
-@test "without a key nobody comes in, and whoever has one does not notice" {
+@test "without a key nobody connects, and others are unaffected" {
     locked one "$PORT"
     with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
@@ -110,16 +110,16 @@ teardown() { link_teardown; }
     [ "$(uplink .connections)" -eq 1 ]
 }
 
-@test "a key speaks for its own host alone" {
+@test "a key is valid only for its own host" {
     sed -i 's/ .*/ somebody-else/' keys/allowed
     locked one "$PORT"
     with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for '[ "$(uplink .state)" = refused ]'
-    grep 'its key is that of somebody-else' agent.said
+    grep 'its key belongs to somebody-else' agent.said
     [ "$(count one)" -eq 0 ]
 }
 
-@test "what is not encrypted stays on this machine unless told twice" {
+@test "unencrypted connections stay on this node unless allowed twice" {
     run -2 "$SONDE" agent --check --plain --collector tcp://login1:5555
     [[ $output == *plain-network* ]]
     run -2 "$SONDE" agent --check --collector tcp://127.0.0.1:5555
@@ -140,7 +140,7 @@ teardown() { link_teardown; }
     wait_for 'same one'
 }
 
-@test "a message that is said twice is stored once" {
+@test "a message that is sent twice is stored once" {
     collector one "$PORT" --plain
     local talk=$BUILD/tests/wire_talk
     printf '%s\n' 'hello byhand 1 1 7' 'hear 10' 'open 0 byhand 99' 'state 0' 'record 0 1' 'record 0 2' 'again' 'ping' 'until 10' |
@@ -155,7 +155,7 @@ teardown() { link_teardown; }
     [ "$(grep -c byhand one.csv)" -eq 3 ]
 }
 
-@test "old and new understand each other, or say what they do not, and neither dies" {
+@test "old and new versions work together, or report what they cannot decode" {
     collector one "$PORT" --plain
     agent --plain --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
@@ -168,7 +168,7 @@ teardown() { link_teardown; }
     grep 'all acknowledged' newer.said
     printf '%s\n' 'hello much-newer 5 9 8' 'hear 10' | "$talk" "tcp://127.0.0.1:$PORT" >much.said
     cat much.said
-    grep 'refuse it speaks version 5' much.said
+    grep 'refuse it requires protocol version 5' much.said
     printf '%s\n' 'noise GET / HTTP/1.1' 'hear 3' 'hello late 1 1 9' 'hear 5' | "$talk" "tcp://127.0.0.1:$PORT" >noise.said
     cat noise.said
     printf '%s\n' 'record 0 1' 'hear 5' | "$talk" "tcp://127.0.0.1:$PORT" >early.said # without a HELLO
@@ -179,7 +179,7 @@ teardown() { link_teardown; }
     end one
 }
 
-@test "a credential of munge is wanted, and one of another site refused" {
+@test "a munge credential is required, and one of another site is refused" {
     command -v munged >/dev/null && [ "$(id -u)" -eq 0 ] || skip "needs root and the package munge"
     for site in here elsewhere; do
         mkdir -m 755 "$T/$site"
@@ -205,7 +205,7 @@ teardown() { link_teardown; }
     wait_for 'same one'
 }
 
-@test "the next collector of the list takes over, and all is in one of the two" {
+@test "the next collector of the list takes over, and everything is in one of the two" {
     locked one "$PORT"
     locked two $((PORT + 1))
     with_keys --collector "tcp://127.0.0.1:$PORT" --collector "tcp://127.0.0.1:$((PORT + 1))"
@@ -229,7 +229,7 @@ teardown() { link_teardown; }
         { now = $1 in twice; rows += now && !before; before = now } END { print rows + 0 " rows"; exit rows > 2 }' twice -
 }
 
-@test "after kill -9 of the agent and of the collector nothing is missing and nothing is there twice" {
+@test "after kill -9 of agent and collector nothing is missing or duplicate" {
     locked one "$PORT"
     with_keys --collector "tcp://127.0.0.1:$PORT"
     for victim in agent one agent one agent; do
@@ -254,7 +254,7 @@ teardown() { link_teardown; }
     [ ! -s twice ] || { wc -l twice && head -n 3 twice && grep -cFf <(head -n 1 twice) agent.csv fresh.csv && tail -n 20 ./*.said && false; }
 }
 
-@test "a network that is cut and comes back" {
+@test "a network that is interrupted and restored" {
     [ "$(id -u)" -eq 0 ] && ip link add lkp$$ type veth peer name lkq$$ 2>/dev/null || skip "needs root and network namespaces"
     local net="sonde-$$"
     ip netns add "$net"
@@ -285,7 +285,7 @@ cut_and_mend() {
     end one
 }
 
-@test "a line of 3 kB/s and 200 ms, and one on which nothing passes for a while" {
+@test "a link with 3 kB/s and 200 ms latency, and one that stalls for a while" {
     locked one "$PORT"
     start line "$SOURCE/tests/tools/slow-line" $((PORT + 1)) 127.0.0.1 "$PORT" 3000 200
     wait_for 'grep -q ready line.said'
@@ -304,7 +304,7 @@ cut_and_mend() {
     wait_for 'same one'
 }
 
-@test "a spool whose disk is full loses what it must, and says how much" {
+@test "a journal on a full disk loses what it must, and reports how much" {
     [ "$(id -u)" -eq 0 ] && mkdir spool && mount -t tmpfs -o size=64k none "$T/spool" 2>/dev/null || skip "needs root and tmpfs"
     full_and_free || { umount -l "$T/spool"; return 1; }
     umount -l "$T/spool"
@@ -312,15 +312,15 @@ cut_and_mend() {
 
 full_and_free() {
     PERIOD=10ms SENSORS=meminfo,vmstat,loadavg with_keys --collector "tcp://127.0.0.1:$PORT" || return
-    wait_for 'grep -q "spool.*cannot be written" agent.said' || return
+    wait_for 'grep -q "cannot write the journal" agent.said' || return
     local lost
     lost=$(uplink .spool.unspooled)
     [ "$lost" -gt 0 ] && "$SONDE" ctl show | grep 'lost, the spool being full' || return
     locked one "$PORT" || return
-    wait_for is_up && wait_for 'grep -q "can be written again" agent.said' && gets_more one || return
+    wait_for is_up && wait_for 'grep -q "works again" agent.said' && gets_more one || return
     wait_for '"$SONDE" collect --status --json "$T/run/one.sock" | grep -q "disk of the spool full"' || return
     end agent
-    lost=$(sed -n 's/.* \([0-9]*\) readings are lost/\1/p' agent.said | awk '{ sum += $1 } END { print sum }')
+    lost=$(sed -n 's/.* \([0-9]*\) readings were lost/\1/p' agent.said | awk '{ sum += $1 } END { print sum }')
     # what is missing here is exactly what was said to be lost
     wait_for '[ $(($(samples agent.csv | grep -c ,load1,) - $(count one))) -eq '"$lost"' ]'
     [ -z "$(samples one.csv | uniq -d)" ]

@@ -4,7 +4,7 @@
 load scene
 load lossless
 
-@test "an agent that is killed again and again leaves no hole and no double" {
+@test "an agent that is killed repeatedly leaves no gap and no duplicate" {
     start_collector
     for ((life = 0; life < 12; life++)); do
         before=$(readings "$T/agent.json")
@@ -23,7 +23,7 @@ load lossless
     [ "$(wc -l <"$T/agent.json")" -gt 300 ]
 }
 
-@test "a collector that is killed again and again leaves no hole and no double in any sink" {
+@test "a collector that is killed repeatedly leaves no gap and no duplicate in any sink" {
     SINKS+=(--sink "csv:path=$T/rows.csv,append=yes" --sink "csv:dir=$T/tree,commit=300ms"
             --sink "store:path=$T/rows.db,every=300ms" --sink "influx:path=$T/rows.lp,append=yes")
     start_agent
@@ -42,7 +42,7 @@ load lossless
     [ "$(wc -l <"$T/agent.json")" -gt 1000 ]
 }
 
-@test "both are killed, each when it likes" {
+@test "both are killed at random times" {
     start_collector
     start_agent
     for ((turn = 0; turn < 20; turn++)); do
@@ -63,7 +63,7 @@ load lossless
     assert_lossless "$T/rows.json"
 }
 
-@test "all three of a tree are killed, each when it likes" {
+@test "all three of a tree are killed at random times" {
     start_top
     start_middle
     start_agent
@@ -84,7 +84,7 @@ load lossless
     assert_lossless "$T/rows.json"
 }
 
-@test "a collector that is away for 3,600 readings gets all of them" {
+@test "a collector that is down for 3,600 readings gets all of them" {
     PERIOD=1ms
     start_agent
     wait_for '[ "$(readings "$T/agent.json")" -ge 3600 ]'
@@ -105,7 +105,7 @@ assert_told() {
     assert_sum "$(readings "$T/rows.json")" "$1" "$(readings "$T/agent.json")"
 }
 
-@test "a spool whose oldest go keeps the newest, and tells how many are missing" {
+@test "a full journal keeps the newest records and reports how many are missing" {
     start_agent --spool-age 2s
     wait_for '[ "$(readings "$T/agent.json")" -ge 700 ]'
     start_collector
@@ -118,16 +118,16 @@ assert_told() {
     assert_told "$lost"
 }
 
-@test "a spool on a full disk tells what it could not take" {
+@test "a journal on a full disk reports what it could not store" {
     make_small_disk 200k
     mkdir "$T/spool"
     "${INSIDE[@]}" mount --bind "$T/small" "$T/spool"
     start_agent
-    wait_for 'grep -q "cannot be written" "$T/agent.said"'
+    wait_for 'grep -q "cannot write the journal" "$T/agent.said"'
     before=$(readings "$T/agent.json")
     wait_for '[ "$(readings "$T/agent.json")" -ge $((before + 200)) ]'
     enlarge_small_disk 10m
-    wait_for 'grep -q "can be written again" "$T/agent.said"'
+    wait_for 'grep -q "works again" "$T/agent.said"'
     start_collector
     wait_for caught_up
     stop_agent
@@ -138,7 +138,7 @@ assert_told() {
     assert_told "$lost"
 }
 
-@test "a sink on a full disk gets the rest when there is room again" {
+@test "a sink on a full disk gets the rest when there is space again" {
     make_small_disk 200k
     SINKS=(--sink "json:path=$T/small/rows.json,append=yes" --sink "csv:path=$T/rows.csv,append=yes")
     start_collector
@@ -155,14 +155,14 @@ assert_told() {
     assert_lossless "$T/rows.json" "$T/rows.csv"
 }
 
-@test "a collector whose own disk is full takes nothing, and loses nothing" {
+@test "a collector whose disk is full accepts nothing and loses nothing" {
     make_small_disk 200k
     mkdir "$T/journal"
     "${INSIDE[@]}" mount --bind "$T/small" "$T/journal"
     SINKS=(--sink "json:path=$T/missing/rows.json,append=yes") # nothing leaves the journal
     start_collector
     start_agent
-    wait_for 'grep -q "cannot be written" "$T/collector.said"'
+    wait_for 'grep -q "cannot write the journal" "$T/collector.said"'
     doze 200 200
     enlarge_small_disk 100m
     mkdir "$T/missing"

@@ -1,87 +1,83 @@
-/* sonde agent: one loop around schedule, sensors, jobs, what is shown and what is told. */
+/* sonde agent: one event loop that drives the schedule, the sensors, jobs, sinks and the HTTP interface. */
 #ifndef SONDE_AGENT_AGENT_H
 #define SONDE_AGENT_AGENT_H
 
-#include "compat/colmet/node_control.h"
+#include "agent/agent_http.h"
 #include "agent/agent_sinks.h"
 #include "agent/job_events.h"
+#include "agent/program_metrics.h"
 #include "agent/sender.h"
 #include "agent/sensors.h"
-#include "agent/agent_http.h"
 #include "base/notify.h"
+#include "compat/colmet/node_control.h"
 #include "proc/host.h"
-#include "agent/program_metrics.h"
 
 struct agent_settings {
-    const char *root; /* of /proc, /sys and the cgroups: "" is this machine */
-    /* Makes the plan, at the start and at each SIGHUP: nothing stands in plan yet. USAGE: why says what is wrong. */
-    enum err (*make_plan)(void *context, struct plan *plan, struct buf *why);
+    const char *root; /* prefix of /proc, /sys and the cgroups: "" for this node */
+    /* Loads the configuration, at start and on SIGHUP, into an uninitialized config. USAGE: error has a message. */
+    enum err (*load_config)(void *context, struct agent_config *config, struct buf *error);
     void *context;
-    bool is_once; /* sinks are written at once, not by way of the spool, and programs are not heard */
+    bool is_once; /* write sinks directly instead of through the journal, and ignore programs */
 };
 
 struct agent {
     struct agent_settings settings;
-    struct plan plan; /* what it does now */
+    struct agent_config config; /* in effect */
     struct host_facts host;
     struct schedule schedule;
-    struct live *live;
+    struct latest *live;
     struct sensors *sensors;
-    struct jobs *jobs;   /* NULL: they cannot be found here */
-    struct serve *serve; /* NULL: nobody may ask */
-    struct colmet *colmet; /* NULL: messages of Colmet are not taken */
-    struct programs *programs; /* NULL: nobody listens to them */
-    struct outlets outlets;
-    struct present present;
-    struct sender *sender; /* NULL: there is no spool, as nobody would read it */
-    enum uplink_state link; /* of it, when we looked last */
+    struct jobs *jobs;         /* NULL: jobs cannot be found here */
+    struct agent_http *http;   /* NULL: not listening */
+    struct colmet *colmet;     /* NULL: no messages of Colmet */
+    struct program_metrics *programs; /* NULL: program metrics are disabled */
+    struct agent_sinks sinks;
+    struct job_events job_events;
+    struct sender *sender;          /* NULL: no journal, because nothing would read it */
+    enum uplink_state uplink_state; /* of the sender, at the last maintenance */
     struct notify notify;
     int epoll_fd, signal_fd;
-    bool ticks_by_sleep; /* epoll_wait ends at the tick: cheaper than a timer that must be read */
-    uint64_t looked_ns, jobs_ns, swept_ns; /* CLOCK_MONOTONIC: when it was last seen to all, to jobs, to old entries */
-    unsigned looks; /* since it began, or its link did: until it is warm */
-    bool has_told_news; /* jobs that were told have come, changed or gone, which is not written down yet */
-    uint64_t keep_jobs_ns; /* CLOCK_MONOTONIC: until then it can wait */
-    bool cannot_keep_jobs; /* and it was said */
+    bool can_sleep_to_tick; /* epoll_wait ends at the tick: cheaper than a timer that must be read */
+    uint64_t maintained_ns, jobs_ns, swept_ns; /* CLOCK_MONOTONIC of the last maintenance, job scan, removal of stale entries */
+    unsigned warm_up_rounds; /* maintenance rounds since the start or since the uplink changed, until warm */
+    bool declared_jobs_changed; /* and not saved yet */
+    uint64_t next_save_ns; /* CLOCK_MONOTONIC: not before */
+    bool has_logged_save_error; /* about saving them */
     bool stop;
 };
 
 enum agent_source {
-    AGENT_SOURCE_TICKS, AGENT_SOURCE_SLOW, AGENT_SOURCE_JOBS, AGENT_SOURCE_SERVE, AGENT_SOURCE_COLMET, AGENT_SOURCE_SIGNALS,
+    AGENT_SOURCE_TICKS, AGENT_SOURCE_THREADS, AGENT_SOURCE_JOBS, AGENT_SOURCE_HTTP, AGENT_SOURCE_COLMET, AGENT_SOURCE_SIGNALS,
     AGENT_SOURCE_COUNT,
 };
 
-/* What the loop wakes for. fd -1: nothing. */
+/* Adds a descriptor to the loop. fd -1: does nothing. */
 enum err agent_add_source(const struct agent *agent, int fd, enum agent_source source);
 
-/* Everything but the listeners. Blocks the signals that it reads later. Any error was told. */
+/* Opens everything but the listeners. Blocks the signals that it reads later. Errors are logged. */
 enum err agent_open(struct agent *agent, const struct agent_settings *settings);
 void agent_close(struct agent *agent);
 
-/* Lets others ask, as the plan says. */
+/* Starts to listen, as configured. */
 enum err agent_listen(struct agent *agent);
 
-/* Writes down the jobs that were told, for the agent that comes after us, if there is news of them. */
-void agent_keep_jobs(struct agent *agent);
+/* Saves the declared jobs, for the next agent, if they have changed. */
+void agent_save_declared_jobs(struct agent *agent);
 
-/* As another plan says; on an error as before. */
-enum err agent_listen_apply(struct agent *agent, const struct plan *next, struct buf *why);
+/* Changes the listeners to those of another configuration; on an error nothing changes. */
+enum err agent_listen_apply(struct agent *agent, const struct agent_config *next, struct buf *error);
 
-/* Until an event, the next tick where no timer wakes us for it, or for most_ns. As epoll_wait. */
-struct epoll_event;
-int agent_wait(struct agent *agent, struct epoll_event *events, uint64_t most_ns);
-
-/* Waits until something is to be done, and does it. timeout_ms -1: as long as it takes. */
+/* Waits until something is to be done, and does it. timeout_ms -1: no timeout. */
 enum err agent_turn(struct agent *agent, int timeout_ms);
 
-/* Ticks until SIGTERM or SIGINT. OK: everything was written. */
+/* Runs until SIGTERM or SIGINT. OK: everything was written. */
 enum err agent_run(const struct agent_settings *settings);
 
-/* Reads every sensor once, into the sinks. */
+/* Reads every sensor once and writes the samples to the sinks. */
 enum err agent_once(const struct agent_settings *settings);
 
-/* Changes what it does to next, which it takes over; on an error next is cleared, why says what is wrong, and all goes on
- * as before. anew: files of sinks are opened anew. */
-enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, struct buf *why);
+/* Changes the configuration to next, which it takes over. On an error next is cleared, error has a message, and the old
+ * configuration stays in effect. reopen: reopen the files of sinks. */
+enum err agent_apply_take(struct agent *agent, struct agent_config *next, bool reopen, struct buf *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Opening, writing to and closing sinks. Sinks that write files add to them: a restart loses nothing. */
+/* Opens, writes and closes sinks. Sinks that write files append to them: a restart loses nothing. */
 #include "agent/agent_sinks.h"
 
 #include "base/clock.h"
@@ -10,21 +10,21 @@
 #define FLUSH_NS (5 * NS_PER_S)
 #define PAUSE_NS (250 * NS_PER_MS)
 
-static void one_free(struct outlets_one *one)
+static void free_sink(struct agent_sink *sink)
 {
-    sink_choice_clear(&one->choice);
-    *one = (struct outlets_one){ 0 };
+    sink_choice_clear(&sink->choice);
+    *sink = (struct agent_sink){ 0 };
 }
 
-static bool is_open(const struct outlets_one *one)
+static bool is_open(const struct agent_sink *sink)
 {
-    return one->state || one->outlet;
+    return sink->state || sink->worker;
 }
 
-bool outlets_need_spool(const struct plan *plan)
+bool agent_sinks_need_journal(const struct agent_config *config)
 {
-    for (size_t i = 0; i < plan->sink_count; i++)
-        if (plan->sinks[i].sink->may_block)
+    for (size_t i = 0; i < config->sink_count; i++)
+        if (config->sinks[i].sink->may_block)
             return true;
     return false;
 }
@@ -34,103 +34,104 @@ static struct journal *journal_of(const struct sink_choice *choice, struct journ
     return choice->sink->may_block ? journal : NULL;
 }
 
-static enum err open_state(struct outlets_one *one, struct buf *why)
+static enum err open_state(struct agent_sink *sink, struct buf *error)
 {
     struct buf reason;
     buf_init(&reason, 4096);
-    enum err err = sink_choice_open(&one->choice, &one->state, &reason);
+    enum err err = sink_choice_open(&sink->choice, &sink->state, &reason);
     if (err) {
-        buf_add_text(why, "cannot open the sink ");
-        sink_choice_write(&one->choice, why);
-        buf_printf(why, ": %s", buf_text(&reason));
+        buf_add_text(error, "cannot open the sink ");
+        sink_choice_write(&sink->choice, error);
+        buf_printf(error, ": %s", buf_text(&reason));
     }
     buf_clear(&reason);
     return err;
 }
 
-/* It is opened here and not by its thread, so that settings that make no sense are told before anything changes. */
-static enum err one_open(struct outlets_one *one, const struct sink_choice *choice, struct journal *journal, struct buf *why)
+/* Opened here and not by its thread, so that invalid settings are reported before anything changes. */
+static enum err open_sink(struct agent_sink *sink, const struct sink_choice *choice, struct journal *journal,
+                          struct buf *error)
 {
-    *one = (struct outlets_one){ .journal = journal_of(choice, journal) };
-    enum err err = sink_choice_copy(&one->choice, choice);
+    *sink = (struct agent_sink){ .journal = journal_of(choice, journal) };
+    enum err err = sink_choice_copy(&sink->choice, choice);
     if (!err)
-        err = open_state(one, why);
-    if (!err && one->journal) {
-        struct outlet_settings settings = { .journal = journal, .choice = &one->choice, .state = one->state };
-        err = outlet_open(&one->outlet, &settings);
+        err = open_state(sink, error);
+    if (!err && sink->journal) {
+        struct sink_worker_settings settings = { .journal = journal, .choice = &sink->choice, .state = sink->state };
+        err = sink_worker_start(&sink->worker, &settings);
         if (!err)
-            one->state = NULL;
+            sink->state = NULL;
     }
     if (err) {
-        sink_choice_close(&one->choice, &one->state);
-        one_free(one);
+        sink_choice_close(&sink->choice, &sink->state);
+        free_sink(sink);
     }
     return err;
 }
 
-/* What cannot be written now may be a little later; there is nobody who would try it again after us. */
-static enum err flush(struct outlets_one *one)
+/* Retries for a while: after the agent stops nobody else would. */
+static enum err flush(struct agent_sink *sink)
 {
     uint64_t until_ns = clock_monotonic_ns() + FLUSH_NS;
     for (;;) {
-        enum err err = one->choice.sink->flush(one->state, until_ns);
-        if (!err || err == GONE || !one->choice.sink->may_block || clock_monotonic_ns() + PAUSE_NS >= until_ns)
+        enum err err = sink->choice.sink->flush(sink->state, until_ns);
+        if (!err || err == GONE || !sink->choice.sink->may_block || clock_monotonic_ns() + PAUSE_NS >= until_ns)
             return err;
         nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
     }
 }
 
-/* What a sink with a thread could not hand over stays in the spool. */
-static bool one_close(struct outlets_one *one)
+/* What a sink with a thread could not write stays in the journal. */
+static bool close_sink(struct agent_sink *sink)
 {
     enum err err = OK;
-    outlet_close(&one->outlet, FLUSH_NS);
-    if (one->state) {
-        err = flush(one);
+    sink_worker_close(&sink->worker, FLUSH_NS);
+    if (sink->state) {
+        err = flush(sink);
         if (err && err != GONE)
-            log_error("cannot write all of the sink %s: %s", one->choice.sink->name,
-                      sink_choice_message(&one->choice, one->state, err));
-        sink_choice_close(&one->choice, &one->state);
+            log_error("cannot flush the sink %s: %s", sink->choice.sink->name,
+                      sink_choice_message(&sink->choice, sink->state, err));
+        sink_choice_close(&sink->choice, &sink->state);
     }
-    one_free(one);
+    free_sink(sink);
     return !err || err == GONE;
 }
 
-static struct outlets_one *find(struct outlets *outlets, const struct sink_choice *choice, const struct journal *journal)
+static struct agent_sink *find(struct agent_sinks *sinks, const struct sink_choice *choice, const struct journal *journal)
 {
-    for (size_t i = 0; i < outlets->count; i++)
-        if (is_open(&outlets->list[i]) && outlets->list[i].journal == journal
-            && sink_choice_equal(&outlets->list[i].choice, choice))
-            return &outlets->list[i];
+    for (size_t i = 0; i < sinks->count; i++)
+        if (is_open(&sinks->list[i]) && sinks->list[i].journal == journal
+            && sink_choice_equal(&sinks->list[i].choice, choice))
+            return &sinks->list[i];
     return NULL;
 }
 
-/* Another password is another sink, at the same place in the spool: one of them at a time. */
-static void make_way(struct outlets *outlets, const struct sink_choice *choice)
+/* A sink with another password is another sink with the same cursor: only one of them may be open. */
+static void close_same_cursor(struct agent_sinks *sinks, const struct sink_choice *choice)
 {
     char name[64];
-    outlet_name(choice, name);
-    for (size_t i = 0; i < outlets->count; i++)
-        if (outlets->list[i].outlet && !strcmp(outlet_instance(outlets->list[i].outlet), name))
-            one_close(&outlets->list[i]);
+    sink_worker_name(choice, name);
+    for (size_t i = 0; i < sinks->count; i++)
+        if (sinks->list[i].worker && !strcmp(sink_worker_cursor_name(sinks->list[i].worker), name))
+            close_sink(&sinks->list[i]);
 }
 
-static enum err open_next(struct outlets *outlets, struct outlets *next, const struct sink_choice *choice,
-                          struct journal *journal, struct buf *why)
+static enum err open_next(struct agent_sinks *sinks, struct agent_sinks *next, const struct sink_choice *choice,
+                          struct journal *journal, struct buf *error)
 {
     if (find(next, choice, journal_of(choice, journal)))
-        return OK; /* given twice, it is one */
+        return OK; /* configured twice: one sink */
     if (journal_of(choice, journal))
-        make_way(outlets, choice);
-    return one_open(&next->list[next->count], choice, journal, why);
+        close_same_cursor(sinks, choice);
+    return open_sink(&next->list[next->count], choice, journal, error);
 }
 
-/* One that was moved to another list is empty in this one. */
-static void close_all(struct outlets *outlets)
+/* A sink that was moved to another list is empty in this one. */
+static void close_all(struct agent_sinks *sinks)
 {
-    for (size_t i = 0; i < outlets->count; i++)
-        if (outlets->list[i].choice.sink)
-            one_close(&outlets->list[i]);
+    for (size_t i = 0; i < sinks->count; i++)
+        if (sinks->list[i].choice.sink)
+            close_sink(&sinks->list[i]);
 }
 
 static bool has_path(const struct sink_choice *choice)
@@ -138,70 +139,71 @@ static bool has_path(const struct sink_choice *choice)
     return setting_list_find(&choice->settings, "path");
 }
 
-enum err outlets_apply(struct outlets *outlets, const struct plan *plan, struct journal *journal, bool anew, struct buf *why)
+enum err agent_sinks_apply(struct agent_sinks *sinks, const struct agent_config *config, struct journal *journal,
+                           bool reopen, struct buf *error)
 {
-    struct outlets next = { 0 };
-    struct outlets_one *kept[PLAN_SINKS_MAX] = { NULL };
-    for (; next.count < plan->sink_count; next.count++) {
-        const struct sink_choice *sink = &plan->sinks[next.count];
-        struct outlets_one *same = find(outlets, sink, journal_of(sink, journal));
-        kept[next.count] = same && (same->outlet || !anew || !has_path(sink)) ? same : NULL;
-        enum err err = kept[next.count] ? OK : open_next(outlets, &next, sink, journal, why);
+    struct agent_sinks next = { 0 };
+    struct agent_sink *kept[AGENT_SINKS_MAX] = { NULL };
+    for (; next.count < config->sink_count; next.count++) {
+        const struct sink_choice *sink = &config->sinks[next.count];
+        struct agent_sink *same = find(sinks, sink, journal_of(sink, journal));
+        kept[next.count] = same && (same->worker || !reopen || !has_path(sink)) ? same : NULL;
+        enum err err = kept[next.count] ? OK : open_next(sinks, &next, sink, journal, error);
         if (err) {
             close_all(&next);
             return err;
         }
     }
     for (size_t i = 0; i < next.count; i++)
-        if (kept[i] && kept[i]->choice.sink) { /* given twice, it is one */
+        if (kept[i] && kept[i]->choice.sink) { /* configured twice: one sink */
             next.list[i] = *kept[i];
-            *kept[i] = (struct outlets_one){ 0 };
-            if (anew && next.list[i].outlet && has_path(&next.list[i].choice))
-                outlet_reopen(next.list[i].outlet);
+            *kept[i] = (struct agent_sink){ 0 };
+            if (reopen && next.list[i].worker && has_path(&next.list[i].choice))
+                sink_worker_reopen(next.list[i].worker);
         }
-    close_all(outlets);
-    *outlets = next;
+    close_all(sinks);
+    *sinks = next;
     return OK;
 }
 
-static void judge(struct outlets_one *one, enum err err)
+static void handle_result(struct agent_sink *sink, enum err err)
 {
     if (!err) {
-        if (one->is_failing)
-            log_warn("the sink %s takes samples again; %llu readings are lost", one->choice.sink->name,
-                     (unsigned long long)one->failures);
-        one->is_failing = false;
+        if (sink->is_failing)
+            log_warn("the sink %s works again; %llu readings were lost", sink->choice.sink->name,
+                     (unsigned long long)sink->failures);
+        sink->is_failing = false;
         return;
     }
-    one->failures++;
+    sink->failures++;
     if (err == GONE) {
-        log_info("nobody reads the sink %s any more: it is closed", one->choice.sink->name);
-        sink_choice_close(&one->choice, &one->state);
-    } else if (!one->is_failing) {
-        log_error("cannot write to the sink %s: %s. What is read until it can be written is lost to it.",
-                  one->choice.sink->name, sink_choice_message(&one->choice, one->state, err));
-        one->is_failing = true;
+        log_info("closed the sink %s: its reader is gone", sink->choice.sink->name);
+        sink_choice_close(&sink->choice, &sink->state);
+    } else if (!sink->is_failing) {
+        log_error("cannot write to the sink %s: %s. Readings are lost until it works again.",
+                  sink->choice.sink->name, sink_choice_message(&sink->choice, sink->state, err));
+        sink->is_failing = true;
     }
 }
 
-void outlets_write(struct outlets *outlets, const struct batch *batch)
+void agent_sinks_write(struct agent_sinks *sinks, const struct batch *batch)
 {
-    for (size_t i = 0; i < outlets->count; i++) {
-        struct outlets_one *one = &outlets->list[i];
-        if (one->state)
-            judge(one, one->choice.sink->write(one->state, batch));
+    for (size_t i = 0; i < sinks->count; i++) {
+        struct agent_sink *sink = &sinks->list[i];
+        if (sink->state)
+            handle_result(sink, sink->choice.sink->write(sink->state, batch));
     }
 }
 
-bool outlets_close(struct outlets *outlets)
+bool agent_sinks_close(struct agent_sinks *sinks)
 {
-    bool good = true;
-    for (size_t i = 0; i < outlets->count; i++)
-        if (outlets->list[i].outlet)
-            outlet_hurry(outlets->list[i].outlet, FLUSH_NS);
-    for (size_t i = 0; i < outlets->count; i++)
-        if (outlets->list[i].choice.sink)
-            good = one_close(&outlets->list[i]) && good;
-    *outlets = (struct outlets){ 0 };
-    return good;
+    bool ok = true;
+    for (size_t i = 0; i < sinks->count; i++)
+        if (sinks->list[i].worker)
+            sink_worker_begin_stop(sinks->list[i].worker, FLUSH_NS);
+    for (size_t i = 0; i < sinks->count; i++)
+        if (sinks->list[i].choice.sink)
+            ok = close_sink(&sinks->list[i]) && ok;
+    *sinks = (struct agent_sinks){ 0 };
+    return ok;
 }

@@ -1,5 +1,5 @@
-/* Jobs that were told (sonde job begin, sonde run), kept in a file beside the agent's socket: one that is started anew finds the
- * others by itself, and knows these from there. */
+/* Declared jobs (sonde job begin, sonde run), saved in a file beside the agent's socket. A restarted agent discovers
+ * all other jobs itself and loads these from the file. */
 #ifndef SONDE_AGENT_DECLARED_JOBS_H
 #define SONDE_AGENT_DECLARED_JOBS_H
 
@@ -7,13 +7,13 @@
 
 #include <stdbool.h>
 
-/* Is it one that nobody would find? */
-bool told_jobs_is(const struct job *job);
+/* Is it a job that cannot be discovered? */
+bool declared_jobs_is(const struct job *job);
 
-/* Writes those that run; without any the file goes. socket: the path of the socket. root: of /proc. */
-enum err told_jobs_write(const char *socket, const char *root, const struct jobs *jobs);
+/* Saves the running ones; removes the file if there are none. socket: path of the socket. root: prefix of /proc. */
+enum err declared_jobs_write(const char *socket, const char *root, const struct jobs *jobs);
 
-/* Tells jobs of them. Those whose process or cgroup has gone meanwhile are left out. How many there were. */
-size_t told_jobs_read(const char *socket, struct jobs *jobs);
+/* Adds the saved jobs. Those whose process or cgroup no longer exists are skipped. Returns how many were added. */
+size_t declared_jobs_read(const char *socket, struct jobs *jobs);
 
 #endif

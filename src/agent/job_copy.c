@@ -1,4 +1,4 @@
-/* A job and its five texts in two allocations, so that the texts can change while the job stays where it is. */
+/* A job and its five strings in two allocations, so that the strings can change while the job keeps its address. */
 #include "agent/job_copy.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct job_copy *job_copy_new(const struct job *job, enum job_event event)
         free(at);
         return NULL;
     }
-    *copy = (struct job_copy){ .job = *job, .texts = at, .event = event };
+    *copy = (struct job_copy){ .job = *job, .strings = at, .event = event };
     copy->job.id = put(&at, job->id);
     copy->job.other_id = put(&at, job->other_id);
     copy->job.source = put(&at, job->source);
@@ -38,7 +38,7 @@ struct job_copy *job_copy_new(const struct job *job, enum job_event event)
 void job_copy_free(struct job_copy **copy)
 {
     if (*copy)
-        free((*copy)->texts);
+        free((*copy)->strings);
     free(*copy);
     *copy = NULL;
 }
@@ -59,12 +59,12 @@ struct job_copy **job_copy_find(struct job_copy **list, uint32_t slot)
     return list;
 }
 
-void job_copy_swap(struct job_copy *copy, struct job_copy *news)
+void job_copy_swap(struct job_copy *copy, struct job_copy *update)
 {
     struct job job = copy->job;
-    char *texts = copy->texts;
-    copy->job = news->job;
-    copy->texts = news->texts;
-    news->job = job;
-    news->texts = texts;
+    char *strings = copy->strings;
+    copy->job = update->job;
+    copy->strings = update->strings;
+    update->job = job;
+    update->strings = strings;
 }

@@ -1,4 +1,4 @@
-/* Copies of jobs, for a thread that cannot look into the table of jobs: a list, and news that change it. */
+/* Copies of jobs, for a thread that cannot access the table of jobs: a list, and updates that change it. */
 #ifndef SONDE_AGENT_JOB_COPY_H
 #define SONDE_AGENT_JOB_COPY_H
 
@@ -6,21 +6,21 @@
 #include "model/job.h"
 
 struct job_copy {
-    struct job job;  /* stays at its address; a job is known by its slot */
-    char *texts;     /* all of its texts */
+    struct job job; /* keeps its address; identified by its slot */
+    char *strings;  /* memory of all its strings */
     struct job_copy *next;
-    enum job_event event; /* what happened to it, while it is news */
+    enum job_event event; /* what happened to it, if this is an update */
 };
 
-/* NULL: memory ran out. */
+/* NULL if out of memory. */
 struct job_copy *job_copy_new(const struct job *job, enum job_event event);
-void job_copy_free(struct job_copy **copy); /* accepts NULL there */
+void job_copy_free(struct job_copy **copy); /* accepts NULL */
 void job_copy_free_all(struct job_copy **list);
 
-/* The place in list that points to the job of this slot, or the end of the list. */
+/* The link to the job with this slot, or the end of the list. */
 struct job_copy **job_copy_find(struct job_copy **list, uint32_t slot);
 
-/* What news says of the job goes into copy; its old texts come into news. */
-void job_copy_swap(struct job_copy *copy, struct job_copy *news);
+/* Moves the new state from update to copy; update gets the old strings. */
+void job_copy_swap(struct job_copy *copy, struct job_copy *update);
 
 #endif

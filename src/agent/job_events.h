@@ -1,24 +1,24 @@
-/* The jobs that are on the node, as batches carry them: who reads a sample elsewhere knows whose it is, and when a job began
- * and ended. From the events of jobs to each batch that goes out. */
+/* Adds the running jobs and job events to each batch, so that its readers know to whom a sample belongs, and when a job
+ * started and ended. */
 #ifndef SONDE_AGENT_JOB_EVENTS_H
 #define SONDE_AGENT_JOB_EVENTS_H
 
 #include "model/batch.h"
 
-struct present {
+struct job_events {
     const struct job **jobs;
-    size_t count, room;
-    struct batch_event event; /* not yet in any batch; job NULL: none */
+    size_t count, capacity;
+    struct batch_event event; /* not in a batch yet; job NULL: none */
 };
 
-/* What happens to a job goes out with the next batch, which must be made before present_after. */
-enum err present_before(struct present *present, const struct job *job, enum job_event event);
+/* The event is sent with the next batch, which must be created before job_events_end. */
+enum err job_events_begin(struct job_events *events, const struct job *job, enum job_event event);
 
-/* One that ended is there no more. True: the event went out. */
-bool present_after(struct present *present, const struct job *job, enum job_event event);
+/* Removes a job that ended. True: the event was sent. */
+bool job_events_end(struct job_events *events, const struct job *job, enum job_event event);
 
-/* Puts jobs and the event into batch, which borrows them. */
-void present_fill(struct present *present, struct batch *batch);
-void present_clear(struct present *present);
+/* Sets jobs and event of batch, which borrows them. */
+void job_events_fill(struct job_events *events, struct batch *batch);
+void job_events_clear(struct job_events *events);
 
 #endif

@@ -1,36 +1,37 @@
-/* JSON from the agent's socket becomes jobs_begin and jobs_end. */
+/* Turns JSON requests from the agent's socket into jobs_begin and jobs_end. */
 #include "agent/job_post.h"
 
+#include "api/schema.h"
+#include "api/syscalls_json.h"
 #include "base/clock.h"
+#include "jobs/job_id.h"
 #include "net/json.h"
 #include "net/json_read.h"
-#include "jobs/job_id.h"
 #include "proc/pid.h"
 #include "proc/pid_namespace.h"
-#include "api/syscalls_json.h"
 #include "samplers/jobs/syscalls.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define TEXT_MAX 4096
-#define RUNS_PER_USER 256 /* that one user may tell of */
+#define RUNS_PER_USER_MAX 256 /* that one user may declare */
 
-enum { POST_ID, POST_OTHER_ID, POST_USER, POST_CGROUP, POST_SOURCE, POST_SYSCALLS, POST_TEXTS };
+enum { POST_ID, POST_OTHER_ID, POST_USER, POST_CGROUP, POST_SOURCE, POST_SYSCALLS, POST_STRINGS };
 
-/* What was sent. */
+/* The decoded request. */
 struct post {
     bool is_begin, is_end, is_ask;
-    char texts[POST_TEXTS][TEXT_MAX];
-    struct job job; /* its texts are those above */
-    uint64_t pid_start_ns, is_kept;
+    char strings[POST_STRINGS][TEXT_MAX];
+    struct job job; /* its strings are those above */
+    uint64_t pid_start_ns, is_saved;
 };
 
-static bool read_text(struct json_read *read, struct buf *word, char out[TEXT_MAX])
+static bool read_string(struct json_read *read, struct buf *value, char out[TEXT_MAX])
 {
-    if (!json_read_text(read, word) || word->size >= TEXT_MAX)
+    if (!json_read_text(read, value) || value->size >= TEXT_MAX)
         return false;
-    memcpy(out, buf_text(word), word->size + 1);
+    memcpy(out, buf_text(value), value->size + 1);
     return true;
 }
 
@@ -43,26 +44,28 @@ static bool read_u32(struct json_read *read, uint32_t *out)
     return true;
 }
 
-/* One field. What a newer sonde may send and we do not know is passed over. */
-static bool read_field(struct json_read *read, struct buf *key, struct buf *word, struct post *post)
+/* One field. Unknown ones, of a newer version, are skipped. */
+static bool read_field(struct json_read *read, struct buf *key, struct buf *value, struct post *post)
 {
-    static const char *const names[POST_TEXTS] = { "id", "other_id", "user", "cgroup", "source", "syscalls" };
+    static const char *const names[POST_STRINGS] = {
+        API_ID, API_OTHER_ID, API_USER, API_CGROUP, API_SOURCE, API_SYSCALLS,
+    };
     const char *name = buf_text(key);
     struct job *job = &post->job;
-    for (size_t i = 0; i < POST_TEXTS; i++)
+    for (size_t i = 0; i < POST_STRINGS; i++)
         if (!strcmp(name, names[i]))
-            return read_text(read, word, post->texts[i]);
-    if (!strcmp(name, "uid"))
+            return read_string(read, value, post->strings[i]);
+    if (!strcmp(name, API_UID))
         return read_u32(read, &job->uid);
-    if (!strcmp(name, "pid"))
+    if (!strcmp(name, API_PID))
         return read_u32(read, &job->pid);
-    uint64_t *number = !strcmp(name, "cores_milli")    ? &job->cores_milli
-                       : !strcmp(name, "memory_bytes") ? &job->memory_bytes
-                       : !strcmp(name, "start_ns")     ? &job->start_ns
-                       : !strcmp(name, "end_ns")       ? &job->end_ns
-                       : !strcmp(name, "pid_start_ns") ? &post->pid_start_ns
-                       : !strcmp(name, "kept")         ? &post->is_kept
-                                                       : NULL;
+    uint64_t *number = !strcmp(name, API_CORES_MILLI)    ? &job->cores_milli
+                       : !strcmp(name, API_MEMORY_BYTES) ? &job->memory_bytes
+                       : !strcmp(name, API_START_NS)     ? &job->start_ns
+                       : !strcmp(name, API_END_NS)       ? &job->end_ns
+                       : !strcmp(name, API_PID_START_NS) ? &post->pid_start_ns
+                       : !strcmp(name, API_KEPT)         ? &post->is_saved
+                                                         : NULL;
     if (number)
         return json_read_u64(read, number);
     json_read_skip(read);
@@ -72,23 +75,23 @@ static bool read_field(struct json_read *read, struct buf *key, struct buf *word
 static bool read_post(struct bytes body, struct post *post)
 {
     struct json_read read;
-    struct buf key, word;
+    struct buf key, value;
     bool good = true;
     buf_init(&key, 64);
-    buf_init(&word, TEXT_MAX);
+    buf_init(&value, TEXT_MAX);
     json_read_init(&read, body.data, body.size);
     json_read_object(&read);
     while (good && json_read_key(&read, &key)) {
-        post->is_begin |= !strcmp(buf_text(&key), "begin");
-        post->is_end |= !strcmp(buf_text(&key), "end");
-        post->is_ask |= !strcmp(buf_text(&key), "ask");
+        post->is_begin |= !strcmp(buf_text(&key), API_BEGIN);
+        post->is_end |= !strcmp(buf_text(&key), API_END);
+        post->is_ask |= !strcmp(buf_text(&key), API_ASK);
         good = json_read_object(&read);
         while (good && json_read_key(&read, &key))
-            good = read_field(&read, &key, &word, post);
+            good = read_field(&read, &key, &value, post);
     }
-    good = good && json_read_end(&read) && post->is_begin + post->is_end + post->is_ask == 1 && *post->texts[POST_ID];
+    good = good && json_read_end(&read) && post->is_begin + post->is_end + post->is_ask == 1 && *post->strings[POST_ID];
     buf_clear(&key);
-    buf_clear(&word);
+    buf_clear(&value);
     return good;
 }
 
@@ -100,21 +103,22 @@ static size_t runs_of(const struct jobs *jobs, uint32_t uid)
     return count;
 }
 
-/* A user tells of a process of their own, under an id that is no batch system's, made of the number that it has where it lives:
- * nobody takes the place of another's job. */
-static bool may_begin(const struct jobs *jobs, uint32_t uid, uint32_t told_pid, struct post *post)
+/* A user may declare a process of their own, with an id that cannot be a batch system's, because it contains the
+ * process's pid in its own namespace: nobody can replace another user's job. */
+static bool may_begin(const struct jobs *jobs, uint32_t uid, uint32_t sent_pid, struct post *post)
 {
     uint32_t owner;
     struct job *job = &post->job;
-    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id || !job_id_is_generated(job->id, told_pid)
-        || pid_uid("", (pid_t)job->pid, &owner) || owner != uid || runs_of(jobs, uid) >= RUNS_PER_USER)
+    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id
+        || !job_id_is_generated(job->id, sent_pid) || pid_uid("", (pid_t)job->pid, &owner) || owner != uid
+        || runs_of(jobs, uid) >= RUNS_PER_USER_MAX)
         return false;
     job->uid = uid;
-    post->texts[POST_USER][0] = '\0'; /* the name is looked up */
+    post->strings[POST_USER][0] = '\0'; /* looked up by uid */
     return true;
 }
 
-/* As jobs/declared.c compares them: the clock of the day may have been corrected a little. */
+/* Like jobs/declared.c: the realtime clock may have been corrected a little. */
 static bool is_that_process(const struct post *post)
 {
     uint64_t start_ns;
@@ -126,53 +130,53 @@ static bool is_that_process(const struct post *post)
     return apart_ns < NS_PER_S;
 }
 
-/* Who tells may live where processes have other numbers. A run is told by its own process. */
-static enum err translate_pid(const struct job_teller *teller, struct job *job)
+/* The requester may be in another pid namespace. A run is declared by its own process. */
+static enum err translate_pid(const struct job_requester *requester, struct job *job)
 {
-    pid_t pid = (pid_t)teller->pid;
-    if (!teller->is_here || !job->pid)
+    pid_t pid = (pid_t)requester->pid;
+    if (!requester->has_pid || !job->pid)
         return OK;
     enum err err = !pid ? GONE : !strcmp(job->source, "run") ? OK : pid_namespace_find(pid, (pid_t)job->pid, &pid);
     job->pid = err ? 0 : (uint32_t)pid;
     return err;
 }
 
-static enum err begin(struct jobs *jobs, const struct job_teller *teller, struct post *post, bool *known)
+static enum err begin(struct jobs *jobs, const struct job_requester *requester, struct post *post, bool *known)
 {
-    uint32_t told_pid = post->job.pid;
-    if (translate_pid(teller, &post->job))
+    uint32_t sent_pid = post->job.pid;
+    if (translate_pid(requester, &post->job))
         return GONE;
-    bool is_gone = post->is_kept && *post->job.cgroup && !jobs_has_cgroup(jobs, post->job.cgroup);
+    bool is_gone = post->is_saved && *post->job.cgroup && !jobs_has_cgroup(jobs, post->job.cgroup);
     if (!is_that_process(post) || is_gone)
         return ABSENT;
-    if (!teller->is_master && !may_begin(jobs, teller->uid, told_pid, post))
+    if (!requester->is_privileged && !may_begin(jobs, requester->uid, sent_pid, post))
         return DENIED;
     enum err err = jobs_begin(jobs, &post->job);
     *known = err == AGAIN;
     return *known ? OK : err;
 }
 
-/* sonde run ends what it has begun and nothing else: inside of a job it was told that the job is known. */
-static enum err end(struct jobs *jobs, const struct job_teller *teller, const struct post *post)
+/* sonde run ends only what it has declared: inside a job it got the response that the job is known. */
+static enum err end(struct jobs *jobs, const struct job_requester *requester, const struct post *post)
 {
     const struct job *job = jobs_find(jobs, post->job.id);
     bool is_run = !strcmp(post->job.source, "run");
     if (!job || (is_run && strcmp(job->source, "run") != 0))
         return ABSENT;
-    if (!teller->is_master && (!is_run || job->uid != teller->uid))
+    if (!requester->is_privileged && (!is_run || job->uid != requester->uid))
         return DENIED;
     return jobs_end(jobs, post->job.id, post->job.end_ns);
 }
 
-/* False: there is no such wish. */
-static bool read_wish(const struct post *post, enum job_syscalls *wish)
+/* False: invalid value. */
+static bool parse_syscalls(const struct post *post, enum job_syscalls *mode)
 {
-    static const char *const words[] = {
+    static const char *const names[] = {
         [JOB_SYSCALLS_NONE] = "no", [JOB_SYSCALLS_COUNT] = "count", [JOB_SYSCALLS_TIME] = "time",
     };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(words[i], post->texts[POST_SYSCALLS])) {
-            *wish = (enum job_syscalls)i;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], post->strings[POST_SYSCALLS])) {
+            *mode = (enum job_syscalls)i;
             return true;
         }
     return false;
@@ -180,50 +184,49 @@ static bool read_wish(const struct post *post, enum job_syscalls *wish)
 
 static bool is_reading(const struct post *post)
 {
-    return post->is_ask && !strcmp(post->texts[POST_SYSCALLS], "read");
+    return post->is_ask && !strcmp(post->strings[POST_SYSCALLS], "read");
 }
 
-/* The job is there, and it is the asker's. To read changes nothing. */
-static enum err ask(struct jobs *jobs, const struct job_teller *teller, const struct post *post)
+/* The job must exist and belong to the requester. Reading changes nothing. */
+static enum err ask(struct jobs *jobs, const struct job_requester *requester, const struct post *post)
 {
     const struct job *job = jobs_find(jobs, post->job.id);
-    enum job_syscalls wish;
+    enum job_syscalls mode;
     if (!job)
         return ABSENT;
-    if (!teller->is_master && job->uid != teller->uid)
+    if (!requester->is_privileged && job->uid != requester->uid)
         return DENIED;
-    return read_wish(post, &wish) ? jobs_request_syscalls(jobs, post->job.id, wish) : OK;
+    return parse_syscalls(post, &mode) ? jobs_request_syscalls(jobs, post->job.id, mode) : OK;
 }
 
-/* Before anything is done. */
-static bool makes_sense(const struct post *post)
+/* Checked before anything changes. */
+static bool is_valid(const struct post *post)
 {
-    enum job_syscalls wish;
-    bool has_wish = *post->texts[POST_SYSCALLS] != '\0';
-    return has_wish ? read_wish(post, &wish) || is_reading(post) : !post->is_ask;
+    enum job_syscalls mode;
+    bool has_wish = *post->strings[POST_SYSCALLS] != '\0';
+    return has_wish ? parse_syscalls(post, &mode) || is_reading(post) : !post->is_ask;
 }
 
 static const char *reason(enum err err)
 {
     switch (err) {
-    case ABSENT: return "no such job runs here";
-    case GONE: return "the agent does not see such a process: it ended, or is of a pid namespace that is not below the agent's";
-    case DENIED: return "only root and the agent's own user may tell of jobs; others of their own sonde run, and ask for "
-                        "what is theirs";
-    case FULL: return "too many jobs were told and have not ended";
-    case USAGE: return "not a job: an id is needed, texts without control characters, a cgroup that begins with '/', "
-                       "syscalls that are no, count or time";
+    case ABSENT: return "no such job is running on this node";
+    case GONE: return "no such process: it has exited, or its pid namespace is not visible to the agent";
+    case DENIED: return "only root and the agent's own user may declare jobs, and request system calls of other users' jobs";
+    case FULL: return "too many declared jobs are running";
+    case USAGE: return "invalid job (expected an id, strings without control characters, a cgroup that starts with '/', and "
+                       "syscalls no, count or time)";
     default: return err_text(err);
     }
 }
 
 static void add_counts(struct json *json, const struct post *post)
 {
-    const char *why;
-    bool counts = !job_syscalls_state(post->job.id, &why);
-    json_field_bool(json, "counts", counts);
-    if (!counts && *why)
-        json_field_text(json, "why", why);
+    const char *error;
+    bool counts = !job_syscalls_state(post->job.id, &error);
+    json_field_bool(json, API_COUNTS, counts);
+    if (!counts && *error)
+        json_field_text(json, API_ERROR_REASON, error);
 }
 
 static void add_samples(struct json *json, const char *id)
@@ -232,8 +235,8 @@ static void add_samples(struct json *json, const char *id)
     uint64_t since_ns;
     batch_init(&batch);
     if (job_syscalls_read(id, &since_ns, &batch) == OK)
-        json_field_u64(json, "since_ns", since_ns);
-    json_key(json, "samples");
+        json_field_u64(json, API_SINCE_NS, since_ns);
+    json_key(json, API_SAMPLES);
     syscalls_json_write(json, &batch);
     batch_clear(&batch);
 }
@@ -243,12 +246,12 @@ static void write_answer(struct buf *answer, enum err err, bool known, const str
     struct json json;
     json_init_line(&json, answer);
     json_begin_object(&json);
-    json_field_bool(&json, "ok", !err);
+    json_field_bool(&json, API_OK, !err);
     if (err)
-        json_field_text(&json, "error", reason(err));
+        json_field_text(&json, API_ERROR, reason(err));
     else
-        json_field_bool(&json, "known", known);
-    if (!err && *post->texts[POST_SYSCALLS])
+        json_field_bool(&json, API_KNOWN, known);
+    if (!err && *post->strings[POST_SYSCALLS])
         add_counts(&json, post);
     if (!err && is_reading(post))
         add_samples(&json, post->job.id);
@@ -256,23 +259,23 @@ static void write_answer(struct buf *answer, enum err err, bool known, const str
     json_end(&json);
 }
 
-enum err job_post(struct jobs *jobs, const struct job_teller *teller, struct bytes body, struct buf *answer)
+enum err job_post(struct jobs *jobs, const struct job_requester *requester, struct bytes body, struct buf *answer)
 {
     struct post post = { .job = { .uid = UINT32_MAX } };
     bool known = false;
-    enum err err = read_post(body, &post) && makes_sense(&post) ? OK : USAGE;
-    post.job.id = post.texts[POST_ID];
-    post.job.other_id = post.texts[POST_OTHER_ID];
-    post.job.user = post.texts[POST_USER];
-    post.job.cgroup = post.texts[POST_CGROUP];
-    post.job.source = post.texts[POST_SOURCE];
+    enum err err = read_post(body, &post) && is_valid(&post) ? OK : USAGE;
+    post.job.id = post.strings[POST_ID];
+    post.job.other_id = post.strings[POST_OTHER_ID];
+    post.job.user = post.strings[POST_USER];
+    post.job.cgroup = post.strings[POST_CGROUP];
+    post.job.source = post.strings[POST_SOURCE];
     if (!err && !jobs)
         err = ABSENT;
     if (!err)
-        err = post.is_begin ? begin(jobs, teller, &post, &known)
-              : post.is_end ? end(jobs, teller, &post) : OK;
-    if (!err && (post.is_ask || (post.is_begin && *post.texts[POST_SYSCALLS])))
-        err = ask(jobs, teller, &post);
+        err = post.is_begin ? begin(jobs, requester, &post, &known)
+              : post.is_end ? end(jobs, requester, &post) : OK;
+    if (!err && (post.is_ask || (post.is_begin && *post.strings[POST_SYSCALLS])))
+        err = ask(jobs, requester, &post);
     write_answer(answer, err, known, &post);
     return err;
 }

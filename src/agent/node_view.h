@@ -1,15 +1,15 @@
-/* The agent's part of a view (model/view.h): what live.c holds of this node, and its jobs. */
+/* The agent's view (model/view.h): current values of this node and its jobs. */
 #ifndef SONDE_AGENT_NODE_VIEW_H
 #define SONDE_AGENT_NODE_VIEW_H
 
 #include "jobs/jobs.h"
-#include "model/live.h"
+#include "model/latest.h"
 #include "model/view.h"
 
-/* Borrowed, also by the views of it. */
+/* Borrowed, also by views created from it. */
 struct node_view {
-    const struct live *live;
-    const struct jobs *jobs; /* NULL: no job is known */
+    const struct latest *live;
+    const struct jobs *jobs; /* NULL: no jobs */
     const char *host;
 };
 

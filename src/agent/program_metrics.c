@@ -1,21 +1,20 @@
-/* Opens the parts and keeps them; scopes that nobody is in any more are dropped here, by the agent's own thread alone, so that
- * what samples point at stays while they are written. */
+/* Opens the parts and keeps them. Scopes without programs are dropped here, only by the agent's own thread, so that the
+ * strings that samples borrow stay while they are written. */
 #include "agent/program_metrics.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "jobs/users.h"
-#include "appmetrics/segment_format.h"
-#include "appmetrics/segments.h"
-#include "appmetrics/syscalls.h"
-#include "appmetrics/cells.h"
-#include "api/program_json.h"
-#include "appmetrics/state_file.h"
-#include "api/program_page.h"
-#include "compat/tau/profile_snapshot.h"
-#include "appmetrics/samples.h"
-#include "compat/tau/server.h"
+#include "appmetrics/program_samples.h"
+#include "appmetrics/program_syscalls.h"
+#include "appmetrics/saved_state.h"
 #include "appmetrics/segment_claim.h"
+#include "appmetrics/segments.h"
+#include "compat/tau/alias.h"
+#include "compat/tau/profile_snapshot.h"
+#include "compat/tau/server.h"
+#include "api/program_json.h"
+#include "api/program_page.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,161 +22,163 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WHY_MAX 1024
-#define LINGER_NS (2 * NS_PER_S) /* a job that only its programs name stays so long without any */
+#define ERROR_MAX 1024
+#define LINGER_NS (2 * NS_PER_S) /* how long a job that only programs have named stays without any */
 #define RETRY_NS (5 * NS_PER_S)
-#define TELL_NS (60 * NS_PER_S)
-#define LOOKUPS_MAX 30 /* for the name of a user, at ticks and for pages, before something is shown without it */
+#define LOG_NS (60 * NS_PER_S)
+#define LOOKUPS_MAX 30 /* of the name of a user, at ticks and for pages, before a series is exposed without it */
 
-struct programs {
-    struct program_plan plan;
-    struct programs_context context;
-    struct program_table *table;
+struct program_metrics {
+    struct program_config config;
+    struct program_metrics_context context;
+    struct registry *registry;
     struct program_jobs jobs;
-    struct tau_gateway gateway;
-    struct tau_server *tau; /* NULL: there is none */
-    struct tau_profiles *profiles; /* NULL: nobody wants them */
-    struct segments *boards; /* NULL: they are not read */
-    struct program_keeper keeper;  /* where no boards are: of what tau's clients tell */
-    int keeper_fd;                 /* -1: there is none */
-    bool tau_is_taken, boards_are_taken; /* by another agent, which may be one that was killed and is not quite gone */
-    uint64_t tried_ns;
-    uint64_t told_ns; /* when a refusal was logged last; 0: never */
-    bool has_begun;
+    struct tau_endpoint endpoint;
+    struct tau_server *tau;              /* NULL: there is none */
+    struct tau_profile_writer *profiles; /* NULL: none are written */
+    struct segments *segments;           /* NULL: they are not read */
+    struct saved_state_file state;       /* if no segments are read: of what tau's clients have reported */
+    int state_fd;                        /* the claim on it; -1: none */
+    bool tau_is_taken, segments_are_taken; /* by another agent, maybe one that was killed and is about to exit: retry */
+    uint64_t retried_ns;
+    uint64_t logged_ns;                  /* when a conflict was logged last; 0: never */
+    bool has_started;
     struct batch batch;
     struct users users;
 };
 
-/* Nobody asked for the usual place: that it cannot be had is no reason not to run. */
-static enum err open_tau(struct programs *programs)
+/* Only a configured path is an error: without the default one the agent runs too. */
+static enum err open_tau(struct program_metrics *metrics)
 {
     char usual[TAU_PATH_MAX];
-    struct buf why;
-    const char *path = programs->plan.tau;
-    if (path && strcmp(path, PROGRAM_PLAN_NONE) == 0)
+    struct buf error;
+    const char *path = metrics->config.tau;
+    if (path && strcmp(path, PROGRAM_CONFIG_NONE) == 0)
         return OK;
-    tau_server_usual_path(usual, geteuid());
-    buf_init(&why, WHY_MAX);
-    enum err err = tau_server_open(&programs->tau, path ? path : usual, &programs->gateway, &why);
-    bool was_taken = programs->tau_is_taken;
-    programs->tau_is_taken = err == AGAIN && !path;
+    tau_server_default_path(usual, geteuid());
+    buf_init(&error, ERROR_MAX);
+    enum err err = tau_server_open(&metrics->tau, path ? path : usual, &metrics->endpoint, &error);
+    bool was_taken = metrics->tau_is_taken;
+    metrics->tau_is_taken = err == AGAIN && !path;
     if (err && path)
-        log_error("%s", buf_text(&why));
+        log_error("%s", buf_text(&error));
     else if (err && err != AGAIN)
-        log_warn("%s", buf_text(&why));
+        log_warn("%s", buf_text(&error));
     else if (err && !was_taken)
-        log_info("%s", buf_text(&why));
-    buf_clear(&why);
+        log_info("%s", buf_text(&error));
+    buf_clear(&error);
     return path ? err : OK;
 }
 
-static enum err open_profiles(struct programs *programs)
+static enum err open_profiles(struct program_metrics *metrics)
 {
-    const struct tau_profiles_settings settings = { programs->plan.profiles, programs->plan.is_worker };
-    if (!settings.folder)
+    const struct tau_profile_writer_settings settings = { metrics->config.profiles, metrics->config.is_worker };
+    if (!settings.dir)
         return OK;
-    enum err err = tau_profiles_open(&programs->profiles, &settings);
+    enum err err = tau_profile_writer_open(&metrics->profiles, &settings);
     if (err)
-        log_error("cannot write profiles of jobs to %s: %s", settings.folder, err_text(err));
+        log_error("cannot write profiles of jobs to %s: %s", settings.dir, err_text(err));
     return err;
 }
 
-/* Whoever starts tau's proxy counts on it alone; beside an agent of root that is as it should be. */
-static void tell_taken(const struct program_plan *plan, const char *folder)
+/* A warning for users of tau's proxy, who rely on it alone; next to an agent of root it is as expected. */
+static void log_taken(const struct program_config *config, const char *dir)
 {
-    static const char text[] = "boards of programs in %s are not read as long as another agent reads them: what libsonde's "
-                               "programs and probes (-m, -s) count is there, and not here";
-    if (plan->has_tau_paths)
-        log_warn(text, folder);
+    static const char text[] = "metrics segments in %s are not read while another agent reads them: what programs with "
+                               "libsonde and probes (-m, -s) count is exposed there, not here";
+    if (config->has_tau_paths)
+        log_warn(text, dir);
     else
-        log_info(text, folder);
+        log_info(text, dir);
 }
 
-/* That by which the boards go that are ours alone; "": no such are. */
-static void name_socket(const struct program_plan *plan, char socket[SEGMENT_SOCKET_SIZE])
+/* The hash of the socket that segments must name to be read; "": all are. */
+static void name_socket(const struct program_config *config, char socket[SEGMENT_SOCKET_SIZE])
 {
     char usual[TAU_PATH_MAX];
-    const char *path = plan->tau ? plan->tau : usual;
+    const char *path = config->tau ? config->tau : usual;
     *socket = '\0';
-    tau_server_usual_path(usual, geteuid());
-    if (plan->is_only_named && strcmp(path, PROGRAM_PLAN_NONE) != 0)
+    tau_server_default_path(usual, geteuid());
+    if (config->is_only_named && strcmp(path, PROGRAM_CONFIG_NONE) != 0)
         snprintf(socket, SEGMENT_SOCKET_SIZE, "%" PRIx64, segment_socket_hash(path));
 }
 
-/* Beside the boards that it does not read, under the name of its socket, which it alone has. */
-static void open_keeper(struct programs *programs)
+/* Next to the segments, which it does not read, under the hash of its socket, which no other agent has. */
+static void open_state(struct program_metrics *metrics)
 {
     char usual[TAU_PATH_MAX], name[SEGMENT_SOCKET_SIZE + 8];
-    const char *path = programs->plan.tau ? programs->plan.tau : usual;
-    if (strcmp(path, PROGRAM_PLAN_NONE) == 0)
+    const char *path = metrics->config.tau ? metrics->config.tau : usual;
+    if (strcmp(path, PROGRAM_CONFIG_NONE) == 0)
         return;
-    tau_server_usual_path(usual, geteuid());
+    tau_server_default_path(usual, geteuid());
     snprintf(name, sizeof name, "%" PRIx64 ".told", segment_socket_hash(path));
-    enum err err = segment_claim_take(NULL, name, &programs->keeper_fd);
-    programs->boards_are_taken = err == AGAIN;
-    programs->keeper = (struct program_keeper){ .table = programs->table };
+    enum err err = segment_claim_take(NULL, name, &metrics->state_fd);
+    metrics->segments_are_taken = err == AGAIN;
+    metrics->state = (struct saved_state_file){ .registry = metrics->registry };
     if (!err)
-        err = segment_claim_path(programs->keeper.path, NULL, name, SEGMENT_CLAIM_STATE_SUFFIX);
+        err = segment_claim_path(metrics->state.path, NULL, name, SEGMENT_CLAIM_STATE_SUFFIX);
     if (err && err != AGAIN)
-        log_warn("what programs tell in jobs is lost when this agent ends: no file can be made in " SEGMENT_DIR ": %s",
+        log_warn("cannot create a file in " SEGMENT_DIR ": %s. What programs have counted in jobs is lost when this agent stops",
                  err_text(err));
-    program_keeper_read(&programs->keeper, NULL);
+    saved_state_load(&metrics->state, NULL);
 }
 
-static void close_keeper(struct programs *programs)
+static void close_state(struct program_metrics *metrics)
 {
-    if (programs->keeper_fd < 0)
+    if (metrics->state_fd < 0)
         return;
-    program_keeper_write(&programs->keeper, NULL, true);
-    if (access(programs->keeper.path, F_OK) != 0) { /* it holds nothing: no more does its name */
-        programs->keeper.path[strlen(programs->keeper.path) - strlen(SEGMENT_CLAIM_STATE_SUFFIX)] = '\0';
-        unlink(programs->keeper.path);
+    saved_state_save(&metrics->state, NULL, true);
+    if (access(metrics->state.path, F_OK) != 0) { /* nothing is saved: remove the claim too */
+        metrics->state.path[strlen(metrics->state.path) - strlen(SEGMENT_CLAIM_STATE_SUFFIX)] = '\0';
+        unlink(metrics->state.path);
     }
-    close(programs->keeper_fd);
-    programs->keeper_fd = -1;
-    programs->keeper = (struct program_keeper){ 0 };
+    close(metrics->state_fd);
+    metrics->state_fd = -1;
+    metrics->state = (struct saved_state_file){ 0 };
 }
 
-/* Without them the rest works. */
-static enum err open_boards(struct programs *programs)
+/* Without segments the rest works. */
+static enum err open_segments(struct program_metrics *metrics)
 {
     char socket[SEGMENT_SOCKET_SIZE];
-    const char *folder = programs->plan.boards ? programs->plan.boards : SEGMENT_DIR;
-    if (strcmp(folder, PROGRAM_PLAN_NONE) == 0) {
-        open_keeper(programs);
+    const char *dir = metrics->config.boards ? metrics->config.boards : SEGMENT_DIR;
+    if (strcmp(dir, PROGRAM_CONFIG_NONE) == 0) {
+        open_state(metrics);
         return OK;
     }
-    name_socket(&programs->plan, socket);
+    name_socket(&metrics->config, socket);
     struct segments_settings settings = {
-        .folder = folder, .socket = socket, .root = programs->context.root, .table = programs->table, .jobs = &programs->jobs,
+        .dir = dir, .socket = socket, .root = metrics->context.root, .registry = metrics->registry, .jobs = &metrics->jobs,
     };
-    enum err err = segments_open(&programs->boards, &settings);
-    bool was_taken = programs->boards_are_taken;
-    programs->boards_are_taken = err == AGAIN;
+    enum err err = segments_open(&metrics->segments, &settings);
+    bool was_taken = metrics->segments_are_taken;
+    metrics->segments_are_taken = err == AGAIN;
     if (err == AGAIN && !was_taken)
-        tell_taken(&programs->plan, folder);
+        log_taken(&metrics->config, dir);
     else if (err && err != AGAIN)
-        log_warn("boards of programs in %s are not read: %s. Set another folder with boards in [programs], or none.", folder,
-                 err == DENIED ? "it, or a file " SEGMENT_CLAIM " in it, is another user's" : err_text(err));
+        log_warn("cannot read metrics segments in %s: %s. Set boards in [programs] to another directory, or to none", dir,
+                 err == DENIED ? "it, or the file " SEGMENT_CLAIM " in it, belongs to another user" : err_text(err));
     return err == NOMEM ? err : OK;
 }
 
-static enum err make(struct programs **programs, const struct programs_context *context)
+static enum err create(struct program_metrics **metrics, const struct program_metrics_context *context)
 {
-    struct programs *new = *programs = calloc(1, sizeof *new);
-    struct program_table_settings settings = { .host = context->host, .by_user = geteuid() == 0, .names_users = true };
+    struct program_metrics *new = *metrics = calloc(1, sizeof *new);
+    struct registry_settings settings = {
+        .host = context->host, .is_by_user = geteuid() == 0, .looks_up_users = true, .aliases = tau_alias_list,
+    };
     if (!new)
         return NOMEM;
-    new->keeper_fd = -1;
+    new->state_fd = -1;
     new->context = *context;
     new->jobs.root = context->root;
-    new->plan.is_off = true; /* nothing is open yet */
+    new->config.is_off = true; /* nothing is open yet */
     batch_init(&new->batch);
     users_init(&new->users, context->root);
-    enum err err = program_table_open(&new->table, &settings);
-    new->gateway = (struct tau_gateway){ new->table, &new->jobs };
+    enum err err = registry_open(&new->registry, &settings);
+    new->endpoint = (struct tau_endpoint){ new->registry, &new->jobs };
     if (err)
-        programs_close(programs);
+        program_metrics_close(metrics);
     return err;
 }
 
@@ -186,305 +187,305 @@ static bool is_same(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* plan is what was before. */
-static enum err open_parts(struct programs *programs, const struct program_plan *before)
+/* before: the configuration until now. */
+static enum err open_parts(struct program_metrics *metrics, const struct program_config *before)
 {
-    const struct program_plan *plan = &programs->plan;
+    const struct program_config *config = &metrics->config;
     enum err err = OK, failed;
-    if (before->is_off || !is_same(before->profiles, plan->profiles) || before->is_worker != plan->is_worker) {
-        tau_profiles_close(&programs->profiles);
-        err = open_profiles(programs);
+    if (before->is_off || !is_same(before->profiles, config->profiles) || before->is_worker != config->is_worker) {
+        tau_profile_writer_close(&metrics->profiles);
+        err = open_profiles(metrics);
     }
-    bool by_socket = plan->is_only_named || is_same(plan->boards, PROGRAM_PLAN_NONE);
-    bool are_others = before->is_only_named != plan->is_only_named || (by_socket && !is_same(before->tau, plan->tau));
-    if (before->is_off || !is_same(before->boards, plan->boards) || are_others) {
-        segments_close(&programs->boards);
-        close_keeper(programs);
-        programs->boards_are_taken = false;
-        failed = open_boards(programs);
+    bool by_socket = config->is_only_named || is_same(config->boards, PROGRAM_CONFIG_NONE);
+    bool are_others = before->is_only_named != config->is_only_named || (by_socket && !is_same(before->tau, config->tau));
+    if (before->is_off || !is_same(before->boards, config->boards) || are_others) {
+        segments_close(&metrics->segments);
+        close_state(metrics);
+        metrics->segments_are_taken = false;
+        failed = open_segments(metrics);
         err = err ? err : failed;
     }
-    if (before->is_off || !is_same(before->tau, plan->tau)) {
-        tau_server_close(&programs->tau);
-        programs->tau_is_taken = false;
-        failed = open_tau(programs);
+    if (before->is_off || !is_same(before->tau, config->tau)) {
+        tau_server_close(&metrics->tau);
+        metrics->tau_is_taken = false;
+        failed = open_tau(metrics);
         err = err ? err : failed;
     }
     return err;
 }
 
-enum err programs_apply(struct programs **programs, const struct program_plan *plan, const struct programs_context *context)
+enum err program_metrics_apply(struct program_metrics **metrics, const struct program_config *config,
+                               const struct program_metrics_context *context)
 {
-    struct program_plan before;
-    if (plan->is_off) {
-        programs_close(programs);
+    struct program_config before;
+    if (config->is_off) {
+        program_metrics_close(metrics);
         return OK;
     }
-    enum err err = *programs ? OK : make(programs, context);
+    enum err err = *metrics ? OK : create(metrics, context);
     if (err)
         return err;
-    struct programs *now = *programs;
-    before = now->plan;
-    err = program_plan_copy(&now->plan, plan);
-    program_table_lock(now->table);
-    now->table->metrics_max = plan->metrics_max ? plan->metrics_max : PROGRAM_METRICS_MAX;
-    program_table_unlock(now->table);
+    struct program_metrics *now = *metrics;
+    before = now->config;
+    err = program_config_copy(&now->config, config);
+    registry_lock(now->registry);
+    now->registry->quota.max = config->metrics_max ? config->metrics_max : REGISTRY_METRICS_MAX;
+    registry_unlock(now->registry);
     if (!err)
         err = open_parts(now, &before);
-    program_plan_clear(&before);
+    program_config_clear(&before);
     return err;
 }
 
-static void settle(struct programs *programs)
+static void refresh_syscalls(struct program_metrics *metrics)
 {
-    program_table_lock(programs->table);
-    program_calls_settle(programs->table);
-    program_table_unlock(programs->table);
+    registry_lock(metrics->registry);
+    program_syscalls_refresh(metrics->registry);
+    registry_unlock(metrics->registry);
 }
 
-/* Boards are read, and what has changed goes out. Not before the jobs are known that there are: the board of a program that had
- * been in one of them all the time would be read to its last number before the program is found in it. */
-static void speak(struct programs *programs)
+/* Reads segments and passes on samples of what has changed. Not before the running jobs are known: else what a program had
+ * counted in its job would count for its user. */
+static void publish(struct program_metrics *metrics)
 {
     uint64_t time_ns = clock_realtime_ns();
-    if (!programs->has_begun)
+    if (!metrics->has_started)
         return;
-    batch_reset(&programs->batch);
-    programs->batch.host = programs->context.host;
-    if (programs->boards) {
-        segments_tick(programs->boards);
-        segments_sample(programs->boards, &programs->batch, time_ns);
+    batch_reset(&metrics->batch);
+    metrics->batch.host = metrics->context.host;
+    if (metrics->segments) {
+        segments_tick(metrics->segments);
+        segments_sample(metrics->segments, &metrics->batch, time_ns);
     }
-    program_samples_add(programs->table, &programs->batch, time_ns);
-    if (programs->batch.count && programs->context.out)
-        programs->context.out(programs->context.out_context, &programs->batch);
-    batch_reset(&programs->batch);
-    if (programs->boards)
-        segments_forget_finished(programs->boards);
-    program_keeper_write(&programs->keeper, NULL, false);
-    if (programs->keeper_fd >= 0)
-        segment_claim_touch(programs->keeper_fd);
+    program_samples_add(metrics->registry, &metrics->batch, time_ns);
+    if (metrics->batch.count && metrics->context.out)
+        metrics->context.out(metrics->context.out_context, &metrics->batch);
+    batch_reset(&metrics->batch);
+    if (metrics->segments)
+        segments_forget_finished(metrics->segments);
+    saved_state_save(&metrics->state, NULL, false);
+    if (metrics->state_fd >= 0)
+        segment_claim_touch(metrics->state_fd);
 }
 
-void programs_close(struct programs **programs)
+void program_metrics_close(struct program_metrics **metrics)
 {
-    struct programs *old = *programs;
+    struct program_metrics *old = *metrics;
     if (!old)
         return;
     tau_server_stop(old->tau);
-    if (old->table)
-        speak(old); /* what there is to tell since the last time, while gauges have their programs */
+    if (old->registry)
+        publish(old); /* the last samples, while gauges have their programs */
     tau_server_close(&old->tau);
-    if (old->table)
-        program_profile_put_all(old->profiles, old->table);
-    tau_profiles_close(&old->profiles);
-    segments_close(&old->boards);
-    close_keeper(old);
+    if (old->registry)
+        tau_profile_snapshot_write_all(old->profiles, old->registry);
+    tau_profile_writer_close(&old->profiles);
+    segments_close(&old->segments);
+    close_state(old);
     batch_clear(&old->batch);
     program_jobs_clear(&old->jobs);
-    program_table_close(&old->table);
-    program_plan_clear(&old->plan);
+    registry_close(&old->registry);
+    program_config_clear(&old->config);
     users_clear(&old->users);
     free(old);
-    *programs = NULL;
+    *metrics = NULL;
 }
 
-/* A directory that does not answer is not waited for: then its number will do, or a job goes without. */
-static void name_user(struct programs *programs, struct program_scope *scope)
+/* Does not wait for a directory service that does not answer: then users are given by number, or a job without one. */
+static void name_user(struct program_metrics *metrics, struct scope *scope)
 {
-    bool later = scope->uid == UINT32_MAX; /* the agent finds out */
-    const char *name = later ? "" : users_name(&programs->users, scope->uid, &later);
-    scope->is_unnamed &= later && ++scope->lookups < LOOKUPS_MAX;
-    if (!*name)
-        return;
-    snprintf(scope->user, sizeof scope->user, "%s", name);
-    program_scope_name(programs->table, scope);
+    bool later = scope->uid == UINT32_MAX; /* the agent will find out */
+    const char *name = later ? "" : users_name(&metrics->users, scope->uid, &later);
+    scope->user.is_pending &= later && ++scope->user.lookups < LOOKUPS_MAX;
+    scope_set_user(scope, name);
 }
 
 /* Under the lock. */
-static void name_users(struct programs *programs)
+static void name_users(struct program_metrics *metrics)
 {
-    for (struct program_scope *scope = programs->table->scopes; scope; scope = scope->next)
-        if (!*scope->user)
-            name_user(programs, scope);
+    struct scope *scope;
+    LIST_FOREACH(scope, &metrics->registry->scopes.list, link)
+        if (!*scope->user.name)
+            name_user(metrics, scope);
 }
 
-/* What came just now is shown with its user, if that is known at once. */
-static void name_at_once(struct programs *programs)
+/* So that new scopes are exposed with their user, if the name is known at once. */
+static void name_users_now(struct program_metrics *metrics)
 {
-    program_table_lock(programs->table);
-    name_users(programs);
-    program_table_unlock(programs->table);
+    registry_lock(metrics->registry);
+    name_users(metrics);
+    registry_unlock(metrics->registry);
 }
 
-void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer)
+void program_metrics_write_page(struct program_metrics *metrics, struct buf *out, int format, uint32_t viewer)
 {
-    struct program_page page = { (enum metrics_format)format, viewer, programs ? programs->plan.has_tau_names : false };
-    if (!programs)
+    struct program_page page = { (enum metrics_format)format, viewer, metrics ? metrics->config.has_tau_names : false };
+    if (!metrics)
         return;
-    name_at_once(programs);
-    program_page_write(out, programs->table, &page);
+    name_users_now(metrics);
+    program_page_write(out, metrics->registry, &page);
 }
 
-bool programs_has_tau_paths(const struct programs *programs) { return programs && programs->plan.has_tau_paths; }
+bool program_metrics_has_tau_paths(const struct program_metrics *metrics) { return metrics && metrics->config.has_tau_paths; }
 
-enum err programs_json(struct programs *programs, struct buf *out, struct bytes query, uint32_t viewer)
+enum err program_metrics_write_json(struct program_metrics *metrics, struct buf *out, struct bytes query, uint32_t viewer)
 {
-    if (!programs) {
-        buf_add_text(out, "{\"error\": \"this agent does not listen to programs: enabled = no in [programs]\"}\n");
+    if (!metrics) {
+        buf_add_text(out, "{\"error\": \"program metrics are disabled: enabled = no in [programs]\"}\n");
         return ABSENT;
     }
-    name_at_once(programs);
-    return program_json_write(out, programs->table, query, viewer);
+    name_users_now(metrics);
+    return program_json_write(out, metrics->registry, query, viewer);
 }
 
-/* Thousands of jobs may end at once, few of which have programs that speak. */
-static bool has_told(struct programs *programs, const struct job *job)
+/* Thousands of jobs may end at once, and few of them have programs with metrics. */
+static bool has_scope(struct program_metrics *metrics, const struct job *job)
 {
-    program_table_lock(programs->table);
-    const struct program_scope *scope = program_scope_find(programs->table, job->id, job->uid);
-    program_table_unlock(programs->table);
+    registry_lock(metrics->registry);
+    const struct scope *scope = scopes_find_job(&metrics->registry->scopes, job->id, job->uid);
+    registry_unlock(metrics->registry);
     return scope != NULL;
 }
 
-/* Programs that speak already may be in it from now on: what they have counted so far was elsewhere. */
-static bool may_hold(const struct job *job)
+/* Programs that run already may be in a job that is registered: what they have counted so far was not. */
+static bool may_contain_programs(const struct job *job)
 {
     return strcmp(job->source, "told") == 0 && (job->pid || *job->cgroup);
 }
 
-/* What short programs have left on boards has not been read yet, and they are found in the run as long as it is there. */
+/* Segments of short programs may not have been read yet, and can be attributed to the run only while it is known. */
 static bool ends_run(const struct job *job, enum job_event event)
 {
     return event == JOB_END && strcmp(job->source, "run") == 0;
 }
 
-/* Its profile is that of the job that it was. */
-static void drop(struct programs *programs, struct program_scope *scope)
+static void drop(struct program_metrics *metrics, struct scope *scope)
 {
-    program_profile_put(programs->profiles, scope);
-    program_scope_drop(programs->table, scope);
+    tau_profile_snapshot_write(metrics->profiles, scope);
+    registry_drop_scope(metrics->registry, scope);
 }
 
-/* Programs that have outlived their job are not in the next one of its id, unless the kernel says so. */
-static void leave_job(struct programs *programs, const struct program_scope *scope)
+/* Programs that have outlived their job are not in the next one of the same id, unless the kernel says so. */
+static void leave_job(struct program_metrics *metrics, const struct scope *scope)
 {
-    if (programs->boards)
-        segments_leave_job(programs->boards, scope);
-    tau_server_leave_job(programs->tau, scope);
+    if (metrics->segments)
+        segments_leave_job(metrics->segments, scope);
+    tau_server_leave_job(metrics->tau, scope);
 }
 
-/* One that has just ended, and begins anew under its id: what is still there of it is not counted once more. */
-static void drop_ended(struct programs *programs, const struct job *job)
+/* A job starts again under the id of one that has just ended: it starts at 0. */
+static void drop_ended(struct program_metrics *metrics, const struct job *job)
 {
-    program_table_lock(programs->table);
-    struct program_scope *scope = program_scope_find(programs->table, job->id, job->uid);
-    bool has_ended = scope && scope->has_ended;
+    registry_lock(metrics->registry);
+    struct scope *scope = scopes_find_job(&metrics->registry->scopes, job->id, job->uid);
+    bool has_ended = scope && scope->job.has_ended;
     if (has_ended)
-        leave_job(programs, scope);
+        leave_job(metrics, scope);
     if (has_ended && !scope->programs)
-        drop(programs, scope);
-    program_table_unlock(programs->table);
+        drop(metrics, scope);
+    registry_unlock(metrics->registry);
 }
 
-void programs_job(struct programs *programs, const struct job *job, enum job_event event)
+void program_metrics_job_event(struct program_metrics *metrics, const struct job *job, enum job_event event)
 {
-    if (!programs)
+    if (!metrics)
         return;
     if (event == JOB_BEGIN)
-        drop_ended(programs, job);
-    if (may_hold(job) || ends_run(job, event) || has_told(programs, job))
-        speak(programs); /* also before the kernel ends to count its calls: those are not theirs */
-    program_table_lock(programs->table);
-    program_jobs_event(&programs->jobs, programs->table, job, event);
-    program_table_unlock(programs->table);
-    if (may_hold(job) && event == JOB_BEGIN)
-        speak(programs); /* they are in it before the kernel begins to count */
+        drop_ended(metrics, job);
+    if (may_contain_programs(job) || ends_run(job, event) || has_scope(metrics, job))
+        publish(metrics); /* also before the kernel's count of its system calls ends, which includes those of its programs */
+    registry_lock(metrics->registry);
+    program_jobs_update(&metrics->jobs, metrics->registry, job, event);
+    registry_unlock(metrics->registry);
+    if (may_contain_programs(job) && event == JOB_BEGIN)
+        publish(metrics); /* its programs are in it before the kernel begins to count */
 }
 
-void programs_job_sensed(struct programs *programs, const struct job *job, enum job_event event)
+void program_metrics_job_sampled(struct program_metrics *metrics, const struct job *job, enum job_event event)
 {
-    if (!programs || event == JOB_END || job->syscalls == JOB_SYSCALLS_NONE || !(may_hold(job) || has_told(programs, job)))
+    if (!metrics || event == JOB_END || job->syscalls == JOB_SYSCALLS_NONE)
         return;
-    speak(programs);
-    settle(programs);
+    if (!may_contain_programs(job) && !has_scope(metrics, job))
+        return;
+    publish(metrics);
+    refresh_syscalls(metrics);
 }
 
-void programs_sensed(struct programs *programs, const struct job *ending, const struct batch *batch)
+void program_metrics_add_samples(struct program_metrics *metrics, const struct job *ending, const struct batch *batch)
 {
-    if (!programs || !program_calls_are_in(batch))
+    if (!metrics || !program_syscalls_are_in(batch))
         return;
-    program_table_lock(programs->table);
-    program_calls_take(programs->table, &programs->jobs, ending, batch);
-    program_table_unlock(programs->table);
+    registry_lock(metrics->registry);
+    program_syscalls_add(metrics->registry, &metrics->jobs, ending, batch);
+    registry_unlock(metrics->registry);
 }
 
-static void drop_left(struct programs *programs)
+static void drop_empty_scopes(struct program_metrics *metrics)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    program_table_lock(programs->table);
-    name_users(programs);
-    if (!programs->table->figures.boards)
-        program_rank_sums_clear(&programs->table->node.ranks); /* of many that have nothing to do with one another */
-    for (struct program_scope *scope = programs->table->scopes, *next; scope; scope = next) {
-        next = scope->next;
-        if (scope->kind == PROGRAM_JOB && !scope->is_known && !scope->programs && now_ns - scope->left_ns > LINGER_NS)
-            drop(programs, scope);
+    registry_lock(metrics->registry);
+    name_users(metrics);
+    if (!metrics->registry->stats.segments)
+        mpi_rank_sums_clear(&metrics->registry->scopes.node.mpi.sums); /* programs in no job: those that come next are others */
+    for (struct scope *scope = LIST_FIRST(&metrics->registry->scopes.list), *next; scope; scope = next) {
+        next = LIST_NEXT(scope, link);
+        if (scope->kind == SCOPE_JOB && !scope->job.is_known && !scope->programs && now_ns - scope->left_ns > LINGER_NS)
+            drop(metrics, scope);
     }
-    program_table_unlock(programs->table);
+    registry_unlock(metrics->registry);
 }
 
-void programs_begin(struct programs *programs)
+void program_metrics_start(struct program_metrics *metrics)
 {
-    if (!programs || programs->has_begun)
+    if (!metrics || metrics->has_started)
         return;
-    programs->has_begun = true;
-    speak(programs);
+    metrics->has_started = true;
+    publish(metrics);
 }
 
-/* What another agent had is ours as soon as that one is gone. */
-static void retry(struct programs *programs)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    if (now_ns - programs->tried_ns < RETRY_NS)
-        return;
-    programs->tried_ns = now_ns;
-    if (programs->boards_are_taken)
-        open_boards(programs);
-    if (programs->tau_is_taken)
-        open_tau(programs);
-}
-
-/* One line a minute, however many there are: sonde_programs_refused_total counts them. */
-static void tell_refused(struct programs *programs)
+/* The other agent may have stopped. */
+static void retry(struct program_metrics *metrics)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    struct program_refusal refusal;
-    struct buf why;
-    if (programs->told_ns && now_ns - programs->told_ns < TELL_NS)
+    if (now_ns - metrics->retried_ns < RETRY_NS)
         return;
-    program_table_lock(programs->table);
-    refusal = programs->table->refusal;
-    *programs->table->refusal.name = '\0';
-    program_table_unlock(programs->table);
-    if (!*refusal.name)
-        return;
-    programs->told_ns = now_ns;
-    buf_init(&why, WHY_MAX);
-    program_refusal_write(&why, &refusal);
-    log_warn("a metric that a program of user %u tells of is not counted: %s. A name has one type as long as a program, or a job "
-             "that runs, has it: one of the two needs another name.", refusal.uid, buf_text(&why));
-    buf_clear(&why);
+    metrics->retried_ns = now_ns;
+    if (metrics->segments_are_taken)
+        open_segments(metrics);
+    if (metrics->tau_is_taken)
+        open_tau(metrics);
 }
 
-void programs_tend(struct programs *programs)
+/* One line a minute: sonde_programs_refused_total counts all. */
+static void log_conflict(struct program_metrics *metrics)
 {
-    if (!programs)
+    uint64_t now_ns = clock_monotonic_ns();
+    struct registry_conflict conflict;
+    struct buf error;
+    if (metrics->logged_ns && now_ns - metrics->logged_ns < LOG_NS)
         return;
-    retry(programs);
-    settle(programs);
-    programs->has_begun = true;
-    speak(programs);
-    drop_left(programs);
-    tell_refused(programs);
+    registry_lock(metrics->registry);
+    conflict = metrics->registry->conflict;
+    *metrics->registry->conflict.name = '\0';
+    registry_unlock(metrics->registry);
+    if (!*conflict.name)
+        return;
+    metrics->logged_ns = now_ns;
+    buf_init(&error, ERROR_MAX);
+    registry_conflict_write(&error, &conflict);
+    log_warn("a metric of a program of user %u is not counted: %s. While a program or a running job uses a name it has one "
+             "type: rename one of the two metrics", conflict.uid, buf_text(&error));
+    buf_clear(&error);
+}
+
+void program_metrics_tick(struct program_metrics *metrics)
+{
+    if (!metrics)
+        return;
+    retry(metrics);
+    refresh_syscalls(metrics);
+    metrics->has_started = true;
+    publish(metrics);
+    drop_empty_scopes(metrics);
+    log_conflict(metrics);
 }

@@ -1,46 +1,49 @@
-/* What the agent has to do with programs that speak: the table, tau's socket, boards, what goes out of it. Called by agent.c,
- * asked by agent_http.c. */
+/* Program metrics in the agent: opens and closes the registry, tau's socket, the reader of metrics segments and the writer of
+ * profiles as the configuration says, and passes on their samples. Called by agent.c; queried by agent_http.c. */
 #ifndef SONDE_AGENT_PROGRAM_METRICS_H
 #define SONDE_AGENT_PROGRAM_METRICS_H
 
 #include "model/batch.h"
-#include "appmetrics/config.h"
-#include "appmetrics/table.h"
+#include "appmetrics/program_config.h"
+#include "appmetrics/registry.h"
 
-struct programs;
+/* All functions but apply accept NULL, which is an agent without program metrics, and do nothing. */
+struct program_metrics;
 
-struct programs_context {
+struct program_metrics_context {
     const char *root, *host;     /* borrowed */
-    void (*out)(void *context, const struct batch *batch); /* takes samples */
+    void (*out)(void *context, const struct batch *batch); /* receives samples */
     void *out_context;
 };
 
-/* As the plan says, at first and whenever it changes: what did not change goes on. Whatever does not work is told, and the rest
- * works; the error is of a path that somebody asked for and that cannot be had, or NOMEM. *programs is NULL at first, and where
- * the plan has none of it. */
-enum err programs_apply(struct programs **programs, const struct program_plan *plan, const struct programs_context *context);
-void programs_close(struct programs **programs);
+/* Applies the configuration, at first and whenever it has changed; what did not change goes on. What does not work is
+ * logged, and the rest works. The error is that of a configured path which cannot be used, or NOMEM. *metrics is NULL at
+ * first, and while program metrics are disabled. */
+enum err program_metrics_apply(struct program_metrics **metrics, const struct program_config *config,
+                               const struct program_metrics_context *context);
+void program_metrics_close(struct program_metrics **metrics);
 
-/* The jobs that run were told (programs_job): from here on, or the first programs_tend, boards are read. Harmless with NULL. */
-void programs_begin(struct programs *programs);
+/* All jobs that run have been reported (program_metrics_job_event): segments are read from here on, or from the first tick
+ * on. */
+void program_metrics_start(struct program_metrics *metrics);
 
-/* For /metrics and /programs. Harmless with NULL. viewer, format: as in program_page.h. */
-void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer);
-bool programs_has_tau_paths(const struct programs *programs); /* /metrics at every path that has the word */
-enum err programs_json(struct programs *programs, struct buf *out, struct bytes query, uint32_t viewer);
+/* /metrics and /programs; viewer, format: as in program_page.h. */
+void program_metrics_write_page(struct program_metrics *metrics, struct buf *out, int format, uint32_t viewer);
+enum err program_metrics_write_json(struct program_metrics *metrics, struct buf *out, struct bytes query, uint32_t viewer);
+bool program_metrics_has_tau_paths(const struct program_metrics *metrics); /* serve /metrics at every path with this word */
 
-/* A job came, changed or ended. Harmless with NULL. */
-void programs_job(struct programs *programs, const struct job *job, enum job_event event);
+/* A job started, changed or ended. */
+void program_metrics_job_event(struct program_metrics *metrics, const struct job *job, enum job_event event);
 
-/* The sensors have heard of it too, and count its system calls if they were asked to: it takes them a while to begin, in which
- * its programs' own word counts. Harmless with NULL. */
-void programs_job_sensed(struct programs *programs, const struct job *job, enum job_event event);
+/* The samplers know of it too, and count its system calls if they were asked to. Until they begin, what its programs report
+ * counts. */
+void program_metrics_job_sampled(struct program_metrics *metrics, const struct job *job, enum job_event event);
 
-/* Samples of the sensors: the system calls among them are served under tau's names. Harmless with NULL. ending: a job
- * whose last these are; NULL: none. */
-void programs_sensed(struct programs *programs, const struct job *ending, const struct batch *batch);
+/* Samples of the samplers: system calls among them are also served as program metrics. ending: a job whose last samples these
+ * are; NULL: none. */
+void program_metrics_add_samples(struct program_metrics *metrics, const struct job *ending, const struct batch *batch);
 
-/* Once a second: reads boards, hands over the samples of what has changed, forgets what has gone. Harmless with NULL. */
-void programs_tend(struct programs *programs);
+/* Once a second: reads segments, passes on samples of what has changed, drops what has ended. */
+void program_metrics_tick(struct program_metrics *metrics);
 
 #endif

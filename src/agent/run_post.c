@@ -1,6 +1,7 @@
-/* From a file of the one who asks to records of the agent's stream. */
+/* Copies a user's spool file into records of the agent's stream. */
 #include "agent/run_post.h"
 
+#include "api/schema.h"
 #include "net/json.h"
 #include "net/json_read.h"
 
@@ -16,7 +17,7 @@
 
 #define PIECE (256u << 10)
 #define SUFFIX ".spool"
-#define NAME_ROOM 256
+#define NAME_BYTES 256
 #ifndef FUSE_SUPER_MAGIC
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
@@ -30,7 +31,7 @@ static bool read_path(struct bytes body, struct buf *path)
     json_read_init(&read, body.data, body.size);
     json_read_object(&read);
     while (json_read_key(&read, &key)) {
-        if (strcmp(buf_text(&key), "spool") == 0)
+        if (strcmp(buf_text(&key), API_SPOOL) == 0)
             found = json_read_text(&read, path);
         else
             json_read_skip(&read);
@@ -39,20 +40,20 @@ static bool read_path(struct bytes body, struct buf *path)
     return found && path->size && path->data[0] == '/' && !memchr(path->data, 0, path->size);
 }
 
-/* The run's: what stands before ".spool". */
-static bool name_of(const char *path, char name[NAME_ROOM])
+/* Name of the run: the file name without ".spool". */
+static bool name_of(const char *path, char name[NAME_BYTES])
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t size = strlen(base), suffix = sizeof SUFFIX - 1;
-    if (size <= suffix || size - suffix >= NAME_ROOM || strcmp(base + size - suffix, SUFFIX) != 0 || base[0] == '.')
+    if (size <= suffix || size - suffix >= NAME_BYTES || strcmp(base + size - suffix, SUFFIX) != 0 || base[0] == '.')
         return false;
     memcpy(name, base, size - suffix);
     name[size - suffix] = '\0';
     return true;
 }
 
-/* The file itself, whoever has opened it. */
-static enum err look_at(int fd, uint32_t uid, uint64_t *size)
+/* Checks the file itself, whoever has opened it. */
+static enum err check_file(int fd, uint32_t uid, uint64_t *size)
 {
     struct stat facts;
     if (fstat(fd, &facts))
@@ -65,21 +66,21 @@ static enum err look_at(int fd, uint32_t uid, uint64_t *size)
     return OK;
 }
 
-/* Not what a link leads to, and not what would keep us waiting. */
-static enum err open_own(const char *path, uint32_t uid, int *fd, uint64_t *size)
+/* Does not follow links, and does not block. */
+static enum err open_file(const char *path, uint32_t uid, int *fd, uint64_t *size)
 {
     *fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (*fd < 0)
         return err_from_errno(errno);
-    enum err err = look_at(*fd, uid, size);
+    enum err err = check_file(*fd, uid, size);
     if (err)
         close(*fd);
     return err;
 }
 
-/* A user can mount these two, and then a program of theirs answers when we read, or does not. By their path the kernel lets us
- * into those only that root has mounted for all. */
-static bool may_keep_us_waiting(int fd)
+/* Users can mount these two file systems, and then a program of theirs may block our reads. If opened by path, the
+ * kernel only lets us into those that root has mounted for all. */
+static bool may_block(int fd)
 {
     struct statfs facts;
     return fstatfs(fd, &facts) || facts.f_type == FUSE_SUPER_MAGIC || facts.f_type == OVERLAYFS_SUPER_MAGIC;
@@ -94,22 +95,22 @@ static enum err send_pieces(struct sender *sender, int fd, struct batch_piece *p
         uint64_t left = piece->total - piece->offset;
         ssize_t got = pread(fd, data, left < PIECE ? (size_t)left : PIECE, (off_t)piece->offset);
         if (got <= 0)
-            err = got < 0 ? err_from_errno(errno) : IO; /* it has become shorter */
+            err = got < 0 ? err_from_errno(errno) : IO; /* it was truncated */
         piece->data = (struct bytes){ data, got > 0 ? (size_t)got : 0 };
         if (!err)
-            err = sender_put(sender, &batch);
+            err = sender_add_retryable(sender, &batch);
         piece->offset += piece->data.size;
     }
     free(data);
     return err;
 }
 
-static const char *reason_of(enum err err)
+static const char *error_message(enum err err)
 {
     switch (err) {
-    case ABSENT: return "there is no such file where the agent looks, or it has no collector";
-    case DENIED: return "it is not a file of yours";
-    case FULL: return "it is too large, or the agent's spool is full";
+    case ABSENT: return "the agent cannot find the file, or has no collector";
+    case DENIED: return "the file belongs to another user";
+    case FULL: return "the file is too large, or the agent's journal is full";
     default: return err_text(err);
     }
 }
@@ -119,24 +120,24 @@ static void write_answer(struct buf *answer, enum err err, uint64_t bytes)
     struct json json;
     json_init(&json, answer);
     json_begin_object(&json);
-    json_field_bool(&json, "ok", !err);
+    json_field_bool(&json, API_OK, !err);
     if (err)
-        json_field_text(&json, "error", reason_of(err));
+        json_field_text(&json, API_ERROR, error_message(err));
     else
-        json_field_u64(&json, "bytes", bytes);
+        json_field_u64(&json, API_BYTES, bytes);
     json_end_object(&json);
     json_end(&json);
 }
 
 static enum err send_file(struct sender *sender, const struct run_post *post, const char *path, struct batch_piece *piece)
 {
-    bool is_handed = post->fd >= 0 && !may_keep_us_waiting(post->fd);
+    bool is_passed = post->fd >= 0 && !may_block(post->fd);
     int fd = post->fd;
-    enum err err = is_handed ? look_at(fd, post->uid, &piece->total) : open_own(path, post->uid, &fd, &piece->total);
+    enum err err = is_passed ? check_file(fd, post->uid, &piece->total) : open_file(path, post->uid, &fd, &piece->total);
     if (err)
         return err;
     err = send_pieces(sender, fd, piece);
-    if (!is_handed)
+    if (!is_passed)
         close(fd);
     return err;
 }
@@ -144,7 +145,7 @@ static enum err send_file(struct sender *sender, const struct run_post *post, co
 enum err run_post(struct sender *sender, const struct run_post *post, struct buf *answer)
 {
     struct buf path;
-    char name[NAME_ROOM];
+    char name[NAME_BYTES];
     struct batch_piece piece = { .name = name, .uid = post->uid };
     buf_init(&path, PATH_MAX);
     enum err err = read_path(post->body, &path) && name_of(buf_text(&path), name) ? OK : USAGE;

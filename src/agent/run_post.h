@@ -1,10 +1,9 @@
-/* What sonde run hands over when it has ended: the body of POST /run, and the answer. The spool goes up to the collector, piece
- * by piece, behind what is in the agent's own spool; the file itself stays with the one who gave it.
- *
- * Comes in: {"spool": "/path/of/RUN.spool"}, and with it the open file itself (SCM_RIGHTS): the path may mean nothing in the
- * agent's mount namespace, and gives the name then. Without a file, as older ones send it, the path is opened.
- *
- * Goes out: {"ok": true, "bytes": N}, or {"ok": false, "error": TEXT}. */
+/* POST /run, sent by sonde run when it has finished: sends the spool of the run to the collector in pieces, after what
+ * is already in the agent's journal. The file itself stays with its owner.
+ * Request: {"spool": "/path/of/RUN.spool"}, together with the open file itself (SCM_RIGHTS): the path may not exist in
+ * the agent's mount namespace and then only provides the name. Without a descriptor (older versions) the path is
+ * opened.
+ * Response: {"ok": true, "bytes": N} or {"ok": false, "error": STRING}. */
 #ifndef SONDE_AGENT_RUN_POST_H
 #define SONDE_AGENT_RUN_POST_H
 
@@ -13,13 +12,13 @@
 #define RUN_POST_BYTES_MAX (256u << 20)
 
 struct run_post {
-    uint32_t uid;     /* of the one who asks */
-    int fd;           /* of the file, open for reading, borrowed; -1: none came, it is opened by its path */
+    uint32_t uid; /* of the requester */
+    int fd;       /* of the file, open for reading, borrowed; -1: open the path */
     struct bytes body;
 };
 
-/* Everybody hands over what is theirs: the file must belong to uid, and is read at once. sender NULL: there is no collector
- * (ABSENT). USAGE, DENIED, FULL, IO: the answer says it too. */
+/* Users may only send their own runs: the file must belong to uid, and is read at once. sender NULL: there is no
+ * collector (ABSENT). USAGE, DENIED, FULL, IO: the response has a message. */
 enum err run_post(struct sender *sender, const struct run_post *post, struct buf *answer);
 
 #endif

@@ -1,5 +1,5 @@
-/* One mutex, one condition, one thread. The thread alone touches life, jobs and batch while it works; the loop touches
- * batch only while it is ready, when the thread waits. */
+/* One mutex, one condition, one thread. Only the thread accesses sampler_state, jobs and batch while it works; the loop
+ * accesses batch only while it is ready, when the thread waits. */
 #include "agent/sampler_thread.h"
 
 #include "agent/job_copy.h"
@@ -13,168 +13,169 @@
 #include <unistd.h>
 
 #define STACK_BYTES (1u << 20)
-#define NEWS_MAX 4096 /* more, and jobs that began and ended while the thread hung are not told to it at all */
+#define UPDATES_MAX 4096 /* beyond this, jobs that started and ended while the thread hung are dropped */
 
-struct slow {
-    /* the thread's */
+struct sampler_thread {
+    /* owned by the thread */
     struct sampler_state sampler_state;
     struct sampler_context context;
     struct setting_list settings;
-    struct job_copy *jobs, *ended; /* ended: samples may still name them */
+    struct job_copy *jobs, *ended; /* ended: samples may still refer to them */
     struct batch batch;
     uint64_t openings;
 
-    /* shared, under the mutex */
+    /* shared, protected by the mutex */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    struct job_copy *news, **news_end;
-    size_t news_count;
+    struct job_copy *update, **updates_end;
+    size_t update_count;
     bool wanted, busy, ready, stop;
-    bool asked; /* for a reading that was not given back yet: wanted, being read, or ready */
-    bool left;  /* nobody waits for the thread, it frees all of this */
-    uint64_t rests_until_ns; /* CLOCK_MONOTONIC: to wake the thread before would be in vain */
-    bool rests_for_ever;
-    struct slow_facts facts;
+    bool is_pending;      /* a requested reading that was not released yet: wanted, being read, or ready */
+    bool is_detached;     /* nobody joins the thread, it frees all of this */
+    uint64_t retry_at_ns; /* CLOCK_MONOTONIC: waking the thread earlier would be useless */
+    bool never_retries;
+    struct sampler_thread_status status;
     int event_fd;
     pthread_t thread;
 };
 
-static void slow_free(struct slow *slow)
+static void sampler_thread_free(struct sampler_thread *worker)
 {
-    job_copy_free_all(&slow->jobs);
-    job_copy_free_all(&slow->ended);
-    job_copy_free_all(&slow->news);
-    setting_list_clear(&slow->settings);
-    batch_clear(&slow->batch);
-    pthread_cond_destroy(&slow->changed);
-    pthread_mutex_destroy(&slow->mutex);
-    if (slow->event_fd >= 0)
-        close(slow->event_fd);
-    free(slow);
+    job_copy_free_all(&worker->jobs);
+    job_copy_free_all(&worker->ended);
+    job_copy_free_all(&worker->update);
+    setting_list_clear(&worker->settings);
+    batch_clear(&worker->batch);
+    pthread_cond_destroy(&worker->changed);
+    pthread_mutex_destroy(&worker->mutex);
+    if (worker->event_fd >= 0)
+        close(worker->event_fd);
+    free(worker);
 }
 
-/* Takes over the news, or frees it. */
-static void hear(struct slow *slow, struct job_copy *news)
+/* Takes over the update, or frees it. */
+static void apply_update(struct sampler_thread *worker, struct job_copy *update)
 {
-    struct job_copy **place = job_copy_find(&slow->jobs, news->job.slot);
-    struct job_copy *copy = *place;
-    if (news->event == JOB_END) {
+    struct job_copy **link = job_copy_find(&worker->jobs, update->job.slot);
+    struct job_copy *copy = *link;
+    if (update->event == JOB_END) {
         if (copy) {
-            job_copy_swap(copy, news);
-            sampler_state_job(&slow->sampler_state, &copy->job, JOB_END, &slow->batch);
-            *place = copy->next;
-            copy->next = slow->ended;
-            slow->ended = copy;
+            job_copy_swap(copy, update);
+            sampler_state_job(&worker->sampler_state, &copy->job, JOB_END, &worker->batch);
+            *link = copy->next;
+            copy->next = worker->ended;
+            worker->ended = copy;
         }
     } else if (copy) {
-        job_copy_swap(copy, news);
-        sampler_state_job(&slow->sampler_state, &copy->job, JOB_CHANGE, &slow->batch);
+        job_copy_swap(copy, update);
+        sampler_state_job(&worker->sampler_state, &copy->job, JOB_CHANGE, &worker->batch);
     } else {
-        news->next = slow->jobs;
-        slow->jobs = news;
-        sampler_state_job(&slow->sampler_state, &news->job, JOB_BEGIN, &slow->batch);
+        update->next = worker->jobs;
+        worker->jobs = update;
+        sampler_state_job(&worker->sampler_state, &update->job, JOB_BEGIN, &worker->batch);
         return;
     }
-    job_copy_free(&news);
+    job_copy_free(&update);
 }
 
-static void work(struct slow *slow, struct job_copy *news, bool read)
+static void work(struct sampler_thread *worker, struct job_copy *update, bool read)
 {
-    if (sampler_state_wake(&slow->sampler_state)) {
-        slow->openings++;
-        for (struct job_copy *copy = slow->jobs; copy; copy = copy->next)
-            sampler_state_job(&slow->sampler_state, &copy->job, JOB_BEGIN, &slow->batch);
+    if (sampler_state_wake(&worker->sampler_state)) {
+        worker->openings++;
+        for (struct job_copy *copy = worker->jobs; copy; copy = copy->next)
+            sampler_state_job(&worker->sampler_state, &copy->job, JOB_BEGIN, &worker->batch);
     }
-    while (news) {
-        struct job_copy *next = news->next;
-        hear(slow, news);
-        news = next;
+    while (update) {
+        struct job_copy *next = update->next;
+        apply_update(worker, update);
+        update = next;
     }
     if (read)
-        sampler_state_read(&slow->sampler_state, &slow->batch);
+        sampler_state_read(&worker->sampler_state, &worker->batch);
 }
 
-static void tell_loop(const struct slow *slow)
+static void notify_loop(const struct sampler_thread *worker)
 {
     uint64_t one = 1;
-    while (write(slow->event_fd, &one, sizeof one) < 0 && errno == EINTR)
+    while (write(worker->event_fd, &one, sizeof one) < 0 && errno == EINTR)
         ;
 }
 
-static void work_once(struct slow *slow)
+static void work_once(struct sampler_thread *worker)
 {
-    struct job_copy *news = slow->news;
-    bool read = slow->wanted;
-    slow->news = NULL;
-    slow->news_end = &slow->news;
-    slow->news_count = 0;
-    slow->wanted = false;
-    slow->busy = true;
-    pthread_mutex_unlock(&slow->mutex);
-    job_copy_free_all(&slow->ended);
-    work(slow, news, read);
-    pthread_mutex_lock(&slow->mutex);
-    slow->busy = false;
-    slow->ready = slow->batch.count > 0;
-    slow->asked = slow->wanted || (slow->asked && slow->ready);
-    slow->facts.is_open = slow->sampler_state.is_open;
-    slow->facts.is_absent = slow->sampler_state.is_absent;
-    slow->facts.last = slow->sampler_state.last;
-    slow->facts.failures = slow->sampler_state.failures;
-    slow->facts.openings = slow->openings;
-    slow->rests_until_ns = slow->sampler_state.is_open ? 0 : slow->sampler_state.retry_at_ns;
-    slow->rests_for_ever = slow->sampler_state.is_absent && !slow->sampler_state.retry_absent_ns;
-    pthread_cond_broadcast(&slow->changed);
-    if (slow->ready)
-        tell_loop(slow);
+    struct job_copy *update = worker->update;
+    bool read = worker->wanted;
+    worker->update = NULL;
+    worker->updates_end = &worker->update;
+    worker->update_count = 0;
+    worker->wanted = false;
+    worker->busy = true;
+    pthread_mutex_unlock(&worker->mutex);
+    job_copy_free_all(&worker->ended);
+    work(worker, update, read);
+    pthread_mutex_lock(&worker->mutex);
+    worker->busy = false;
+    worker->ready = worker->batch.count > 0;
+    worker->is_pending = worker->wanted || (worker->is_pending && worker->ready);
+    worker->status.is_open = worker->sampler_state.is_open;
+    worker->status.is_absent = worker->sampler_state.is_absent;
+    worker->status.last = worker->sampler_state.last;
+    worker->status.failures = worker->sampler_state.failures;
+    worker->status.openings = worker->openings;
+    worker->retry_at_ns = worker->sampler_state.is_open ? 0 : worker->sampler_state.retry_at_ns;
+    worker->never_retries = worker->sampler_state.is_absent && !worker->sampler_state.retry_absent_ns;
+    pthread_cond_broadcast(&worker->changed);
+    if (worker->ready)
+        notify_loop(worker);
 }
 
-static void *slow_main(void *argument)
+static void *thread_main(void *argument)
 {
-    struct slow *slow = argument;
-    pthread_mutex_lock(&slow->mutex);
-    while (!slow->stop) {
-        if (slow->ready || (!slow->wanted && !slow->news))
-            pthread_cond_wait(&slow->changed, &slow->mutex);
+    struct sampler_thread *worker = argument;
+    pthread_mutex_lock(&worker->mutex);
+    while (!worker->stop) {
+        if (worker->ready || (!worker->wanted && !worker->update))
+            pthread_cond_wait(&worker->changed, &worker->mutex);
         else
-            work_once(slow);
+            work_once(worker);
     }
-    bool left = slow->left;
-    pthread_mutex_unlock(&slow->mutex);
-    sampler_state_close(&slow->sampler_state);
-    if (left)
-        slow_free(slow);
+    bool is_detached = worker->is_detached;
+    pthread_mutex_unlock(&worker->mutex);
+    sampler_state_close(&worker->sampler_state);
+    if (is_detached)
+        sampler_thread_free(worker);
     return NULL;
 }
 
-static void init(struct slow *slow)
+static void init(struct sampler_thread *worker)
 {
     pthread_condattr_t clock;
-    slow->event_fd = -1;
-    slow->news_end = &slow->news;
-    batch_init(&slow->batch);
+    worker->event_fd = -1;
+    worker->updates_end = &worker->update;
+    batch_init(&worker->batch);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_mutex_init(&slow->mutex, NULL);
-    pthread_cond_init(&slow->changed, &clock);
+    pthread_mutex_init(&worker->mutex, NULL);
+    pthread_cond_init(&worker->changed, &clock);
     pthread_condattr_destroy(&clock);
 }
 
-static enum err start_thread(struct slow *slow)
+static enum err start_thread(struct sampler_thread *worker)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    int number = pthread_create(&slow->thread, &attributes, slow_main, slow);
+    int number = pthread_create(&worker->thread, &attributes, thread_main, worker);
     pthread_attr_destroy(&attributes);
     return err_from_errno(number);
 }
 
-enum err slow_start(struct slow **slow, const struct sampler *sampler, const struct sampler_context *context,
+enum err sampler_thread_start(struct sampler_thread **worker, const struct sampler *sampler,
+                              const struct sampler_context *context,
                     const struct setting_list *settings, uint64_t retry_absent_ns, int event_fd)
 {
-    struct slow *s = calloc(1, sizeof *s);
-    *slow = NULL;
+    struct sampler_thread *s = calloc(1, sizeof *s);
+    *worker = NULL;
     if (!s)
         return NOMEM;
     init(s);
@@ -189,128 +190,128 @@ enum err slow_start(struct slow **slow, const struct sampler *sampler, const str
     if (!err)
         err = start_thread(s);
     if (err)
-        slow_free(s);
+        sampler_thread_free(s);
     else
-        *slow = s;
+        *worker = s;
     return err;
 }
 
-static bool rests(const struct slow *slow)
+static bool is_resting(const struct sampler_thread *worker)
 {
-    return slow->rests_for_ever || (slow->rests_until_ns && clock_monotonic_ns() < slow->rests_until_ns);
+    return worker->never_retries || (worker->retry_at_ns && clock_monotonic_ns() < worker->retry_at_ns);
 }
 
-void slow_tick(struct slow *slow)
+void sampler_thread_tick(struct sampler_thread *worker)
 {
-    pthread_mutex_lock(&slow->mutex);
-    if (rests(slow)) {
-        pthread_mutex_unlock(&slow->mutex);
+    pthread_mutex_lock(&worker->mutex);
+    if (is_resting(worker)) {
+        pthread_mutex_unlock(&worker->mutex);
         return;
     }
-    if (slow->asked)
-        slow->facts.skipped++;
+    if (worker->is_pending)
+        worker->status.skipped++;
     else {
-        slow->asked = slow->wanted = true;
-        pthread_cond_broadcast(&slow->changed);
+        worker->is_pending = worker->wanted = true;
+        pthread_cond_broadcast(&worker->changed);
     }
-    pthread_mutex_unlock(&slow->mutex);
+    pthread_mutex_unlock(&worker->mutex);
 }
 
-/* All news of a job that the thread has not heard of. */
-static void forget_news(struct slow *slow, uint32_t slot)
+/* All queued updates of a job that the thread does not know yet. */
+static void drop_updates(struct sampler_thread *worker, uint32_t slot)
 {
-    struct job_copy **place = &slow->news;
-    while (*place) {
-        struct job_copy *copy = *place;
+    struct job_copy **link = &worker->update;
+    while (*link) {
+        struct job_copy *copy = *link;
         if (copy->job.slot != slot) {
-            place = &copy->next;
+            link = &copy->next;
             continue;
         }
-        *place = copy->next;
+        *link = copy->next;
         job_copy_free(&copy);
-        slow->news_count--;
+        worker->update_count--;
     }
-    slow->news_end = place;
+    worker->updates_end = link;
 }
 
-static bool has_begin(struct slow *slow, uint32_t slot)
+static bool has_begin(struct sampler_thread *worker, uint32_t slot)
 {
-    for (const struct job_copy *news = slow->news; news; news = news->next)
-        if (news->job.slot == slot && news->event == JOB_BEGIN)
+    for (const struct job_copy *update = worker->update; update; update = update->next)
+        if (update->job.slot == slot && update->event == JOB_BEGIN)
             return true;
     return false;
 }
 
-void slow_job(struct slow *slow, const struct job *job, enum job_event event)
+void sampler_thread_job(struct sampler_thread *worker, const struct job *job, enum job_event event)
 {
-    pthread_mutex_lock(&slow->mutex);
-    if (event == JOB_END && slow->news_count >= NEWS_MAX && has_begin(slow, job->slot))
-        forget_news(slow, job->slot);
+    pthread_mutex_lock(&worker->mutex);
+    if (event == JOB_END && worker->update_count >= UPDATES_MAX && has_begin(worker, job->slot))
+        drop_updates(worker, job->slot);
     else {
-        struct job_copy *news = job_copy_new(job, event);
-        if (news) {
-            *slow->news_end = news;
-            slow->news_end = &news->next;
-            slow->news_count++;
-            pthread_cond_broadcast(&slow->changed);
+        struct job_copy *update = job_copy_new(job, event);
+        if (update) {
+            *worker->updates_end = update;
+            worker->updates_end = &update->next;
+            worker->update_count++;
+            pthread_cond_broadcast(&worker->changed);
         }
     }
-    pthread_mutex_unlock(&slow->mutex);
+    pthread_mutex_unlock(&worker->mutex);
 }
 
-const struct batch *slow_take(struct slow *slow)
+const struct batch *sampler_thread_batch(struct sampler_thread *worker)
 {
-    pthread_mutex_lock(&slow->mutex);
-    bool ready = slow->ready;
-    pthread_mutex_unlock(&slow->mutex);
-    return ready ? &slow->batch : NULL;
+    pthread_mutex_lock(&worker->mutex);
+    bool ready = worker->ready;
+    pthread_mutex_unlock(&worker->mutex);
+    return ready ? &worker->batch : NULL;
 }
 
-void slow_give_back(struct slow *slow)
+void sampler_thread_release(struct sampler_thread *worker)
 {
-    pthread_mutex_lock(&slow->mutex);
-    batch_reset(&slow->batch);
-    slow->ready = false;
-    slow->asked = slow->wanted;
-    pthread_cond_broadcast(&slow->changed);
-    pthread_mutex_unlock(&slow->mutex);
+    pthread_mutex_lock(&worker->mutex);
+    batch_reset(&worker->batch);
+    worker->ready = false;
+    worker->is_pending = worker->wanted;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->mutex);
 }
 
-void slow_look(struct slow *slow, struct slow_facts *facts)
+void sampler_thread_status(struct sampler_thread *worker, struct sampler_thread_status *status)
 {
-    pthread_mutex_lock(&slow->mutex);
-    *facts = slow->facts;
-    facts->is_busy = slow->busy || slow->wanted;
-    pthread_mutex_unlock(&slow->mutex);
+    pthread_mutex_lock(&worker->mutex);
+    *status = worker->status;
+    status->is_busy = worker->busy || worker->wanted;
+    pthread_mutex_unlock(&worker->mutex);
 }
 
-bool slow_wait(struct slow *slow, uint64_t deadline_ns)
+bool sampler_thread_wait(struct sampler_thread *worker, uint64_t deadline_ns)
 {
     struct timespec until = { (time_t)(deadline_ns / NS_PER_S), (long)(deadline_ns % NS_PER_S) };
-    pthread_mutex_lock(&slow->mutex);
+    pthread_mutex_lock(&worker->mutex);
     int result = 0;
-    while (!slow->ready && (slow->busy || slow->wanted || slow->news) && result == 0)
-        result = pthread_cond_timedwait(&slow->changed, &slow->mutex, &until);
-    pthread_mutex_unlock(&slow->mutex);
+    while (!worker->ready && (worker->busy || worker->wanted || worker->update) && result == 0)
+        result = pthread_cond_timedwait(&worker->changed, &worker->mutex, &until);
+    pthread_mutex_unlock(&worker->mutex);
     return result == 0;
 }
 
-void slow_stop(struct slow **slow)
+void sampler_thread_stop(struct sampler_thread **worker)
 {
-    struct slow *s = *slow;
+    struct sampler_thread *s = *worker;
     if (!s)
         return;
     pthread_mutex_lock(&s->mutex);
     pthread_t thread = s->thread;
-    bool left = s->left = s->busy;
+    bool is_detached = s->is_detached = s->busy;
     s->stop = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->mutex);
-    *slow = NULL;
-    if (left) {
+    *worker = NULL;
+    if (is_detached) {
         pthread_detach(thread);
         return;
     }
     pthread_join(thread, NULL);
-    slow_free(s);
+    sampler_thread_free(s);
 }

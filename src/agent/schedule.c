@@ -1,13 +1,13 @@
-/* Slots and one timerfd on CLOCK_REALTIME, which the kernel cancels when somebody sets the clock. */
+/* Slots and one timerfd on CLOCK_REALTIME, which the kernel cancels when the clock is set. */
 #include "agent/schedule.h"
 
 #include <errno.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define FAR_NS (9000000000 * NS_PER_S) /* a time that does not come */
-#define FIRST_NS NS_PER_S
-#define SET_NS (100 * NS_PER_MS) /* the clocks moved apart by more: it was set, not slewed */
+#define NEVER_NS (9000000000 * NS_PER_S) /* a time that never comes */
+#define FIRST_TICK_NS NS_PER_S
+#define CLOCK_SET_NS (100 * NS_PER_MS) /* the clocks moved apart by more: it was set, not slewed */
 
 enum err schedule_open(struct schedule *schedule)
 {
@@ -28,11 +28,11 @@ static uint64_t next_multiple(uint64_t period_ns, uint64_t real_ns)
     return real_ns - real_ns % period_ns + period_ns;
 }
 
-/* Nobody wants to wait an hour for the first reading: that is at the next second, as long as none was. */
-static void aim(struct schedule_slot *slot, uint64_t real_ns)
+/* The first reading of a long period is at the next second, so that users need not wait an hour for it. */
+static void set_next(struct schedule_slot *slot, uint64_t real_ns)
 {
-    bool soon = !slot->counts.ticks && slot->period_ns > FIRST_NS;
-    slot->next_ns = next_multiple(soon ? FIRST_NS : slot->period_ns, real_ns);
+    bool soon = !slot->counts.ticks && slot->period_ns > FIRST_TICK_NS;
+    slot->next_ns = next_multiple(soon ? FIRST_TICK_NS : slot->period_ns, real_ns);
 }
 
 enum err schedule_change(struct schedule *schedule, size_t slot, uint64_t period_ns, uint64_t real_ns)
@@ -43,7 +43,7 @@ enum err schedule_change(struct schedule *schedule, size_t slot, uint64_t period
     if (s->period_ns == period_ns)
         return OK;
     s->period_ns = period_ns;
-    aim(s, real_ns);
+    set_next(s, real_ns);
     return OK;
 }
 
@@ -71,22 +71,22 @@ void schedule_remove(struct schedule *schedule, size_t slot)
         schedule->count--;
 }
 
-void schedule_begin_together(struct schedule *schedule, uint64_t real_ns)
+void schedule_align_first_ticks(struct schedule *schedule, uint64_t real_ns)
 {
     for (size_t i = 0; i < schedule->count; i++) {
         struct schedule_slot *slot = &schedule->slots[i];
         if (slot->period_ns && !slot->counts.ticks)
-            aim(slot, real_ns);
+            set_next(slot, real_ns);
     }
 }
 
-static bool was_set(struct schedule *schedule, uint64_t real_ns, uint64_t monotonic_ns)
+static bool clock_was_set(struct schedule *schedule, uint64_t real_ns, uint64_t monotonic_ns)
 {
     uint64_t ahead_ns = real_ns - monotonic_ns, moved_ns = ahead_ns - schedule->ahead_ns;
     schedule->ahead_ns = ahead_ns;
     if (moved_ns > UINT64_MAX / 2) /* backwards */
         moved_ns = 0 - moved_ns;
-    return moved_ns > SET_NS;
+    return moved_ns > CLOCK_SET_NS;
 }
 
 static void count(struct schedule_counts *counts, uint64_t late_ns, uint64_t period_ns)
@@ -99,20 +99,20 @@ static void count(struct schedule_counts *counts, uint64_t late_ns, uint64_t per
         counts->worst_ns = late_ns;
 }
 
-/* After the clock was set, how late it is cannot be told. A tick whose time has come by the new clock is due. One that
- * lies more than a period ahead was aimed by the old clock. */
-static void turn_slot(struct schedule_slot *slot, uint64_t real_ns, bool set)
+/* After the clock was set, the delay is unknown. A tick whose time has come by the new clock is due. A tick more than a
+ * period ahead was computed with the old clock. */
+static void update_slot(struct schedule_slot *slot, uint64_t real_ns, bool set)
 {
     slot->due = real_ns >= slot->next_ns;
     if (slot->due)
         count(&slot->counts, set ? 0 : real_ns - slot->next_ns, slot->period_ns);
     if (slot->due || set)
-        aim(slot, real_ns);
+        set_next(slot, real_ns);
 }
 
-size_t schedule_turn(struct schedule *schedule, uint64_t real_ns, uint64_t monotonic_ns)
+size_t schedule_update(struct schedule *schedule, uint64_t real_ns, uint64_t monotonic_ns)
 {
-    bool set = was_set(schedule, real_ns, monotonic_ns);
+    bool set = clock_was_set(schedule, real_ns, monotonic_ns);
     size_t due = 0;
     uint64_t late_ns = 0, period_ns = UINT64_MAX;
     for (size_t i = 0; i < schedule->count; i++) {
@@ -120,7 +120,7 @@ size_t schedule_turn(struct schedule *schedule, uint64_t real_ns, uint64_t monot
         if (!slot->period_ns)
             continue;
         uint64_t was_ns = slot->next_ns;
-        turn_slot(slot, real_ns, set);
+        update_slot(slot, real_ns, set);
         due += slot->due;
         if (slot->due && !set && real_ns - was_ns > late_ns)
             late_ns = real_ns - was_ns;
@@ -138,7 +138,7 @@ void schedule_read(struct schedule *schedule)
 {
     uint64_t times;
     if (read(schedule->fd, &times, sizeof times) < 0 && errno == ECANCELED)
-        schedule->armed_ns = 0; /* the clock was set: the kernel has forgotten the timer */
+        schedule->armed_ns = 0; /* the clock was set: the kernel has cancelled the timer */
 }
 
 uint64_t schedule_next_ns(const struct schedule *schedule)
@@ -150,17 +150,18 @@ uint64_t schedule_next_ns(const struct schedule *schedule)
     return next_ns;
 }
 
-/* The slot that is next, and the shortest period if the timer can repeat by itself: each other one is a multiple of it. */
-static uint64_t nearest(const struct schedule *schedule, uint64_t *every_ns)
+/* The next tick, and the shortest period if the timer can repeat by itself: all others must be multiples of it. */
+static uint64_t next_expiry(const struct schedule *schedule, uint64_t *every_ns)
 {
     uint64_t next_ns = schedule_next_ns(schedule), shortest_ns = UINT64_MAX;
-    bool whole = true;
+    bool is_periodic = true;
     for (size_t i = 0; i < schedule->count; i++)
         if (schedule->slots[i].period_ns && schedule->slots[i].period_ns < shortest_ns)
             shortest_ns = schedule->slots[i].period_ns;
     for (size_t i = 0; i < schedule->count; i++)
-        whole = whole && schedule->slots[i].period_ns % shortest_ns == 0 && schedule->slots[i].next_ns % shortest_ns == 0;
-    *every_ns = whole && next_ns != UINT64_MAX ? shortest_ns : 0;
+        is_periodic = is_periodic && schedule->slots[i].period_ns % shortest_ns == 0
+                      && schedule->slots[i].next_ns % shortest_ns == 0;
+    *every_ns = is_periodic && next_ns != UINT64_MAX ? shortest_ns : 0;
     return next_ns;
 }
 
@@ -179,7 +180,7 @@ static bool is_armed(const struct schedule *schedule, uint64_t next_ns, uint64_t
 
 enum err schedule_arm(struct schedule *schedule)
 {
-    uint64_t every_ns = 0, next_ns = schedule->only_sets ? FAR_NS : nearest(schedule, &every_ns);
+    uint64_t every_ns = 0, next_ns = schedule->only_clock_changes ? NEVER_NS : next_expiry(schedule, &every_ns);
     if (is_armed(schedule, next_ns, every_ns))
         return OK;
     struct itimerspec timer = { .it_value = timespec_of(next_ns), .it_interval = timespec_of(every_ns) };

@@ -1,11 +1,11 @@
-/* From batches to the spool. A batch that the disk cannot take is counted, and told as a gap by the next one that it can. */
+/* Encodes batches and appends them to the journal. A batch that could not be written is counted and reported as a gap
+ * in the next one. */
 #include "agent/sender.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
-#include "sinks/sink_worker.h"
 #include "journal/stream.h"
+#include "sinks/sink_worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,73 +16,74 @@
 
 #define READER "uplink"
 #define ROLE "agent"
-#define PATH_ROOM 4096
+#define PATH_BYTES 4096
 
 struct sender {
-    char host[JOURNAL_HOST_MAX], dir[PATH_ROOM];
-    struct uplink_plan plan;
+    char host[JOURNAL_HOST_MAX], dir[PATH_BYTES];
+    struct uplink_config config;
     struct journal *journal;
     struct uplink *uplink;
     struct delta_stream *stream;
-    uint64_t id, sequence, records, unspooled;
+    uint64_t id, sequence, records, dropped;
     struct buf state, record;
     struct batch_gap gap; /* batches 0: none */
-    bool needs_state;     /* what the stream says now does not follow from what is in the spool */
-    char trouble[128];
+    bool needs_state;     /* the encoder state does not follow from what is in the journal */
+    char journal_error[128];
 };
 
-static enum err open_uplink(struct sender *sender, const struct uplink_plan *plan, struct buf *why)
+static enum err open_uplink(struct sender *sender, const struct uplink_config *config, struct buf *error)
 {
     const char *keys[UPLINK_COLLECTORS_MAX + 1] = { NULL };
-    char key_file[PATH_ROOM];
-    if (!plan->collector_count)
+    char key_file[PATH_BYTES];
+    if (!config->collector_count)
         return OK;
-    enum err err = plan->plain ? OK : uplink_plan_key(plan, key_file, sizeof key_file);
+    enum err err = config->plain ? OK : uplink_config_key_path(config, key_file, sizeof key_file);
     if (err) {
-        buf_add_text(why, "there is no place for our key: give --key");
+        buf_add_text(error, "no default directory for the key; set --key");
         return err;
     }
-    for (size_t i = 0; i < plan->collector_count && !plan->plain; i++)
-        keys[i] = plan->collector_keys[plan->key_count == 1 ? 0 : i];
+    for (size_t i = 0; i < config->collector_count && !config->plain; i++)
+        keys[i] = config->collector_keys[config->key_count == 1 ? 0 : i];
     struct uplink_settings settings = {
         .journal = sender->journal, .name = READER, .host = sender->host, .role = ROLE,
-        .collectors = (const char *const *)plan->collectors, .key_file = plan->plain ? NULL : key_file, .server_keys = keys,
-        .munge = plan->munge,
+        .collectors = (const char *const *)config->collectors, .key_file = config->plain ? NULL
+                      : key_file, .server_keys = keys,
+        .munge = config->munge,
     };
-    err = uplink_open(&sender->uplink, &settings, why);
-    if (err && !why->size)
-        buf_printf(why, "the way to the collector cannot be opened: %s", err_text(err));
+    err = uplink_open(&sender->uplink, &settings, error);
+    if (err && !error->size)
+        buf_printf(error, "cannot open the uplink to the collector: %s", err_text(err));
     return err;
 }
 
-static void make_folders(const char *path)
+static void create_parents(const char *path)
 {
-    char folder[PATH_ROOM];
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    char directory[PATH_BYTES];
+    snprintf(directory, sizeof directory, "%s", path);
+    for (char *slash = strchr(directory + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdir(folder, 0755);
+        mkdir(directory, 0755);
         *slash = '/';
     }
 }
 
-static uint64_t age_of(const struct uplink_plan *plan)
+static uint64_t age_of(const struct uplink_config *config)
 {
-    return plan->spool_age_ns ? plan->spool_age_ns : UPLINK_PLAN_SPOOL_AGE_NS;
+    return config->journal_age_ns ? config->journal_age_ns : UPLINK_CONFIG_JOURNAL_AGE_NS;
 }
 
-static enum err open_spool(struct sender *sender, const struct uplink_plan *plan, struct buf *why)
+static enum err open_journal(struct sender *sender, const struct uplink_config *config, struct buf *error)
 {
-    struct journal_settings settings = { .bytes = plan->spool_bytes, .age_ns = age_of(plan) };
-    enum err err = uplink_plan_spool(plan, sender->dir, sizeof sender->dir);
+    struct journal_settings settings = { .bytes = config->journal_bytes, .age_ns = age_of(config) };
+    enum err err = uplink_config_journal_dir(config, sender->dir, sizeof sender->dir);
     if (err) {
-        buf_add_text(why, "there is no place for the spool: give --spool");
+        buf_add_text(error, "no default directory for the journal; set --spool");
         return err;
     }
-    make_folders(sender->dir);
-    err = journal_open(&sender->journal, sender->dir, &settings, why);
-    if (err && !why->size)
-        buf_printf(why, "the spool %s cannot be opened: %s", sender->dir, err_text(err));
+    create_parents(sender->dir);
+    err = journal_open(&sender->journal, sender->dir, &settings, error);
+    if (err && !error->size)
+        buf_printf(error, "cannot open the journal %s: %s", sender->dir, err_text(err));
     return err;
 }
 
@@ -92,7 +93,7 @@ static void make_id(struct sender *sender)
         sender->id = clock_realtime_ns() ^ (uint64_t)getpid() << 48;
 }
 
-enum err sender_open(struct sender **sender, const struct uplink_plan *plan, const char *host, struct buf *why)
+enum err sender_open(struct sender **sender, const struct uplink_config *config, const char *host, struct buf *error)
 {
     struct sender *s = *sender = calloc(1, sizeof *s);
     if (!s)
@@ -103,68 +104,68 @@ enum err sender_open(struct sender **sender, const struct uplink_plan *plan, con
     make_id(s);
     enum err err = stream_new(&s->stream);
     if (!err)
-        err = open_spool(s, plan, why);
+        err = open_journal(s, config, error);
     if (!err)
-        err = open_uplink(s, plan, why);
+        err = open_uplink(s, config, error);
     if (!err)
-        err = uplink_plan_copy(&s->plan, plan);
+        err = uplink_config_copy(&s->config, config);
     if (err)
         sender_close(sender, 0);
     return err;
 }
 
-void sender_close(struct sender **sender, uint64_t linger_ns)
+void sender_close(struct sender **sender, uint64_t timeout_ns)
 {
     struct sender *s = *sender;
     if (!s)
         return;
     if (s->uplink)
-        uplink_close(&s->uplink, linger_ns);
+        uplink_close(&s->uplink, timeout_ns);
     if (s->journal)
         journal_close(&s->journal);
     stream_free(&s->stream);
-    uplink_plan_clear(&s->plan);
+    uplink_config_clear(&s->config);
     buf_clear(&s->state);
     buf_clear(&s->record);
     free(s);
     *sender = NULL;
 }
 
-bool sender_keeps(const struct sender *sender, const struct uplink_plan *plan)
+bool sender_has_same_journal(const struct sender *sender, const struct uplink_config *config)
 {
-    char dir[PATH_ROOM];
-    return !uplink_plan_spool(plan, dir, sizeof dir) && !strcmp(dir, sender->dir);
+    char dir[PATH_BYTES];
+    return !uplink_config_journal_dir(config, dir, sizeof dir) && !strcmp(dir, sender->dir);
 }
 
-enum err sender_apply(struct sender *sender, const struct uplink_plan *plan, struct buf *why)
+enum err sender_apply(struct sender *sender, const struct uplink_config *config, struct buf *error)
 {
-    struct uplink_plan copy;
+    struct uplink_config copy;
     struct buf ignored;
-    if (uplink_plan_equal(plan, &sender->plan)) {
+    if (uplink_config_equal(config, &sender->config)) {
         if (sender->uplink)
             uplink_reload(sender->uplink);
         return OK;
     }
-    enum err err = uplink_plan_copy(&copy, plan);
+    enum err err = uplink_config_copy(&copy, config);
     if (err)
         return err;
     if (sender->uplink)
         uplink_close(&sender->uplink, 0);
-    err = open_uplink(sender, plan, why);
+    err = open_uplink(sender, config, error);
     if (!err) {
-        journal_set_limits(sender->journal, plan->spool_bytes, age_of(plan));
-        uplink_plan_clear(&sender->plan);
-        sender->plan = copy;
+        journal_set_limits(sender->journal, config->journal_bytes, age_of(config));
+        uplink_config_clear(&sender->config);
+        sender->config = copy;
         return OK;
     }
-    uplink_plan_clear(&copy);
-    buf_init(&ignored, PATH_ROOM);
-    open_uplink(sender, &sender->plan, &ignored);
+    uplink_config_clear(&copy);
+    buf_init(&ignored, PATH_BYTES);
+    open_uplink(sender, &sender->config, &ignored);
     buf_clear(&ignored);
     return err;
 }
 
-struct journal *sender_spool(const struct sender *sender)
+struct journal *sender_journal(const struct sender *sender)
 {
     return sender->journal;
 }
@@ -176,13 +177,15 @@ bool sender_has_uplink(const struct sender *sender)
 
 static bool is_wanted(const void *context, const char *name)
 {
-    const struct plan *plan = context;
-    return strcmp(name, READER) ? sink_worker_name_is_used(name, plan->sinks, plan->sink_count) : plan->uplink.collector_count != 0;
+    const struct agent_config *config = context;
+    if (strcmp(name, READER) == 0)
+        return config->uplink.collector_count != 0;
+    return sink_worker_name_is_used(name, config->sinks, config->sink_count);
 }
 
-void sender_forget_old(const struct sender *sender, const struct plan *plan)
+void sender_remove_old_cursors(const struct sender *sender, const struct agent_config *config)
 {
-    journal_remove_unwanted_cursors(sender->journal, is_wanted, plan);
+    journal_remove_unwanted_cursors(sender->journal, is_wanted, config);
 }
 
 static uint64_t time_of(const struct batch *batch)
@@ -202,7 +205,7 @@ static enum err append(struct sender *sender, enum journal_kind kind, uint64_t t
     return journal_append(sender->journal, &entry);
 }
 
-/* Before the record, since it is the state that the record builds on. */
+/* Written before the record, which depends on this state. */
 static enum err put_state(struct sender *sender, uint64_t time_ns)
 {
     if (!sender->needs_state && !journal_needs_snapshot(sender->journal, sender->host, sender->id))
@@ -216,16 +219,16 @@ static enum err put_state(struct sender *sender, uint64_t time_ns)
     return err;
 }
 
-/* The stream has moved on when the record exists: if that cannot be kept, the next one needs a state of its own. */
+/* The encoder state has advanced when the record exists: if it cannot be written, the next one needs a new state. */
 static enum err put_record(struct sender *sender, const struct batch *batch, uint64_t time_ns)
 {
-    struct batch told = *batch;
+    struct batch with_gap = *batch;
     if (sender->gap.batches && !batch->piece) {
-        told.gaps = &sender->gap;
-        told.gap_count = 1;
+        with_gap.gaps = &sender->gap;
+        with_gap.gap_count = 1;
     }
     buf_reset(&sender->record);
-    enum err err = stream_encode(sender->stream, &told, &sender->record);
+    enum err err = stream_encode(sender->stream, &with_gap, &sender->record);
     if (err)
         return err;
     sender->sequence++;
@@ -243,25 +246,25 @@ static void note_gap(struct sender *sender, uint64_t time_ns, enum err err)
         sender->gap = (struct batch_gap){ .from_ns = time_ns };
     sender->gap.to_ns = time_ns;
     sender->gap.batches++;
-    sender->gap.reason = err == FULL ? "disk of the spool full" : "spool could not be written";
-    sender->unspooled++;
-    if (!sender->trouble[0])
-        log_error("the spool %s cannot be written: %s. What is read until it can be is lost, and the gap will be told.",
+    sender->gap.reason = err == FULL ? "disk of the journal full" : "cannot write the journal";
+    sender->dropped++;
+    if (!sender->journal_error[0])
+        log_error("cannot write the journal %s: %s. Readings are lost until it works again, and will be reported as a gap.",
                   sender->dir, err_text(err));
-    snprintf(sender->trouble, sizeof sender->trouble, "it cannot be written: %s", err_text(err));
+    snprintf(sender->journal_error, sizeof sender->journal_error, "cannot write: %s", err_text(err));
 }
 
 static void note_success(struct sender *sender)
 {
     sender->records++;
     if (sender->gap.batches)
-        log_warn("the spool %s can be written again; %llu readings are lost", sender->dir,
+        log_warn("the journal %s works again; %llu readings were lost", sender->dir,
                  (unsigned long long)sender->gap.batches);
     sender->gap = (struct batch_gap){ 0 };
-    sender->trouble[0] = '\0';
+    sender->journal_error[0] = '\0';
 }
 
-void sender_take(struct sender *sender, const struct batch *batch)
+void sender_add(struct sender *sender, const struct batch *batch)
 {
     uint64_t time_ns = time_of(batch);
     enum err err = put_state(sender, time_ns);
@@ -273,7 +276,7 @@ void sender_take(struct sender *sender, const struct batch *batch)
         note_success(sender);
 }
 
-enum err sender_put(struct sender *sender, const struct batch *batch)
+enum err sender_add_retryable(struct sender *sender, const struct batch *batch)
 {
     uint64_t time_ns = clock_realtime_ns();
     enum err err = put_state(sender, time_ns);
@@ -283,15 +286,15 @@ enum err sender_put(struct sender *sender, const struct batch *batch)
     return err;
 }
 
-void sender_tend(struct sender *sender)
+void sender_maintain(struct sender *sender)
 {
     journal_maintain(sender->journal, clock_realtime_ns());
 }
 
 void sender_figures(struct sender *sender, struct sender_figures *figures)
 {
-    *figures = (struct sender_figures){ .records = sender->records, .unspooled = sender->unspooled,
-                                        .spool_dir = sender->dir, .spool_why = sender->trouble,
+    *figures = (struct sender_figures){ .records = sender->records, .dropped = sender->dropped,
+                                        .journal_dir = sender->dir, .journal_error = sender->journal_error,
                                         .has_uplink = sender->uplink };
     if (sender->uplink)
         uplink_figures(sender->uplink, &figures->uplink);

@@ -1,46 +1,47 @@
-/* What leaves the node: each batch becomes a record of the agent's stream, goes into the spool on disk, and from
- * there up to a collector by the uplink, and to sinks that read the spool (agent/agent_sinks.h). A stream begins with
- * the agent; what an earlier one has left in the spool goes first. */
+/* Sends batches off the node: each batch becomes a record of the agent's stream, is appended to the journal on disk,
+ * and from there sent to a collector by the uplink and written by sinks that read the journal (agent/agent_sinks.h).
+ * Each start of the agent begins a new stream; what an earlier one left in the journal is sent first. */
 #ifndef SONDE_AGENT_SENDER_H
 #define SONDE_AGENT_SENDER_H
 
-#include "agent/plan.h"
+#include "agent/agent_config.h"
 #include "model/batch.h"
 
 struct sender;
 
 struct sender_figures {
-    bool has_uplink; /* false: there is no collector, and nothing stands in */
+    bool has_uplink; /* false: no collector, the uplink figures are unset */
     struct uplink_figures uplink;
     struct journal_figures spool;
-    uint64_t records;        /* written to the spool */
-    uint64_t unspooled;      /* batches that the spool could not take, its disk being full: a gap */
-    const char *spool_dir, *spool_why; /* borrowed; why: what is wrong with it now; "": nothing */
+    uint64_t records; /* written to the journal */
+    uint64_t dropped; /* batches that could not be written to the journal because its disk was full: a gap */
+    const char *journal_dir, *journal_error; /* borrowed; error: current problem, "" if none */
 };
 
-/* Opens the spool and, where there are collectors, starts the uplink. why gets a sentence. */
-enum err sender_open(struct sender **sender, const struct uplink_plan *plan, const char *host, struct buf *why);
+/* Opens the journal and, if collectors are configured, starts the uplink. error gets a message. */
+enum err sender_open(struct sender **sender, const struct uplink_config *config, const char *host, struct buf *error);
 
-/* Waits up to linger_ns for the collector to have everything. Accepts NULL there. */
-void sender_close(struct sender **sender, uint64_t linger_ns);
+/* Waits up to timeout_ns for the collector to acknowledge everything. Accepts NULL. */
+void sender_close(struct sender **sender, uint64_t timeout_ns);
 
-/* Other collectors, keys or bounds; the spool stays. On an error all goes on as before. The same again: keys are read anew. */
-enum err sender_apply(struct sender *sender, const struct uplink_plan *plan, struct buf *why);
+/* Changes collectors, keys or limits; the journal stays. On an error nothing changes. If nothing differs, keys are
+ * reloaded. */
+enum err sender_apply(struct sender *sender, const struct uplink_config *config, struct buf *error);
 
-/* Is it the same spool, so that sender_apply is enough? */
-bool sender_keeps(const struct sender *sender, const struct uplink_plan *plan);
+/* Is it the same journal, so that sender_apply is sufficient? */
+bool sender_has_same_journal(const struct sender *sender, const struct uplink_config *config);
 
-struct journal *sender_spool(const struct sender *sender); /* as long as the sender lives */
+struct journal *sender_journal(const struct sender *sender); /* valid as long as the sender */
 bool sender_has_uplink(const struct sender *sender);
 
-/* Readers of the spool that plan does not have any more hold nothing up from now on. */
-void sender_forget_old(const struct sender *sender, const struct plan *plan);
+/* Removes cursors of sinks that are no longer configured, which would keep old data in the journal. */
+void sender_remove_old_cursors(const struct sender *sender, const struct agent_config *config);
 
-void sender_take(struct sender *sender, const struct batch *batch);
+void sender_add(struct sender *sender, const struct batch *batch);
 
-/* The same for what its owner can give again: where the spool cannot take it, that is no gap. FULL, IO. */
-enum err sender_put(struct sender *sender, const struct batch *batch);
-void sender_tend(struct sender *sender); /* once a second */
+/* For a batch that the caller can send again: a failure is not counted as a gap. FULL, IO. */
+enum err sender_add_retryable(struct sender *sender, const struct batch *batch);
+void sender_maintain(struct sender *sender); /* once a second */
 void sender_figures(struct sender *sender, struct sender_figures *figures);
 
 #endif

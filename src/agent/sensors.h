@@ -1,27 +1,27 @@
-/* The samplers of the agent: which there are, with which settings and periods, what they read and hear of jobs. Samples go
- * to live and to an outlet. One may be changed, added or taken away without touching the others. */
+/* The agent's sensors: which samplers run, with which settings and periods. Samples go to model/latest.h and to a
+ * callback. A sensor can be changed, added or removed without affecting the others. */
 #ifndef SONDE_AGENT_SENSORS_H
 #define SONDE_AGENT_SENSORS_H
 
-#include "model/live.h"
-#include "agent/plan.h"
+#include "agent/agent_config.h"
 #include "agent/schedule.h"
 #include "jobs/jobs.h"
+#include "model/latest.h"
 
 struct sensors;
 
 /* Borrowed until sensors_close. */
-struct sensors_place {
+struct sensors_settings {
     const char *root, *host;
-    struct live *live;
+    struct latest *live;
     struct schedule *schedule;
-    void (*out)(void *context, const struct batch *batch); /* gets all that was read together */
+    void (*out)(void *context, const struct batch *batch); /* gets everything that was read together */
     void *out_context;
 };
 
 enum sensor_state { SENSOR_OFF, SENSOR_READS, SENSOR_ABSENT, SENSOR_DENIED, SENSOR_FAILS, SENSOR_WAITS };
 
-/* What there is to tell of one. */
+/* Status of one sensor. */
 struct sensor_facts {
     const struct sampler *sampler;
     enum sensor_state state;
@@ -31,36 +31,37 @@ struct sensor_facts {
     const struct setting_list *settings;
 };
 
-enum err sensors_open(struct sensors **sensors, const struct sensors_place *place);
+enum err sensors_open(struct sensors **sensors, const struct sensors_settings *settings);
 
-/* Closes all; what slow ones have read is let out before. Accepts NULL there. */
+/* Closes all; batches of threads are collected before. Accepts NULL. */
 void sensors_close(struct sensors **sensors);
 
-/* Where the jobs are that sensors which are opened later must hear of. NULL: there are none. */
+/* The jobs that a sensor opened later must know. NULL: none. */
 void sensors_set_jobs(struct sensors *sensors, const struct jobs *jobs);
 
-/* Makes them what plan says. A sensor whose settings change is opened anew before the old one is closed; if that fails the
- * old one goes on, why says so, and USAGE is returned: then the caller applies the old plan again. */
-enum err sensors_apply(struct sensors *sensors, const struct plan *plan, struct buf *why);
+/* Applies a configuration. If the settings of a sensor change, a new sampler is opened before the old one is closed; if
+ * that fails, the old one stays, error has a message, and USAGE is returned: then the caller must apply the old
+ * configuration again. */
+enum err sensors_apply(struct sensors *sensors, const struct agent_config *config, struct buf *error);
 
-/* Reads those that are due by the schedule; asks the slow ones. Returns how many samples came. */
+/* Reads the sensors that are due; requests readings of slow ones. Returns the number of samples. */
 size_t sensors_tick(struct sensors *sensors);
 
-/* Between two ticks, once a second: those that would lose count look at their sensors when it is time. */
-void sensors_look(struct sensors *sensors);
+/* Once a second, between two ticks: lets samplers that would miss events poll their sensors. */
+void sensors_poll(struct sensors *sensors);
 
-/* Reads all now, and waits for the slow ones until the deadline (CLOCK_MONOTONIC). */
+/* Reads all now, and waits for slow ones until the deadline (CLOCK_MONOTONIC). */
 size_t sensors_read_all(struct sensors *sensors, uint64_t deadline_ns);
 
-/* To be a listener of jobs. */
+/* Listener for job events. */
 void sensors_job(struct sensors *sensors, const struct job *job, enum job_event event);
 
-/* Readable when a slow one has read something: then sensors_take. */
+/* Readable when a slow sampler has a batch: then call sensors_collect. */
 int sensors_fd(const struct sensors *sensors);
-void sensors_take(struct sensors *sensors);
+void sensors_collect(struct sensors *sensors);
 
-/* *at is 0 at first; false behind the last. */
+/* *at is 0 at first; false after the last. */
 bool sensors_next(struct sensors *sensors, size_t *at, struct sensor_facts *facts);
-const char *sensors_state_name(enum sensor_state state); /* "reads", … */
+const char *sensors_state_name(enum sensor_state state); /* "reads", ... */
 
 #endif

@@ -1,4 +1,4 @@
-/* What comes over the agent's socket about jobs, good and bad, from root and from others. */
+/* POST /job: valid and invalid requests, from root and from other users. */
 #include "agent/job_post.h"
 #include "tools/jobs_fixture.h"
 
@@ -6,11 +6,12 @@
 
 static struct fixture f;
 
-static enum err post(uint32_t uid, bool is_master, const char *text, const char *answer_has)
+static enum err post(uint32_t uid, bool is_privileged, const char *text, const char *answer_has)
 {
     struct buf answer;
     buf_init(&answer, 4096);
-    enum err err = job_post(f.jobs, &(struct job_teller){ .uid = uid, .is_master = is_master }, bytes_of(text), &answer);
+    enum err err = job_post(f.jobs, &(struct job_requester){ .uid = uid, .is_privileged = is_privileged },
+                            bytes_of(text), &answer);
     if (!strstr(buf_text(&answer), answer_has))
         fail_msg("%s is not in %s", answer_has, buf_text(&answer));
     buf_clear(&answer);
@@ -36,15 +37,15 @@ static int teardown(void **state)
 static enum err post_from(uint32_t pid, const char *text)
 {
     struct buf answer;
-    struct job_teller teller = { .is_master = true, .is_here = true, .pid = pid };
+    struct job_requester requester = { .is_privileged = true, .has_pid = true, .pid = pid };
     buf_init(&answer, 4096);
-    enum err err = job_post(f.jobs, &teller, bytes_of(text), &answer);
+    enum err err = job_post(f.jobs, &requester, bytes_of(text), &answer);
     buf_clear(&answer);
     return err;
 }
 
-/* In a namespace of its own a run may be process 1, which here is another one, or none at all. */
-static void a_run_is_who_tells_of_it(void **state)
+/* In its own pid namespace a run may be pid 1, which is another process here, or none. */
+static void run_is_the_requesting_process(void **state)
 {
     (void)state;
     assert_int_equal(post_from(4711, "{\"begin\": {\"id\": \"r1\", \"source\": \"run\", \"pid\": 1}}"), OK);
@@ -55,10 +56,11 @@ static void a_run_is_who_tells_of_it(void **state)
     assert_int_equal(jobs_find(f.jobs, "t1")->pid, 1);
 }
 
-static void root_tells(void **state)
+static void root_declares_jobs(void **state)
 {
     (void)state;
-    assert_int_equal(post(0, true, "{\"begin\": {\"id\": \"a\", \"user\": \"zoe\", \"cores_milli\": 2000, \"new\": [1, {}]}}",
+    assert_int_equal(post(0, true,
+                          "{\"begin\": {\"id\": \"a\", \"user\": \"zoe\", \"cores_milli\": 2000, \"new\": [1, {}]}}",
                           "\"known\": false"), OK);
     assert_string_equal(jobs_find(f.jobs, "a")->user, "zoe");
     assert_int_equal(jobs_find(f.jobs, "a")->cores_milli, 2000);
@@ -68,10 +70,10 @@ static void root_tells(void **state)
     assert_null(jobs_find(f.jobs, "a"));
 }
 
-static void nonsense_is_refused(void **state)
+static void invalid_requests_are_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
+    static const char *const strings[] = {
         "", "{}", "[]", "{\"begin\": {}}", "{\"begin\": {\"id\": \"\"}}", "{\"begin\": {\"id\": 7}}", "{\"begin\": 7}",
         "{\"begin\": {\"id\": \"a\"}, \"end\": {\"id\": \"a\"}}", "{\"begin\": {\"id\": \"a\", \"uid\": -1}}",
         "{\"begin\": {\"id\": \"a\", \"pid\": 99999999999}}", "{\"begin\": {\"id\": \"a\"}", "{\"begin\": {\"id\": \"a\"}} x",
@@ -80,13 +82,13 @@ static void nonsense_is_refused(void **state)
         "{\"begin\": {\"id\": \"a\", \"syscalls\": \"read\"}}", "{\"begin\": {\"id\": \"a\", \"syscalls\": \"x\"}}",
     };
     size_t before = f.count;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_int_equal(post(0, true, texts[i], "\"ok\": false"), USAGE);
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+        assert_int_equal(post(0, true, strings[i], "\"ok\": false"), USAGE);
     assert_int_equal(f.count, before);
 }
 
-/* Others may tell of a process of their own under an id that is no batch system's. */
-static void others_tell_of_their_own_runs_alone(void **state)
+/* Users may declare their own processes with an id that cannot be a batch system's. */
+static void users_declare_only_their_own_runs(void **state)
 {
     (void)state;
     char text[512];
@@ -104,8 +106,9 @@ static void others_tell_of_their_own_runs_alone(void **state)
         snprintf(text, sizeof text, refused[i], pid, pid);
         assert_int_equal(post(getuid(), false, text, "only root"), DENIED);
     }
-    snprintf(text, sizeof text, "{\"begin\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"run\", \"pid\": %u}}", pid, pid);
-    assert_int_equal(post(STRANGER, false, text, "only root"), DENIED); /* the process is another's */
+    snprintf(text, sizeof text, "{\"begin\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"run\", \"pid\": %u}}",
+             pid, pid);
+    assert_int_equal(post(STRANGER, false, text, "only root"), DENIED); /* the process belongs to another user */
     assert_int_equal(post(getuid(), false, text, "\"ok\": true"), OK);
     snprintf(text, sizeof text, "20261115-201354-%u-k7qd", pid);
     assert_int_equal(jobs_find(f.jobs, text)->uid, getuid());
@@ -116,23 +119,25 @@ static void others_tell_of_their_own_runs_alone(void **state)
     assert_int_equal(jobs_count(f.jobs), 1);
 }
 
-/* A run inside of a batch job does not end that. */
-static void the_end_of_a_run_is_not_that_of_its_job(void **state)
+/* A run inside a batch job does not end the job. */
+static void end_of_a_run_does_not_end_its_job(void **state)
 {
     (void)state;
     assert_int_equal(post(0, true, "{\"end\": {\"id\": \"4711\", \"source\": \"run\"}}", "no such job"), ABSENT);
     assert_non_null(jobs_find(f.jobs, "4711"));
 }
 
-static void who_owns_a_job_may_ask_for_its_system_calls(void **state)
+static void owner_requests_system_calls(void **state)
 {
     (void)state;
     assert_int_equal(post(0, true, "{\"begin\": {\"id\": \"a\", \"uid\": 4242}}", "\"ok\": true"), OK);
-    assert_int_equal(post(STRANGER + 1, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"count\"}}", "theirs"), DENIED);
-    assert_int_equal(post(STRANGER + 1, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"read\"}}", "theirs"), DENIED);
+    assert_int_equal(post(STRANGER + 1, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"count\"}}",
+                          "other users' jobs"), DENIED);
+    assert_int_equal(post(STRANGER + 1, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"read\"}}",
+                          "other users' jobs"), DENIED);
     assert_int_equal(jobs_find(f.jobs, "a")->syscalls, JOB_SYSCALLS_NONE);
     assert_int_equal(post(STRANGER, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"time\"}}", "\"counts\": false"), OK);
-    assert_int_equal(jobs_find(f.jobs, "a")->syscalls, JOB_SYSCALLS_TIME); /* nobody counts here, and that is said */
+    assert_int_equal(jobs_find(f.jobs, "a")->syscalls, JOB_SYSCALLS_TIME); /* nothing counts here, and the response says so */
     assert_int_equal(post(STRANGER, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"read\"}}", "\"samples\": []"), OK);
     assert_int_equal(jobs_find(f.jobs, "a")->syscalls, JOB_SYSCALLS_TIME);
     assert_int_equal(post(0, true, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"no\"}}", "\"ok\": true"), OK);
@@ -143,12 +148,12 @@ static void who_owns_a_job_may_ask_for_its_system_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_run_is_who_tells_of_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(root_tells, setup, teardown),
-        cmocka_unit_test_setup_teardown(nonsense_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(others_tell_of_their_own_runs_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_owns_a_job_may_ask_for_its_system_calls, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_end_of_a_run_is_not_that_of_its_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(run_is_the_requesting_process, setup, teardown),
+        cmocka_unit_test_setup_teardown(root_declares_jobs, setup, teardown),
+        cmocka_unit_test_setup_teardown(invalid_requests_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(users_declare_only_their_own_runs, setup, teardown),
+        cmocka_unit_test_setup_teardown(owner_requests_system_calls, setup, teardown),
+        cmocka_unit_test_setup_teardown(end_of_a_run_does_not_end_its_job, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A run that is handed over: by an open file or by a path, and only what belongs to the one who asks. */
+/* POST /run: by an open file or by a path, and only files of the requester. */
 #include "agent/run_post.h"
 
 #include "tools/temp.h"
@@ -19,17 +19,17 @@ static struct buf answer;
 static int begin(void **state)
 {
     (void)state;
-    struct uplink_plan plan = { .plain = true, .spool = spool };
+    struct uplink_config config = { .plain = true, .spool = spool };
     buf_init(&answer, 4096);
     temp_dir(dir);
     temp_join(spool, dir, "spool");
     temp_join(file, dir, "run-1.spool");
     temp_write(file, "records", 7);
     snprintf(by_path, sizeof by_path, "{\"spool\": \"%s\"}", file);
-    assert_int_equal(uplink_plan_set(&plan, "collector", "tcp://127.0.0.1:9", &answer), OK); /* where nobody is */
-    enum err err = sender_open(&sender, &plan, "node17", &answer);
-    plan.spool = NULL;
-    uplink_plan_clear(&plan);
+    assert_int_equal(uplink_config_set(&config, "collector", "tcp://127.0.0.1:9", &answer), OK); /* nothing listens there */
+    enum err err = sender_open(&sender, &config, "node17", &answer);
+    config.spool = NULL;
+    uplink_config_clear(&config);
     return (int)err;
 }
 
@@ -58,7 +58,7 @@ static uint64_t records(void)
     return figures.records;
 }
 
-/* Opened, handed over, closed again: it is borrowed. */
+/* Opened, passed, closed again: it is borrowed. */
 static enum err hand(const char *path, int flags, const char *body)
 {
     int fd = open(path, flags | O_CLOEXEC);
@@ -68,7 +68,7 @@ static enum err hand(const char *path, int flags, const char *body)
     return err;
 }
 
-static void a_file_that_no_path_leads_to_is_taken(void **state)
+static void passed_file_without_path(void **state)
 {
     (void)state;
     assert_int_equal(post(-1, ELSEWHERE), ABSENT);
@@ -83,7 +83,7 @@ static void a_file_that_no_path_leads_to_is_taken(void **state)
     assert_int_equal(records(), 2);
 }
 
-static void a_path_alone_does_as_before(void **state)
+static void path_without_file(void **state)
 {
     (void)state;
     assert_int_equal(post(-1, by_path), OK);
@@ -95,7 +95,7 @@ static void a_path_alone_does_as_before(void **state)
     assert_int_not_equal(post(-1, body), OK);
 }
 
-static void what_is_not_a_file_of_theirs_is_refused(void **state)
+static void files_of_others_are_refused(void **state)
 {
     (void)state;
     int pipes[2];
@@ -106,7 +106,7 @@ static void what_is_not_a_file_of_theirs_is_refused(void **state)
     assert_int_equal(post(pipes[0], ELSEWHERE), DENIED);
     close(pipes[0]);
     close(pipes[1]);
-    assert_int_not_equal(hand(file, O_WRONLY, ELSEWHERE), OK); /* not for reading */
+    assert_int_not_equal(hand(file, O_WRONLY, ELSEWHERE), OK); /* not open for reading */
     assert_int_not_equal(hand(file, O_PATH, ELSEWHERE), OK);
     struct run_post others = { geteuid() + 1, open(file, O_RDONLY | O_CLOEXEC), bytes_of(ELSEWHERE) };
     assert_int_equal(run_post(sender, &others, &answer), DENIED);
@@ -115,7 +115,7 @@ static void what_is_not_a_file_of_theirs_is_refused(void **state)
     assert_int_equal(records(), before);
 }
 
-static void empty_and_too_large_ones_are_refused(void **state)
+static void empty_and_too_large_files_are_refused(void **state)
 {
     (void)state;
     assert_int_equal(truncate(file, 0), 0);
@@ -125,7 +125,7 @@ static void empty_and_too_large_ones_are_refused(void **state)
     assert_int_equal(records(), 0);
 }
 
-static void a_name_is_needed(void **state)
+static void name_is_required(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "{}", "[]", "{\"spool\": 1}", "{\"spool\": \"x.spool\"}", "{\"spool\": \"/x\"}",
@@ -135,8 +135,8 @@ static void a_name_is_needed(void **state)
     assert_int_equal(records(), 0);
 }
 
-/* A user may have mounted it, and need not answer: it is left to the path. */
-static void a_file_of_an_overlay_is_not_read(void **state)
+/* A user may have mounted it and may block reads: it is opened by path instead. */
+static void overlay_file_is_not_read(void **state)
 {
     (void)state;
     char upper[TEMP_PATH_MAX], lower[TEMP_PATH_MAX], merged[TEMP_PATH_MAX], inside[TEMP_PATH_MAX], options[3 * TEMP_PATH_MAX];
@@ -160,12 +160,12 @@ static void a_file_of_an_overlay_is_not_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_file_that_no_path_leads_to_is_taken, begin, end),
-        cmocka_unit_test_setup_teardown(a_path_alone_does_as_before, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_not_a_file_of_theirs_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(empty_and_too_large_ones_are_refused, begin, end),
-        cmocka_unit_test_setup_teardown(a_name_is_needed, begin, end),
-        cmocka_unit_test_setup_teardown(a_file_of_an_overlay_is_not_read, begin, end),
+        cmocka_unit_test_setup_teardown(passed_file_without_path, begin, end),
+        cmocka_unit_test_setup_teardown(path_without_file, begin, end),
+        cmocka_unit_test_setup_teardown(files_of_others_are_refused, begin, end),
+        cmocka_unit_test_setup_teardown(empty_and_too_large_files_are_refused, begin, end),
+        cmocka_unit_test_setup_teardown(name_is_required, begin, end),
+        cmocka_unit_test_setup_teardown(overlay_file_is_not_read, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A slow sensor in its thread: it delays nobody, hears of jobs, and may be left behind when it hangs. */
+/* A slow sampler in its thread: it delays nothing, gets job events, and is detached if it hangs. */
 #include "agent/sampler_thread.h"
 
 #include "base/clock.h"
@@ -16,12 +16,12 @@ struct play {
     uint64_t step, sum;
 };
 
-/* The thread works with these only between a tick and what comes of it. */
+/* The thread uses these only between a tick and its batch. */
 static _Atomic unsigned opens, reads, closes, begins, changes, ends;
 static _Atomic int read_result, open_result;
 static _Atomic uint64_t read_takes_ns;
 static char heard[64];
-static pthread_t worker;
+static pthread_t reader;
 
 static const struct metric metrics[] = { { "sum", "1", COUNTER, U64, "a sum" } };
 static const struct set set = { "play", metrics, 1 };
@@ -33,7 +33,7 @@ static enum err play_open(void *state, const struct sampler_context *context)
 {
     (void)state, (void)context;
     opens++;
-    worker = pthread_self();
+    reader = pthread_self();
     return (enum err)open_result;
 }
 
@@ -81,12 +81,12 @@ static int begin(void **state)
     read_result = open_result = OK;
     read_takes_ns = 0;
     fd = eventfd(0, EFD_NONBLOCK);
-    return slow_start((struct slow **)state, &player, &here, &five, 0, fd);
+    return sampler_thread_start((struct sampler_thread **)state, &player, &here, &five, 0, fd);
 }
 
 static int end(void **state)
 {
-    slow_stop((struct slow **)state);
+    sampler_thread_stop((struct sampler_thread **)state);
     close(fd);
     return 0;
 }
@@ -98,129 +98,129 @@ static void wait_for_fd(void)
     assert_int_equal(read(fd, &times, sizeof times), sizeof times);
 }
 
-static void a_reading_comes_by_itself_with_the_settings(void **state)
+static void reading_uses_the_settings(void **state)
 {
-    struct slow *slow = *state;
-    assert_null(slow_take(slow));
+    struct sampler_thread *worker = *state;
+    assert_null(sampler_thread_batch(worker));
     for (uint64_t i = 1; i <= 3; i++) {
-        slow_tick(slow);
+        sampler_thread_tick(worker);
         wait_for_fd();
-        const struct batch *batch = slow_take(slow);
+        const struct batch *batch = sampler_thread_batch(worker);
         assert_non_null(batch);
         assert_int_equal(batch->count, 1);
         assert_int_equal(batch->samples[0].values[0].u64, 5 * i);
-        slow_give_back(slow);
-        assert_null(slow_take(slow));
+        sampler_thread_release(worker);
+        assert_null(sampler_thread_batch(worker));
     }
     assert_int_equal(opens, 1);
-    assert_false(pthread_equal(worker, pthread_self()));
+    assert_false(pthread_equal(reader, pthread_self()));
 }
 
-static void nobody_waits_for_it(void **state)
+static void ticks_do_not_wait(void **state)
 {
-    struct slow *slow = *state;
-    struct slow_facts facts;
+    struct sampler_thread *worker = *state;
+    struct sampler_thread_status status;
     read_takes_ns = 3 * NS_PER_S;
     uint64_t begin_ns = clock_monotonic_ns();
     for (int i = 0; i < 5; i++)
-        slow_tick(slow);
+        sampler_thread_tick(worker);
     assert_true(clock_monotonic_ns() - begin_ns < 2 * NS_PER_S);
-    slow_look(slow, &facts);
-    assert_true(facts.is_busy);
-    assert_int_equal(facts.skipped, 4); /* counted, not made up for */
-    assert_false(slow_wait(slow, clock_monotonic_ns() + NS_PER_MS));
-    assert_true(slow_wait(slow, SECONDS(60)));
+    sampler_thread_status(worker, &status);
+    assert_true(status.is_busy);
+    assert_int_equal(status.skipped, 4); /* counted, not repeated */
+    assert_false(sampler_thread_wait(worker, clock_monotonic_ns() + NS_PER_MS));
+    assert_true(sampler_thread_wait(worker, SECONDS(60)));
     assert_int_equal(reads, 1);
-    assert_non_null(slow_take(slow));
-    slow_tick(slow); /* not taken yet: it must not be written over */
+    assert_non_null(sampler_thread_batch(worker));
+    sampler_thread_tick(worker); /* not released yet: it must not be overwritten */
     usleep(20000);
     assert_int_equal(reads, 1);
-    slow_give_back(slow);
+    sampler_thread_release(worker);
 }
 
-static void jobs_are_heard_of_as_copies(void **state)
+static void jobs_are_copied(void **state)
 {
-    struct slow *slow = *state;
+    struct sampler_thread *worker = *state;
     char id[] = "4711", user[] = "ada";
     struct job job = { .id = id, .other_id = "", .source = "told", .user = "", .cgroup = "/a", .slot = 3 };
-    slow_job(slow, &job, JOB_BEGIN);
-    memset(id, 'x', 4); /* the table of jobs may do as it likes */
-    slow_tick(slow);
+    sampler_thread_job(worker, &job, JOB_BEGIN);
+    memset(id, 'x', 4); /* the table of jobs may change meanwhile */
+    sampler_thread_tick(worker);
     wait_for_fd();
-    slow_give_back(slow);
+    sampler_thread_release(worker);
     assert_string_equal(heard, "4711  /a");
     memcpy(id, "4711", 4);
     job.user = user;
-    slow_job(slow, &job, JOB_CHANGE);
-    slow_job(slow, &job, JOB_END);
+    sampler_thread_job(worker, &job, JOB_CHANGE);
+    sampler_thread_job(worker, &job, JOB_END);
     memset(id, 'x', 4);
     wait_for_fd();
-    const struct batch *batch = slow_take(slow);
+    const struct batch *batch = sampler_thread_batch(worker);
     assert_int_equal(batch->count, 1);
-    assert_string_equal(batch->samples[0].job, "4711"); /* as long as we look at it */
-    slow_give_back(slow);
+    assert_string_equal(batch->samples[0].job, "4711"); /* until it is released */
+    sampler_thread_release(worker);
     assert_true(begins == 1 && changes == 1 && ends == 1);
     assert_string_equal(heard, "4711 ada /a");
 }
 
-static void news_of_jobs_do_not_take_the_place_of_a_reading(void **state)
+static void job_updates_do_not_replace_a_reading(void **state)
 {
-    struct slow *slow = *state;
+    struct sampler_thread *worker = *state;
     struct job job = { .id = "4711", .other_id = "", .source = "told", .user = "", .cgroup = "/a", .slot = 3 };
-    struct slow_facts facts;
-    slow_tick(slow);
-    assert_true(slow_wait(slow, SECONDS(60)));
-    slow_give_back(slow);
-    slow_job(slow, &job, JOB_BEGIN);
-    slow_job(slow, &job, JOB_END);
-    assert_true(slow_wait(slow, SECONDS(60)));
-    const struct batch *batch = slow_take(slow);
-    assert_non_null(batch); /* the job's last sample, which nobody has taken when the tick comes */
+    struct sampler_thread_status status;
+    sampler_thread_tick(worker);
+    assert_true(sampler_thread_wait(worker, SECONDS(60)));
+    sampler_thread_release(worker);
+    sampler_thread_job(worker, &job, JOB_BEGIN);
+    sampler_thread_job(worker, &job, JOB_END);
+    assert_true(sampler_thread_wait(worker, SECONDS(60)));
+    const struct batch *batch = sampler_thread_batch(worker);
+    assert_non_null(batch); /* the job's last sample, not released when the tick comes */
     assert_string_equal(batch->samples[0].job, "4711");
-    slow_tick(slow);
-    slow_give_back(slow);
-    assert_true(slow_wait(slow, SECONDS(60)));
-    assert_non_null(slow_take(slow));
-    slow_give_back(slow);
-    slow_look(slow, &facts);
-    assert_int_equal(facts.skipped, 0);
+    sampler_thread_tick(worker);
+    sampler_thread_release(worker);
+    assert_true(sampler_thread_wait(worker, SECONDS(60)));
+    assert_non_null(sampler_thread_batch(worker));
+    sampler_thread_release(worker);
+    sampler_thread_status(worker, &status);
+    assert_int_equal(status.skipped, 0);
     assert_int_equal(reads, 2);
 }
 
-static void after_a_failure_the_jobs_that_run_are_told_again(void **state)
+static void running_jobs_are_announced_after_a_failure(void **state)
 {
-    struct slow *slow = *state;
-    struct slow_facts facts;
+    struct sampler_thread *worker = *state;
+    struct sampler_thread_status status;
     struct job job = { .id = "1", .other_id = "", .source = "told", .user = "", .cgroup = "", .slot = 0 };
-    slow_job(slow, &job, JOB_BEGIN);
+    sampler_thread_job(worker, &job, JOB_BEGIN);
     read_result = IO;
-    slow_tick(slow);
-    assert_true(slow_wait(slow, SECONDS(60)));
-    slow_look(slow, &facts);
-    assert_false(facts.is_open);
-    assert_int_equal(facts.last, IO);
-    assert_int_equal(facts.failures, 1);
+    sampler_thread_tick(worker);
+    assert_true(sampler_thread_wait(worker, SECONDS(60)));
+    sampler_thread_status(worker, &status);
+    assert_false(status.is_open);
+    assert_int_equal(status.last, IO);
+    assert_int_equal(status.failures, 1);
     assert_int_equal(closes, 1);
     read_result = OK;
-    usleep(1050000); /* its first pause */
-    slow_tick(slow);
+    usleep(1050000); /* its first retry interval */
+    sampler_thread_tick(worker);
     wait_for_fd();
     assert_int_equal(begins, 2);
     assert_int_equal(opens, 2);
-    slow_look(slow, &facts);
-    assert_int_equal(facts.openings, 2);
-    slow_give_back(slow);
+    sampler_thread_status(worker, &status);
+    assert_int_equal(status.openings, 2);
+    sampler_thread_release(worker);
 }
 
-static void one_that_hangs_is_left_behind(void **state)
+static void hanging_thread_is_detached(void **state)
 {
-    struct slow *slow = *state;
+    struct sampler_thread *worker = *state;
     read_takes_ns = 3 * NS_PER_S;
-    slow_tick(slow);
+    sampler_thread_tick(worker);
     while (!reads)
         usleep(1000);
     uint64_t begin_ns = clock_monotonic_ns();
-    slow_stop((struct slow **)state);
+    sampler_thread_stop((struct sampler_thread **)state);
     assert_null(*state);
     assert_true(clock_monotonic_ns() - begin_ns < 2 * NS_PER_S);
     close(fd); /* the thread has its own */
@@ -234,12 +234,12 @@ static void one_that_hangs_is_left_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_reading_comes_by_itself_with_the_settings, begin, end),
-        cmocka_unit_test_setup_teardown(nobody_waits_for_it, begin, end),
-        cmocka_unit_test_setup_teardown(jobs_are_heard_of_as_copies, begin, end),
-        cmocka_unit_test_setup_teardown(news_of_jobs_do_not_take_the_place_of_a_reading, begin, end),
-        cmocka_unit_test_setup_teardown(after_a_failure_the_jobs_that_run_are_told_again, begin, end),
-        cmocka_unit_test_setup_teardown(one_that_hangs_is_left_behind, begin, end),
+        cmocka_unit_test_setup_teardown(reading_uses_the_settings, begin, end),
+        cmocka_unit_test_setup_teardown(ticks_do_not_wait, begin, end),
+        cmocka_unit_test_setup_teardown(jobs_are_copied, begin, end),
+        cmocka_unit_test_setup_teardown(job_updates_do_not_replace_a_reading, begin, end),
+        cmocka_unit_test_setup_teardown(running_jobs_are_announced_after_a_failure, begin, end),
+        cmocka_unit_test_setup_teardown(hanging_thread_is_detached, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

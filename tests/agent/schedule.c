@@ -1,4 +1,4 @@
-/* Ticks at multiples of their periods: on a clock that the test moves, and on the real one. */
+/* Ticks at multiples of their periods: with a simulated clock, and with the real one. */
 #include "agent/schedule.h"
 
 #include "tools/unit.h"
@@ -10,7 +10,7 @@
 #define BOOT (1000 * NS_PER_S) /* monotonic time at START */
 #define START (1800000000 * NS_PER_S + 123456789)
 
-/* A node's two clocks, and what the loop of the agent does. */
+/* A node's two clocks, and what the agent's loop does. */
 struct fake {
     struct schedule schedule;
     uint64_t real_ns, monotonic_ns;
@@ -28,7 +28,7 @@ static size_t pass(struct fake *fake, uint64_t ns)
 {
     fake->real_ns += ns;
     fake->monotonic_ns += ns;
-    return schedule_turn(&fake->schedule, fake->real_ns, fake->monotonic_ns);
+    return schedule_update(&fake->schedule, fake->real_ns, fake->monotonic_ns);
 }
 
 static size_t add(struct fake *fake, uint64_t period_ns)
@@ -59,8 +59,8 @@ static void ticks_fall_on_multiples(void **state)
     schedule_close(&fake.schedule);
 }
 
-/* The first at the next second, so that there is something to be seen; from then on at multiples. */
-static void a_long_period_begins_soon(void **state)
+/* The first tick is at the next second, so that there is a value soon; then at multiples. */
+static void long_period_starts_soon(void **state)
 {
     (void)state;
     static const uint64_t periods[] = { 1500 * NS_PER_MS, 90 * NS_PER_S, HOUR };
@@ -92,11 +92,11 @@ static void each_slot_has_its_own_ticks(void **state)
     assert_int_equal(fake.schedule.slots[quick].counts.ticks, 300);
     assert_int_equal(fake.schedule.slots[slow].counts.ticks, 3);
     assert_int_equal(fake.schedule.slots[quick].counts.late, 0);
-    assert_int_equal(fake.schedule.counts.ticks, 300); /* the slow ones fell on quick ones */
+    assert_int_equal(fake.schedule.counts.ticks, 300); /* the slow ones coincide with fast ones */
     schedule_close(&fake.schedule);
 }
 
-static void a_late_tick_is_counted_and_the_missed_are_not_made_up_for(void **state)
+static void late_ticks_are_counted_missed_ones_skipped(void **state)
 {
     (void)state;
     struct fake fake;
@@ -114,12 +114,12 @@ static void a_late_tick_is_counted_and_the_missed_are_not_made_up_for(void **sta
     assert_int_equal(s->counts.worst_ns, 3500 * NS_PER_MS);
     assert_int_equal(fake.schedule.counts.missed, 3);
     assert_int_equal(pass(&fake, NS_PER_MS), 0);
-    assert_int_equal(pass(&fake, 499 * NS_PER_MS), 1); /* back on the multiple */
+    assert_int_equal(pass(&fake, 499 * NS_PER_MS), 1); /* back at the multiple */
     assert_int_equal(fake.real_ns % NS_PER_S, 0);
     schedule_close(&fake.schedule);
 }
 
-/* Runs on in steps of 1 ms for 10 s; returns the longest pause between ticks, by the clock that nobody sets. */
+/* Advances in steps of 1 ms for 10 s; returns the longest pause between ticks by the monotonic clock. */
 static uint64_t longest_pause(struct fake *fake, size_t *ticks)
 {
     uint64_t last_ns = fake->monotonic_ns, longest_ns = 0;
@@ -135,7 +135,7 @@ static uint64_t longest_pause(struct fake *fake, size_t *ticks)
     return longest_ns;
 }
 
-static void a_clock_set_back_leaves_no_hole(void **state)
+static void clock_set_back_leaves_no_gap(void **state)
 {
     (void)state;
     struct fake fake;
@@ -152,7 +152,7 @@ static void a_clock_set_back_leaves_no_hole(void **state)
     schedule_close(&fake.schedule);
 }
 
-static void a_clock_set_forward_makes_no_storm(void **state)
+static void clock_set_forward_makes_no_burst(void **state)
 {
     (void)state;
     struct fake fake;
@@ -163,13 +163,13 @@ static void a_clock_set_forward_makes_no_storm(void **state)
     fake.real_ns += HOUR + 200 * NS_PER_MS;
     assert_true(longest_pause(&fake, &ticks) <= NS_PER_S);
     assert_in_range(ticks, 10, 11);
-    assert_int_equal(fake.schedule.slots[slot].counts.missed, 0); /* they never were */
+    assert_int_equal(fake.schedule.slots[slot].counts.missed, 0); /* they never existed */
     assert_int_equal(fake.schedule.slots[slot].counts.late, 0);
     assert_int_equal(fake.schedule.slots[slot].next_ns % NS_PER_S, 0);
     schedule_close(&fake.schedule);
 }
 
-static void a_period_is_changed_without_a_longer_pause(void **state)
+static void period_change_makes_no_longer_pause(void **state)
 {
     (void)state;
     struct fake fake;
@@ -185,22 +185,22 @@ static void a_period_is_changed_without_a_longer_pause(void **state)
     schedule_close(&fake.schedule);
 }
 
-static void those_added_one_after_another_begin_together(void **state)
+static void first_ticks_are_aligned(void **state)
 {
     (void)state;
     struct fake fake;
     begin(&fake);
     size_t first = add(&fake, NS_PER_MS);
-    fake.real_ns += 3 * NS_PER_MS; /* it took its time to open */
+    fake.real_ns += 3 * NS_PER_MS; /* opening took time */
     size_t second = add(&fake, NS_PER_MS);
     assert_int_not_equal(fake.schedule.slots[first].next_ns, fake.schedule.slots[second].next_ns);
-    schedule_begin_together(&fake.schedule, fake.real_ns);
+    schedule_align_first_ticks(&fake.schedule, fake.real_ns);
     assert_int_equal(fake.schedule.slots[first].next_ns, fake.schedule.slots[second].next_ns);
     assert_true(fake.schedule.slots[first].next_ns > fake.real_ns);
     schedule_close(&fake.schedule);
 }
 
-static void slots_are_used_again(void **state)
+static void slots_are_reused(void **state)
 {
     (void)state;
     struct fake fake;
@@ -224,8 +224,8 @@ static void wait_for(struct schedule *schedule)
     schedule_read(schedule);
 }
 
-/* Two periods of which the one is no multiple of the other, so that the timer cannot repeat by itself; then one alone. */
-static void the_real_timer_wakes_in_time(void **state)
+/* Two periods of which neither is a multiple of the other, so that the timer cannot repeat by itself; then one alone. */
+static void real_timer_wakes_on_time(void **state)
 {
     (void)state;
     struct schedule schedule;
@@ -237,7 +237,7 @@ static void the_real_timer_wakes_in_time(void **state)
     while (schedule.slots[second].counts.ticks + schedule.slots[second].counts.missed < 4) {
         wait_for(&schedule);
         real_ns = clock_realtime_ns();
-        schedule_turn(&schedule, real_ns, clock_monotonic_ns());
+        schedule_update(&schedule, real_ns, clock_monotonic_ns());
     }
     uint64_t passed_ns = real_ns - begin_ns;
     assert_true(passed_ns >= 90 * NS_PER_MS);
@@ -249,13 +249,13 @@ static void the_real_timer_wakes_in_time(void **state)
     uint64_t armed_ns = schedule.armed_ns;
     for (int i = 0; i < 3; i++) {
         wait_for(&schedule);
-        assert_int_equal(schedule_turn(&schedule, clock_realtime_ns(), clock_monotonic_ns()), 1);
+        assert_int_equal(schedule_update(&schedule, clock_realtime_ns(), clock_monotonic_ns()), 1);
     }
     assert_int_equal(schedule.armed_ns, armed_ns); /* it repeats by itself */
     schedule_close(&schedule);
 }
 
-/* The kernel calls it set, by whatever little; false: we may not. */
+/* Counts as setting the clock for the kernel, however small the change; false: not permitted. */
 static bool set_clock_by_ns(long ns)
 {
     struct timex change = { .modes = ADJ_SETOFFSET | ADJ_NANO };
@@ -264,13 +264,13 @@ static bool set_clock_by_ns(long ns)
     return clock_adjtime(CLOCK_REALTIME, &change) >= 0;
 }
 
-/* With a tick an hour away, or with nothing but the wish to know. */
-static void check_told_of_set(bool only_sets)
+/* With a tick an hour away, or with only_clock_changes. */
+static void check_clock_set_is_signalled(bool only_clock_changes)
 {
     struct schedule schedule;
     size_t slot;
     assert_int_equal(schedule_open(&schedule), OK);
-    schedule.only_sets = only_sets;
+    schedule.only_clock_changes = only_clock_changes;
     assert_int_equal(schedule_add(&schedule, HOUR, clock_realtime_ns() / HOUR * HOUR, &slot), OK);
     schedule.slots[slot].next_ns += 2 * HOUR;
     assert_int_equal(schedule_arm(&schedule), OK);
@@ -285,30 +285,30 @@ static void check_told_of_set(bool only_sets)
     schedule_close(&schedule);
 }
 
-static void the_kernel_tells_when_the_clock_is_set(void **state)
+static void clock_set_is_signalled(void **state)
 {
     (void)state;
     if (!set_clock_by_ns(1))
         leave_out("only root may set the clock, if only by a nanosecond");
     set_clock_by_ns(-1);
-    check_told_of_set(false);
-    check_told_of_set(true);
+    check_clock_set_is_signalled(false);
+    check_clock_set_is_signalled(true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_fall_on_multiples),
-        cmocka_unit_test(a_long_period_begins_soon),
+        cmocka_unit_test(long_period_starts_soon),
         cmocka_unit_test(each_slot_has_its_own_ticks),
-        cmocka_unit_test(a_late_tick_is_counted_and_the_missed_are_not_made_up_for),
-        cmocka_unit_test(a_clock_set_back_leaves_no_hole),
-        cmocka_unit_test(a_clock_set_forward_makes_no_storm),
-        cmocka_unit_test(a_period_is_changed_without_a_longer_pause),
-        cmocka_unit_test(those_added_one_after_another_begin_together),
-        cmocka_unit_test(slots_are_used_again),
-        cmocka_unit_test(the_real_timer_wakes_in_time),
-        cmocka_unit_test(the_kernel_tells_when_the_clock_is_set),
+        cmocka_unit_test(late_ticks_are_counted_missed_ones_skipped),
+        cmocka_unit_test(clock_set_back_leaves_no_gap),
+        cmocka_unit_test(clock_set_forward_makes_no_burst),
+        cmocka_unit_test(period_change_makes_no_longer_pause),
+        cmocka_unit_test(first_ticks_are_aligned),
+        cmocka_unit_test(slots_are_reused),
+        cmocka_unit_test(real_timer_wakes_on_time),
+        cmocka_unit_test(clock_set_is_signalled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

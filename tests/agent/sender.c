@@ -1,4 +1,4 @@
-/* From batches to the spool: records that follow one another, jobs with them, and a disk that is full. */
+/* From batches to the journal: consecutive records, jobs with them, and a full disk. */
 #include "agent/sender.h"
 
 #include "agent/job_events.h"
@@ -14,7 +14,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static unsigned long calls;
 #else
-/* The C library's own, under the names that it keeps for this. Of each thread by itself: libzmq may do as it likes. */
+/* The C library's allocator under its internal names. Counted per thread: libzmq may allocate. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
@@ -45,23 +45,23 @@ static const struct set set = { "numbers", metrics, 1 };
 
 static char dir[TEMP_PATH_MAX];
 static struct sender *sender;
-static struct buf why;
+static struct buf error;
 static uint64_t taken;
 
 static void open_sender(void)
 {
-    struct uplink_plan plan = { .plain = true, .spool = dir };
-    assert_int_equal(uplink_plan_set(&plan, "collector", "tcp://127.0.0.1:9", &why), OK); /* where nobody is */
-    enum err err = sender_open(&sender, &plan, "node17", &why);
-    plan.spool = NULL;
-    uplink_plan_clear(&plan);
+    struct uplink_config config = { .plain = true, .spool = dir };
+    assert_int_equal(uplink_config_set(&config, "collector", "tcp://127.0.0.1:9", &error), OK); /* nothing listens there */
+    enum err err = sender_open(&sender, &config, "node17", &error);
+    config.spool = NULL;
+    uplink_config_clear(&config);
     assert_int_equal(err, OK);
 }
 
 static int begin(void **state)
 {
     (void)state;
-    buf_init(&why, 4096);
+    buf_init(&error, 4096);
     temp_dir(dir);
     taken = 0;
     open_sender();
@@ -73,19 +73,19 @@ static int end(void **state)
     (void)state;
     sender_close(&sender, 0);
     temp_remove(dir);
-    buf_clear(&why);
+    buf_clear(&error);
     return 0;
 }
 
-static void take(const struct present *present)
+static void take(const struct job_events *events)
 {
     struct batch batch;
     batch_init(&batch);
     struct sample *sample = batch_add(&batch, &set, NS_PER_S * ++taken, "");
     sample_set_u64(sample, 0, taken);
-    if (present)
-        present_fill((struct present *)present, &batch);
-    sender_take(sender, &batch);
+    if (events)
+        job_events_fill((struct job_events *)events, &batch);
+    sender_add(sender, &batch);
     batch_clear(&batch);
 }
 
@@ -103,7 +103,7 @@ static void read_begin(struct reading *reading)
     sender_close(&sender, 0);
     batch_init(&reading->batch);
     assert_int_equal(stream_new(&reading->stream), OK);
-    assert_int_equal(journal_open(&reading->journal, dir, &(struct journal_settings){ 0 }, &why), OK);
+    assert_int_equal(journal_open(&reading->journal, dir, &(struct journal_settings){ 0 }, &error), OK);
     assert_int_equal(journal_reader_open(reading->journal, &reading->reader, "test", true, 0), OK);
 }
 
@@ -129,18 +129,18 @@ static void read_end(struct reading *reading)
     batch_clear(&reading->batch);
 }
 
-static void batches_stand_in_the_spool(void **state)
+static void batches_are_in_the_journal(void **state)
 {
     (void)state;
     struct reading reading;
     struct sender_figures figures;
     for (int i = 0; i < 10; i++)
         take(NULL);
-    sender_tend(sender);
+    sender_maintain(sender);
     sender_figures(sender, &figures);
     assert_int_equal(figures.records, 10);
-    assert_int_equal(figures.unspooled, 0);
-    assert_string_equal(figures.spool_dir, dir);
+    assert_int_equal(figures.dropped, 0);
+    assert_string_equal(figures.journal_dir, dir);
     read_begin(&reading);
     for (uint64_t i = 1; i <= 10; i++) {
         assert_true(read_next(&reading));
@@ -150,21 +150,21 @@ static void batches_stand_in_the_spool(void **state)
     read_end(&reading);
 }
 
-static void jobs_go_with_the_samples(void **state)
+static void jobs_are_sent_with_samples(void **state)
 {
     (void)state;
     struct reading reading;
-    struct present present = { 0 };
+    struct job_events events = { 0 };
     struct job job = { .id = "4711", .other_id = "", .source = "slurm", .user = "ann", .uid = 1000, .cgroup = "" };
-    take(&present);
-    assert_int_equal(present_before(&present, &job, JOB_BEGIN), OK);
-    take(&present);
-    assert_false(present_after(&present, &job, JOB_BEGIN)); /* take does not clear it: the agent does */
-    take(&present);
-    assert_int_equal(present_before(&present, &job, JOB_END), OK);
-    take(&present);
-    present_after(&present, &job, JOB_END);
-    take(&present);
+    take(&events);
+    assert_int_equal(job_events_begin(&events, &job, JOB_BEGIN), OK);
+    take(&events);
+    assert_false(job_events_end(&events, &job, JOB_BEGIN)); /* sender_add does not clear it: the agent does */
+    take(&events);
+    assert_int_equal(job_events_begin(&events, &job, JOB_END), OK);
+    take(&events);
+    job_events_end(&events, &job, JOB_END);
+    take(&events);
     read_begin(&reading);
     assert_true(read_next(&reading));
     assert_int_equal(reading.batch.job_count, 0);
@@ -182,7 +182,7 @@ static void jobs_go_with_the_samples(void **state)
     assert_true(read_next(&reading));
     assert_int_equal(reading.batch.job_count, 0);
     read_end(&reading);
-    present_clear(&present);
+    job_events_clear(&events);
 }
 
 static void nothing_is_allocated_once_warm(void **state)
@@ -198,14 +198,14 @@ static void nothing_is_allocated_once_warm(void **state)
             struct sample *sample = batch_add(&batch, &set, NS_PER_S * ++taken, k % 2 ? "a" : "b");
             sample_set_u64(sample, 0, taken * 3);
         }
-        sender_take(sender, &batch);
-        sender_tend(sender);
+        sender_add(sender, &batch);
+        sender_maintain(sender);
     }
     assert_int_equal(calls - before, 0);
     batch_clear(&batch);
 }
 
-/* A limit on the size of files stands for the disk. */
+/* A file size limit simulates a full disk. */
 static void limit_files(rlim_t bytes)
 {
     struct rlimit limit;
@@ -214,7 +214,7 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void what_the_disk_cannot_take_is_told_as_a_gap(void **state)
+static void full_disk_is_reported_as_a_gap(void **state)
 {
     (void)state;
     struct reading reading;
@@ -223,21 +223,21 @@ static void what_the_disk_cannot_take_is_told_as_a_gap(void **state)
     for (int i = 0; i < 200; i++)
         take(NULL);
     catch_stderr();
-    limit_files(2000); /* which what is said on standard error, caught in a file, keeps below */
+    limit_files(2000); /* stderr, redirected to a file, stays below it */
     for (int i = 0; i < 5; i++)
         take(NULL);
     sender_figures(sender, &figures);
-    bool has_trouble = figures.spool_why[0];
+    bool has_trouble = figures.journal_error[0];
     limit_files(RLIM_INFINITY);
     take(NULL);
     take(NULL);
-    const char *said = caught_text();
-    assert_non_null(strstr(said, "cannot be written"));
-    assert_non_null(strstr(said, "5 readings are lost"));
-    assert_int_equal(figures.unspooled, 5);
+    const char *logged = caught_text();
+    assert_non_null(strstr(logged, "cannot write the journal"));
+    assert_non_null(strstr(logged, "5 readings were lost"));
+    assert_int_equal(figures.dropped, 5);
     assert_true(has_trouble);
     sender_figures(sender, &figures);
-    assert_string_equal(figures.spool_why, "");
+    assert_string_equal(figures.journal_error, "");
     read_begin(&reading);
     for (int i = 0; i < 201; i++)
         assert_true(read_next(&reading));
@@ -252,7 +252,7 @@ static void what_the_disk_cannot_take_is_told_as_a_gap(void **state)
     read_end(&reading);
 }
 
-static void a_restart_adds_a_stream(void **state)
+static void restart_adds_a_stream(void **state)
 {
     (void)state;
     struct reading reading;
@@ -268,29 +268,29 @@ static void a_restart_adds_a_stream(void **state)
     read_end(&reading);
 }
 
-static void a_spool_is_one_agents(void **state)
+static void journal_belongs_to_one_agent(void **state)
 {
     (void)state;
     struct sender *other;
-    struct uplink_plan plan = { .plain = true, .spool = dir };
-    assert_int_equal(uplink_plan_set(&plan, "collector", "tcp://127.0.0.1:9", &why), OK);
-    assert_int_equal(sender_open(&other, &plan, "node17", &why), AGAIN);
-    assert_true(why.size > 0);
-    assert_true(sender_keeps(sender, &plan));
-    plan.spool = NULL;
-    assert_false(sender_keeps(sender, &plan));
-    uplink_plan_clear(&plan);
+    struct uplink_config config = { .plain = true, .spool = dir };
+    assert_int_equal(uplink_config_set(&config, "collector", "tcp://127.0.0.1:9", &error), OK);
+    assert_int_equal(sender_open(&other, &config, "node17", &error), AGAIN);
+    assert_true(error.size > 0);
+    assert_true(sender_has_same_journal(sender, &config));
+    config.spool = NULL;
+    assert_false(sender_has_same_journal(sender, &config));
+    uplink_config_clear(&config);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(batches_stand_in_the_spool, begin, end),
-        cmocka_unit_test_setup_teardown(jobs_go_with_the_samples, begin, end),
+        cmocka_unit_test_setup_teardown(batches_are_in_the_journal, begin, end),
+        cmocka_unit_test_setup_teardown(jobs_are_sent_with_samples, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_allocated_once_warm, begin, end),
-        cmocka_unit_test_setup_teardown(what_the_disk_cannot_take_is_told_as_a_gap, begin, end),
-        cmocka_unit_test_setup_teardown(a_restart_adds_a_stream, begin, end),
-        cmocka_unit_test_setup_teardown(a_spool_is_one_agents, begin, end),
+        cmocka_unit_test_setup_teardown(full_disk_is_reported_as_a_gap, begin, end),
+        cmocka_unit_test_setup_teardown(restart_adds_a_stream, begin, end),
+        cmocka_unit_test_setup_teardown(journal_belongs_to_one_agent, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

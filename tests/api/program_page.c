@@ -1,35 +1,38 @@
 /* What programs told, on /metrics and at /programs: families in one piece, each viewer's own, valid in both formats. */
 #include "model/view.h"
-#include "appmetrics/cells.h"
+#include "appmetrics/registry.h"
 #include "api/program_json.h"
 #include "api/program_page.h"
+#include "compat/tau/alias.h"
 
 #include "tools/unit.h"
 
 #include <math.h>
 
-static struct program_table *table;
+static struct registry *registry;
 static struct buf out;
 
 static int open_table(void **state)
 {
     (void)state;
     buf_init(&out, 1 << 20);
-    return program_table_open(&table, &(struct program_table_settings){ .host = "n1", .by_user = true });
+    return registry_open(&registry, &(struct registry_settings){
+        .host = "n1", .is_by_user = true, .aliases = tau_alias_list,
+    });
 }
 
 static int close_table(void **state)
 {
     (void)state;
     buf_clear(&out);
-    program_table_close(&table);
+    registry_close(&registry);
     return 0;
 }
 
 static struct program_metric *make(const char *name, enum program_kind kind)
 {
     struct program_metric *metric;
-    struct program_description description = {
+    struct metric_description description = {
         .name = bytes_of(name), .doc = bytes_of("a \"doc\"\n"), .unit = { "", 0 }, .kind = kind,
     };
     static const double bounds[] = { 0.5, 2 };
@@ -37,14 +40,14 @@ static struct program_metric *make(const char *name, enum program_kind kind)
         description.bounds = bounds;
         description.bound_count = 2;
     }
-    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    assert_int_equal(registry_metric(registry, &description, &metric), OK);
     return metric;
 }
 
 static const char *page(enum metrics_format format, uint32_t viewer)
 {
     buf_reset(&out);
-    program_page_write(&out, table, &(struct program_page){ format, viewer, false });
+    program_page_write(&out, registry, &(struct program_page){ format, viewer, false });
     assert_int_equal(buf_err(&out), OK);
     return buf_text(&out);
 }
@@ -52,7 +55,7 @@ static const char *page(enum metrics_format format, uint32_t viewer)
 static const char *ask(const char *query, uint32_t viewer)
 {
     buf_reset(&out);
-    assert_int_equal(program_json_write(&out, table, bytes_of(query), viewer), OK);
+    assert_int_equal(program_json_write(&out, registry, bytes_of(query), viewer), OK);
     return buf_text(&out);
 }
 
@@ -64,7 +67,7 @@ static void a_family_has_all_its_series(void **state)
     for (int i = 0; i < COUNT; i++) {
         char name[64];
         snprintf(name, sizeof name, "x_total{i=\"%d\"}", i);
-        program_cell_add(table, &make(name, PROGRAM_COUNTER)->node, i + 1, 5);
+        cell_add(make(name, PROGRAM_COUNTER)->values.node, i + 1, 5);
     }
     size_t lines = 0;
     for (const char *at = page(METRICS_TEXT, VIEW_ALL); (at = strstr(at, "\nx_total{")); at++)
@@ -76,15 +79,15 @@ static void a_family_has_all_its_series(void **state)
 static void a_series_is_not_shown_before_its_user_is_known(void **state)
 {
     (void)state;
-    table->names_users = true;
+    registry->scopes.looks_up_users = true;
     struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
-    struct program_scope *job = program_scope_job(table, "4711", 1001);
-    struct program_scope *user = program_scope_user(table, 1001);
-    assert_non_null(program_cell_of(table, metric, job));
+    struct scope *job = scopes_job(&registry->scopes, "4711", 1001);
+    struct scope *user = scopes_user(&registry->scopes, 1001);
+    assert_non_null(registry_cell(registry, metric, job));
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "x_total{host=\"n1\"} 0"));
     assert_null(strstr(page(METRICS_TEXT, VIEW_ALL), "4711"));
     assert_null(strstr(page(METRICS_TEXT, VIEW_ALL), "1001"));
-    job->is_unnamed = user->is_unnamed = false;
+    job->user.is_pending = user->user.is_pending = false;
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"4711\""));
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "user=\"1001\""));
 }
@@ -94,7 +97,7 @@ static void a_family_stands_in_one_piece(void **state)
     (void)state;
     make("x_total{a=\"1\"}", PROGRAM_COUNTER);
     make("y_total", PROGRAM_COUNTER);
-    program_cell_add(table, &make("x_total{a=\"2\"}", PROGRAM_COUNTER)->node, 1.5, 1);
+    cell_add(make("x_total{a=\"2\"}", PROGRAM_COUNTER)->values.node, 1.5, 1);
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL),
                            "# HELP x_total a \"doc\"\\n\n# TYPE x_total counter\n"
                            "x_total{a=\"1\",host=\"n1\"} 0\nx_total{a=\"2\",host=\"n1\"} 1.5\n# HELP"));
@@ -105,9 +108,9 @@ static void help_is_utf8_whatever_a_program_says(void **state)
 {
     struct program_metric *metric;
     (void)state;
-    struct program_description description = { .name = bytes_of("x_total"), .unit = { "", 0 }, .kind = PROGRAM_COUNTER };
+    struct metric_description description = { .name = bytes_of("x_total"), .unit = { "", 0 }, .kind = PROGRAM_COUNTER };
     description.doc = bytes_of("\xff of \xc3\xa9t\xc3\xa9\r\x80 cut \xe2\x82");
-    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    assert_int_equal(registry_metric(registry, &description, &metric), OK);
     static const char line[] = "# HELP x_total \xef\xbf\xbd of \xc3\xa9t\xc3\xa9 \xef\xbf\xbd cut \xef\xbf\xbd\xef\xbf\xbd\n";
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), line));
     const char *open = page(METRICS_OPEN, VIEW_ALL);
@@ -130,7 +133,7 @@ static void a_histogram_is_cumulative(void **state)
 {
     (void)state;
     struct program_metric *metric = make("h", PROGRAM_HISTOGRAM);
-    program_cell_observe(table, &metric->node, (const double[]){ 1, 2, 3 }, 12.5, 1);
+    cell_observe(metric->values.node, (const double[]){ 1, 2, 3 }, 12.5, 1);
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "h_bucket{le=\"0.5\",host=\"n1\"} 1\nh_bucket{le=\"2\",host=\"n1\"} 3\n"
                                                          "h_bucket{le=\"+Inf\",host=\"n1\"} 6\nh_sum{host=\"n1\"} 12.5\n"
                                                          "h_count{host=\"n1\"} 6\n"));
@@ -170,15 +173,15 @@ static void no_series_is_there_twice(void **state)
 
 static void no_family_is_there_twice(void **state)
 {
-    struct program_hold holds[2] = { 0 };
+    struct contribution holds[2] = { 0 };
     (void)state;
     struct program_metric *gauge = make("queue", PROGRAM_GAUGE);
     make("queue_min_total", PROGRAM_COUNTER); /* whose families in OpenMetrics would be those of the gauge */
     make("queue_mean_total", PROGRAM_COUNTER);
     make("other_max_total", PROGRAM_COUNTER);
     for (size_t i = 0; i < 2; i++) {
-        program_hold_join(&holds[i], &gauge->node);
-        program_hold_set(table, &holds[i], (double)i, 1);
+        contribution_join(&holds[i], gauge->values.node);
+        contribution_set(&holds[i], (double)i, 1);
     }
     assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_min gauge\n"), 1);
     assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_min "), 1);
@@ -187,7 +190,7 @@ static void no_family_is_there_twice(void **state)
     assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE other_max counter\n"), 1);
     assert_int_equal(times(page(METRICS_TEXT, VIEW_ALL), "# TYPE queue_min_total counter\n"), 1);
     for (size_t i = 0; i < 2; i++)
-        program_hold_leave(table, &holds[i], 2);
+        contribution_leave(&holds[i], 2);
 }
 
 /* How many lines begin as another one: series that stand there twice. */
@@ -232,12 +235,12 @@ static void names_that_come_to_the_same_are_told_apart(void **state)
 static void users_without_names_have_jobs_of_their_own(void **state)
 {
     (void)state;
-    table->names_users = true;
+    registry->scopes.looks_up_users = true;
     struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
     for (uint32_t uid = 1001; uid < 1004; uid++) {
-        struct program_scope *job = program_scope_job(table, "4242", uid);
-        program_cell_add(table, program_cell_of(table, metric, job), uid, 1);
-        job->is_unnamed = false; /* it was looked for, and nobody knows it */
+        struct scope *job = scopes_job(&registry->scopes, "4242", uid);
+        cell_add(registry_cell(registry, metric, job), uid, 1);
+        job->user.is_pending = false; /* it was looked for, and nobody knows it */
     }
     assert_int_equal(twice(page(METRICS_TEXT, VIEW_ALL)), 0);
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"4242\",user=\"1002\"} 1002\n"));
@@ -254,8 +257,8 @@ static void users_see_their_own(void **state)
 {
     (void)state;
     struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
-    program_cell_add(table, program_cell_of(table, metric, program_scope_job(table, "1", 7)), 3, 1);
-    program_cell_add(table, program_cell_of(table, metric, program_scope_job(table, "2", 8)), 4, 1);
+    cell_add(registry_cell(registry, metric, scopes_job(&registry->scopes, "1", 7)), 3, 1);
+    cell_add(registry_cell(registry, metric, scopes_job(&registry->scopes, "2", 8)), 4, 1);
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"2\"} 4\n"));
     assert_non_null(strstr(page(METRICS_TEXT, 7), "job=\"1\"} 3\n"));
     assert_null(strstr(page(METRICS_TEXT, 7), "job=\"2\""));
@@ -269,8 +272,8 @@ static void users_see_their_own(void **state)
 static void questions_choose(void **state)
 {
     (void)state;
-    program_cell_add(table, &make("x_total{a=\"b\"}", PROGRAM_COUNTER)->node, 3, 5000000000);
-    program_cell_add(table, &make("mpi_calls_total{function=\"MPI_Send\"}", PROGRAM_COUNTER)->node, 4, 9000000000);
+    cell_add(make("x_total{a=\"b\"}", PROGRAM_COUNTER)->values.node, 3, 5000000000);
+    cell_add(make("mpi_calls_total{function=\"MPI_Send\"}", PROGRAM_COUNTER)->values.node, 4, 9000000000);
     assert_non_null(strstr(ask("name=x_total%7Ba%3Db%7D", VIEW_ALL), "\"value\": 3, \"ts\": 5"));
     assert_null(strstr(ask("name=x_total%7Ba%3Db%7D", VIEW_ALL), "mpi"));
     assert_null(strstr(ask("since=5", VIEW_ALL), "x_total"));
@@ -279,23 +282,23 @@ static void questions_choose(void **state)
     assert_non_null(strstr(ask("tau", VIEW_ALL), "tau_hits_total{function=\\\"mpi_send\\\"}"));
     assert_null(strstr(ask("list", VIEW_ALL), "\"value\""));
     buf_reset(&out);
-    assert_int_equal(program_json_write(&out, table, bytes_of("nonsense=1"), VIEW_ALL), USAGE);
+    assert_int_equal(program_json_write(&out, registry, bytes_of("nonsense=1"), VIEW_ALL), USAGE);
 }
 
 static void an_infinite_gauge_is_a_text(void **state)
 {
     struct program_metric *metric = make("g", PROGRAM_GAUGE);
-    struct program_hold holds[2] = { 0 };
+    struct contribution holds[2] = { 0 };
     (void)state;
     for (size_t i = 0; i < 2; i++)
-        program_hold_join(&holds[i], &metric->node);
-    program_hold_set(table, &holds[0], -INFINITY, 1);
+        contribution_join(&holds[i], metric->values.node);
+    contribution_set(&holds[0], -INFINITY, 1);
     assert_non_null(strstr(ask("", VIEW_ALL), "\"value\": \"-inf\", \"sum\": \"-inf\", \"min\": \"-inf\""));
-    program_hold_set(table, &holds[1], INFINITY, 1);
+    contribution_set(&holds[1], INFINITY, 1);
     assert_non_null(strstr(ask("", VIEW_ALL),
                            "\"value\": null, \"sum\": null, \"min\": \"-inf\", \"max\": \"inf\", \"mean\": null"));
     for (size_t i = 0; i < 2; i++)
-        program_hold_leave(table, &holds[i], 2);
+        contribution_leave(&holds[i], 2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_table, close_table)

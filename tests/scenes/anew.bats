@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# An agent that is started anew, because it was killed or stopped, goes on where the one before was: jobs that were told, and what
-# programs had counted in jobs before they ended.
+# An agent that is restarted, after it was killed or stopped, continues where the previous one was: declared jobs, and what programs
+# had counted in jobs before they exited.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 load scene
 load gateway
@@ -15,7 +15,7 @@ of_job() { is "$1{host=\"$(host)\",job=\"${3:-4711}\",user=\"$(id -un)\"}" "$2";
 # A program of the job that goes on when it is told to, and whose board is read from its beginning each time.
 begin_program() {
     mkfifo "$T/go"
-    SONDE_JOB=4711 "$BUILD/tests/board_program" sonde "$@" <"$T/go" >"$T/waits" &
+    SONDE_JOB=4711 "$BUILD/tests/segment_program" sonde "$@" <"$T/go" >"$T/waits" &
     exec 7>"$T/go"
     until grep -q waited "$T/waits"; do sleep 0.05; done
 }
@@ -53,10 +53,10 @@ goes_on_after() {
     wait_for 'of_job cells_total 3'
 }
 
-@test "sums of a job go on when the agent was killed" { goes_on_after KILL; }
-@test "sums of a job go on when the agent was stopped" { goes_on_after TERM; }
+@test "totals of a job continue after the agent was killed" { goes_on_after KILL; }
+@test "totals of a job continue after the agent was stopped" { goes_on_after TERM; }
 
-@test "who was told that a job is known, or has ended, may kill the agent at once" {
+@test "the begin or end of a job is saved before the response: the agent may be killed at once" {
     start </dev/null
     for i in 1 2 3; do
         sleep 0.3 # at some other moment between two looks
@@ -69,7 +69,7 @@ goes_on_after() {
     [ "$("$SONDE" job | grep -c at-once-)" -eq 2 ]
 }
 
-@test "what tau's clients told in a job goes on, too, where the agent reads no boards" {
+@test "metrics of tau's clients continue, too, if the agent reads no metrics segments" {
     local signal name=told_$$_total
     start --set programs.boards=none </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
@@ -87,7 +87,7 @@ goes_on_after() {
     wait_for '! grep -l "$name" /dev/shm/sonde-agent.*.told.kept'
 }
 
-@test "a board that was read to its end is not read again by the agent after one that was killed before it could remove it" {
+@test "a segment that was read completely is not read again after the agent was killed before removing it" {
     mkdir "$SONDE_BOARDS/aside"
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
@@ -113,12 +113,12 @@ goes_on_after() {
 # A program that names no job: begin_in NAME; it counts at each line on the descriptor that is told.
 begin_in() {
     mkfifo "$T/go$1"
-    "$BUILD/tests/board_program" sonde wait hurry cells_total - 100 wait hurry cells_total - 4 wait \
+    "$BUILD/tests/segment_program" sonde wait hurry cells_total - 100 wait hurry cells_total - 4 wait \
         <"$T/go$1" >"$T/waits$1" 3>&- 7>&- 8>&- &
     "$SONDE" job begin "$1" --pid $! --user "$(id -un)"
 }
 
-@test "what programs counted in jobs that were told with their process goes on, too" {
+@test "metrics of programs in jobs declared with a process continue, too" {
     start </dev/null 7>&- 8>&-
     begin_in 4711
     exec 7>"$T/go4711"
@@ -138,10 +138,10 @@ begin_in() {
 }
 
 # The job is that of a shell, which stays when its program has gone.
-@test "what a program had counted before its job was told is not the job's, also for the next agent when the program has gone" {
+@test "what a program counted before its job was declared is not the job's, even after a restart when the program has exited" {
     start </dev/null
     mkfifo "$T/go"
-    ("$BUILD/tests/board_program" sonde observe wait_seconds - 5 hurry cells_total - 100 wait observe wait_seconds - 0.5 \
+    ("$BUILD/tests/segment_program" sonde observe wait_seconds - 5 hurry cells_total - 100 wait observe wait_seconds - 0.5 \
         hurry cells_total - 4; exec sleep 300) <"$T/go" >"$T/waits" 3>&- &
     exec 7>"$T/go"
     wait_for 'is "cells_total{host=\"$(host)\"}" 100'
@@ -159,7 +159,7 @@ begin_in() {
 not_the_job_s_after() {
     start </dev/null
     mkfifo "$T/go"
-    "$BUILD/tests/board_program" sonde observe wait_seconds - 5 hurry cells_total - 100 wait observe wait_seconds - 0.5 \
+    "$BUILD/tests/segment_program" sonde observe wait_seconds - 5 hurry cells_total - 100 wait observe wait_seconds - 0.5 \
         hurry cells_total - 50 wait hurry cells_total - 7 wait <"$T/go" >"$T/waits" 3>&- &
     exec 7>"$T/go"
     wait_for 'is "cells_total{host=\"$(host)\"}" 100'
@@ -184,15 +184,15 @@ not_the_job_s_after() {
     wait_for '[ -z "$(find "$SONDE_BOARDS" -name "*.kept")" ]'
 }
 
-@test "what a program had counted before its job was told is not the job's for an agent after one that was killed" {
+@test "what a program counted before its job was declared is not the job's after the agent was killed" {
     not_the_job_s_after KILL
 }
 
-@test "what a program had counted before its job was told is not the job's for an agent after one that was stopped" {
+@test "what a program counted before its job was declared is not the job's after the agent was stopped" {
     not_the_job_s_after TERM
 }
 
-@test "a job that begins anew when it has just ended begins at nothing" {
+@test "a job that is started again right after its end starts at 0" {
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
     SONDE_JOB=4711 program sonde counter cells_total - 100
@@ -206,7 +206,7 @@ not_the_job_s_after() {
     wait_for 'of_job cells_total 3'
 }
 
-@test "programs that have outlived their job are not in the next one of its id" {
+@test "programs that outlived their job are not in the next job with its id" {
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
     begin_program counter cells_total - 1000 gauge heat - 9 observe wait_seconds - 5 hurry cells_total - 1 wait counter cells_total - 20 wait
@@ -234,7 +234,7 @@ not_the_job_s_after() {
 
 told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del(.slot)'; }
 
-@test "jobs that were told are known to the agent that comes next, but for those whose process has gone" {
+@test "declared jobs are known after a restart, except for those whose process has exited" {
     start </dev/null
     sleep 300 & stays=$!
     sleep 300 & goes=$!
@@ -262,7 +262,7 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     [[ $output != *told* ]]
 }
 
-@test "what a user has put in the place of what is kept does not keep root's agent from it" {
+@test "a file that a user put at the path of the saved state does not stop root's agent" {
     need_root
     as_nobody mkdir "$SONDE_BOARDS/sonde-agent.kept"
     start </dev/null
@@ -282,19 +282,19 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
 }
 
 # What is in the way is a folder of the agent's own user: nobody takes that away.
-@test "what could not be written is kept as soon as it can be, and the trouble is said once" {
+@test "state that could not be saved is saved as soon as possible, and the error is logged once" {
     kept=sonde-agent$([ "$(id -u)" -eq 0 ] || echo ".$(id -u)").kept
     mkdir "$SONDE_BOARDS/$kept.new"
     mkdir "$SONDE_SOCKET_DIR/agent.sock.jobs.new"
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
     SONDE_JOB=4711 program sonde counter cells_total - 100
-    wait_for 'of_job cells_total 100 && grep "what programs have counted" "$T/said" && grep "jobs that were told" "$T/said"'
+    wait_for 'of_job cells_total 100 && grep "what programs have counted" "$T/said" && grep "cannot save the declared jobs" "$T/said"'
     SONDE_JOB=4711 program sonde counter cells_total - 3
     "$SONDE" job begin 4712
     wait_for 'of_job cells_total 103 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     [ "$(grep -c "what programs have counted" "$T/said")" -eq 1 ]
-    [ "$(grep -c "jobs that were told" "$T/said")" -eq 1 ]
+    [ "$(grep -c "cannot save the declared jobs" "$T/said")" -eq 1 ]
     rmdir "$SONDE_BOARDS/$kept.new" "$SONDE_SOCKET_DIR/agent.sock.jobs.new"
     wait_for '[ -e "$SONDE_BOARDS/$kept" ] && [ -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ]'
     anew KILL
@@ -302,7 +302,7 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     "$SONDE" job | grep 4712
 }
 
-@test "a process that has the number of one that has gone is not taken for it" {
+@test "a process with a reused pid is not mistaken for the old one" {
     start </dev/null
     sleep 300 & pid=$!
     "$SONDE" job begin 1 --pid "$pid"

@@ -29,7 +29,7 @@ for job in json.load(sys.stdin)["jobs"]:
         print(job.get(sys.argv[2], ""))' "$1" "$2"
 }
 
-@test "without an agent sonde job says so, and a prolog does not fail" {
+@test "without an agent sonde job reports it, and a prolog does not fail" {
     run "$SONDE" job begin 1
     [ "$status" -eq 1 ]
     [[ $output == *"no agent runs on this node"*"sonde agent"* ]]
@@ -40,7 +40,7 @@ for job in json.load(sys.stdin)["jobs"]:
     [ -z "$output" ]
 }
 
-@test "nonsense is explained" {
+@test "invalid arguments are explained" {
     start
     run "$SONDE" job begin
     [ "$status" -eq 2 ]
@@ -59,7 +59,7 @@ for job in json.load(sys.stdin)["jobs"]:
     [[ $output == *"no such job"* ]]
 }
 
-@test "a job is told, listed and ended" {
+@test "a job is declared, listed and ended" {
     start
     "$SONDE" job begin 4711 --user daemon --cores 2.5 --memory 4G
     [ "$(job 4711 user)" = daemon ]
@@ -73,7 +73,7 @@ for job in json.load(sys.stdin)["jobs"]:
     [ -z "$(job 4711 id)" ]
 }
 
-@test "a node without jobs says so" {
+@test "a node without jobs is reported as such" {
     mkdir -p "$T/empty"
     start --root "$T/empty" # this machine may have jobs of others
     run "$SONDE" job
@@ -81,7 +81,7 @@ for job in json.load(sys.stdin)["jobs"]:
     [ "$output" = "No job is on this node." ]
 }
 
-@test "a prolog tells the job of its environment" {
+@test "a prolog declares the job of its environment" {
     start
     SLURM_JOB_ID=17 SLURM_JOB_USER=daemon SLURM_JOB_UID=1 "$SONDE" job begin -q
     [ "$(job 17 user)" = daemon ]
@@ -89,7 +89,7 @@ for job in json.load(sys.stdin)["jobs"]:
     [ -z "$(job 17 id)" ]
 }
 
-@test "a told process ends its job" {
+@test "the exit of the declared process ends its job" {
     start
     sleep 60 3>&- &
     pid=$!
@@ -112,7 +112,7 @@ seen_from_here() { # UNSHARE'S PID
     pgrep -P "$(pgrep -P "$1")" -x sleep
 }
 
-@test "the process that is told from within a pid namespace is the one that has this number there" {
+@test "a pid from within a pid namespace is translated" {
     need_root
     unshare -pf --mount-proc true || skip "no pid namespaces here"
     start
@@ -131,18 +131,18 @@ seen_from_here() { # UNSHARE'S PID
     kill -9 "$OURS" "$OTHER"
 }
 
-@test "an agent in a pid namespace refuses processes that it does not see" {
+@test "an agent in a pid namespace refuses processes outside of it" {
     need_root
     unshare -pf --mount-proc true || skip "no pid namespaces here"
     unshare -pf --kill-child --mount-proc "$SONDE" agent --listen none --sensors process >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ -S '$T/run/agent.sock' ]"
     run -1 "$SONDE" job begin outside --pid 1
-    [[ $output == *"does not see such a process"* ]]
+    [[ $output == *"no such process"* ]]
     [ -z "$(job outside pid)" ]
 }
 
-@test "a group is named by its whole path or by its hierarchy's, and a process must be there" {
+@test "a cgroup is given by its full path or within its hierarchy, and a process must exist" {
     need_root
     [ -e /sys/fs/cgroup/cpuacct/tasks ] || skip "no cgroups of v1"
     start
@@ -168,7 +168,7 @@ seen_from_here() { # UNSHARE'S PID
     wait_for '[ "$("$SONDE" job --json | grep -c "$id")" = 0 ]'
 }
 
-@test "a user sees and tells of their own alone" {
+@test "users see and declare only their own jobs" {
     need_root
     start
     chmod 777 "$T/run" "$T/run/agent.sock"
@@ -184,7 +184,7 @@ seen_from_here() { # UNSHARE'S PID
     [ "$(job 4711 user)" = daemon ]
 }
 
-@test "a cgroup that goes leaves the whole of its CPU time" {
+@test "a removed cgroup leaves its complete CPU time" {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_sonde$$
     mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
@@ -236,7 +236,7 @@ short_jobs() {
     done <"$T/truth"
 }
 
-@test "jobs of 20 ms whose folder goes at once have their CPU time, v1" {
+@test "jobs of 20 ms whose cgroup is removed at once have their CPU time, v1" {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_short$$
     mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
@@ -244,7 +244,7 @@ short_jobs() {
     [ "$known" -ge 18 ]
 }
 
-@test "jobs of 20 ms whose folder goes at once have their CPU time, v2" {
+@test "jobs of 20 ms whose cgroup is removed at once have their CPU time, v2" {
     need_root
     GROUP=/sys/fs/cgroup/unified/slurm_short$$
     mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no v2 hierarchy beside v1 to write to"; }
@@ -274,7 +274,7 @@ short_jobs() {
     wait_for '[ "$(awk "/^RssAnon:/ { print \$2 }" "/proc/$AGENT/status")" -lt 8000 ]'
 }
 
-@test "without watches jobs are found once a second, and the person is told once" {
+@test "without inotify watches jobs are found once a second, which is logged once" {
     unshare -Ur sh -c 'echo 4 >/proc/sys/user/max_inotify_watches' 2>/dev/null || skip "no user namespaces"
     jobs=$T/root/sys/fs/cgroup/memory/slurm/uid_1
     mkdir -p "$jobs"

@@ -111,7 +111,7 @@ PY
     "$SONDE" ctl set series=1000
     [ "$(left_out)" -eq 0 ]
     run -1 "$SONDE" ctl set series=many
-    [[ "$output" == *"series is a number"* ]]
+    [[ "$output" == *"invalid series 'many'"* ]]
 }
 
 @test "promtool has nothing to complain of on captured nodes either: all hardware, all batch systems" {

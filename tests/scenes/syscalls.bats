@@ -106,7 +106,7 @@ straced() {
     start_agent -c "$T/conf" -p 100ms --sensors syscalls --sink "csv:dir=$T/csv"
     "$SONDE" ctl set syscalls.period=100ms
     mkfifo "$T/one"
-    told="'$BUILD/tests/board_program' calls counter syscall_calls_total 'call=\"read\"' 1000000 counter syscall_bytes_total 'call=\"write\"' 1000000"
+    told="'$BUILD/tests/segment_program' calls counter syscall_calls_total 'call=\"read\"' 1000000 counter syscall_bytes_total 'call=\"write\"' 1000000"
     bash -c "exec 7<>'$T/one'; read -r x <&7; dd if=/dev/zero of=/dev/null bs=1 count=777 status=none; $told; read -r x <&7; $told; read -r x <&7" 3>&- &
     one=$!
     "$SONDE" job begin one --pid "$one" -s
@@ -192,7 +192,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     "$SONDE" ctl set syscalls.period=100ms
     mkfifo "$T/one"
     bash -c "exec 7<>'$T/one'; read -r x <&7; '$SONDE' run -q -s -- bash -c \"dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
-        '$BUILD/tests/board_program' sonde counter cells_total - 60; sleep 2\"; dd if=/dev/zero of=/dev/null bs=1 count=234 status=none; read -r x <&7" 3>&- &
+        '$BUILD/tests/segment_program' sonde counter cells_total - 60; sleep 2\"; dd if=/dev/zero of=/dev/null bs=1 count=234 status=none; read -r x <&7" 3>&- &
     one=$!
     "$SONDE" job begin 4711 --pid "$one" -s
     echo go >"$T/one"
@@ -271,7 +271,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [ "$(counted_of read/device 3)" = 555 ]
     "$SONDE" job begin mine --pid $$ --user root
     run -1 as_nobody "$SONDE" ctl syscalls mine
-    [[ $output == *"what is theirs"* ]]
+    [[ $output == *"other users' jobs"* ]]
     wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
     as_nobody "$SONDE" run -v --libc -- dd if=/dev/zero of=/dev/null bs=1 count=444 2>"$T/said.user"
     grep -q 'through libc: requested with --libc$' "$T/said.user"

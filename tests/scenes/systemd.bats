@@ -73,7 +73,7 @@ systemctl reload sonde-agent
 wait_for '/mnt/sonde ctl --json | grep -q "\"period_ns\": 500000000"'
 echo 'period = soon' >/mnt/agent.conf
 systemctl reload sonde-agent
-wait_for "grep -q \"agent.conf:1: 'soon' is no duration\" /mnt/said"
+wait_for "grep -q \"agent.conf:1: invalid period 'soon'\" /mnt/said"
 wait_for '[ "$(systemctl is-active sonde-agent)" = active ]'
 [ "$(show MainPID)" = "$pid" ]
 wait_for 'metrics | grep -q ^sonde_meminfo_'

@@ -2,8 +2,9 @@
  * programs at once; /metrics with 100,000 metrics in four layouts. Usage: bench-gateway [SECONDS]. */
 #include "base/file.h"
 #include "model/view.h"
-#include "appmetrics/cells.h"
+#include "appmetrics/registry.h"
 #include "api/program_page.h"
+#include "compat/tau/alias.h"
 #include "compat/tau/server.h"
 #include "tools.h"
 
@@ -23,9 +24,9 @@
 #define SERIES 100000
 #define ROUNDS 9
 
-static struct program_table *table;
+static struct registry *registry;
 static struct program_jobs jobs = { .root = "" };
-static struct tau_gateway gateway;
+static struct tau_endpoint gateway;
 static struct tau_server *server;
 static char path[108];
 
@@ -34,9 +35,9 @@ static void open_gateway(void)
     struct buf why;
     buf_init(&why, 4096);
     snprintf(path, sizeof path, "%s/bench-gateway.%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
-    if (program_table_open(&table, &(struct program_table_settings){ .host = "n1" }))
+    if (registry_open(&registry, &(struct registry_settings){ .host = "n1", .aliases = tau_alias_list }))
         tools_die("out of memory");
-    gateway = (struct tau_gateway){ table, &jobs };
+    gateway = (struct tau_endpoint){ registry, &jobs };
     if (tau_server_open(&server, path, &gateway, &why))
         tools_die(buf_text(&why));
 }
@@ -99,9 +100,9 @@ static void push_for(uint64_t ns, size_t at_once)
 
 static uint64_t messages(void)
 {
-    program_table_lock(table);
-    uint64_t count = table->figures.messages;
-    program_table_unlock(table);
+    registry_lock(registry);
+    uint64_t count = registry->stats.messages;
+    registry_unlock(registry);
     return count;
 }
 
@@ -179,36 +180,36 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void fill(struct program_table *to, size_t per_family, enum program_kind kind, const char *job)
+static void fill(struct registry *to, size_t per_family, enum program_kind kind, const char *job)
 {
-    struct program_scope *scope = *job ? program_scope_job(to, job, 0) : &to->node;
+    struct scope *scope = *job ? scopes_job(&to->scopes, job, 0) : &to->scopes.node;
     for (size_t i = 0; i < SERIES; i++) {
         char name[128];
         struct program_metric *metric;
         int size = snprintf(name, sizeof name, "bench_family_%zu_total{member=\"%zu\"}", i / per_family, i % per_family);
-        struct program_description description = {
+        struct metric_description description = {
             .name = { name, (size_t)size }, .doc = bytes_of("one of very many"), .unit = { "", 0 }, .kind = kind,
         };
-        if (program_table_metric(to, &description, &metric))
+        if (registry_metric(to, &description, &metric))
             tools_die("no room");
-        struct program_cell *cell = program_cell_of(to, metric, scope);
+        struct cell *cell = registry_cell(to, metric, scope);
         if (kind == PROGRAM_COUNTER) {
-            program_cell_add(to, cell, 0.37 * (double)(i + 1), 1);
+            cell_add(cell, 0.37 * (double)(i + 1), 1);
         } else {
-            struct program_hold *hold = calloc(1, sizeof *hold);
-            program_hold_join(hold, cell);
-            program_hold_set(to, hold, (double)i, 1);
+            struct contribution *hold = calloc(1, sizeof *hold);
+            contribution_join(hold, cell);
+            contribution_set(hold, (double)i, 1);
         }
     }
 }
 
 static void measure_page(const char *about, size_t per_family, enum program_kind kind, const char *job)
 {
-    struct program_table *to;
+    struct registry *to;
     struct buf out;
     double ms[ROUNDS];
     double before = rss_mb();
-    if (program_table_open(&to, &(struct program_table_settings){ .host = "n1" }))
+    if (registry_open(&to, &(struct registry_settings){ .host = "n1", .aliases = tau_alias_list }))
         tools_die("out of memory");
     fill(to, per_family, kind, job);
     double more = rss_mb() - before;
@@ -224,7 +225,7 @@ static void measure_page(const char *about, size_t per_family, enum program_kind
     printf("%-34s %5.1f MB: best %5.1f ms, median %5.1f ms; table %4.0f MB\n", about, (double)out.size / 1e6, ms[0],
            ms[ROUNDS / 2], more);
     buf_clear(&out);
-    program_table_close(&to);
+    registry_close(&to);
 }
 
 int main(int argc, char **argv)
@@ -242,7 +243,7 @@ int main(int argc, char **argv)
             measure_rate(programs, at_once, ns);
     measure_many();
     tau_server_close(&server);
-    program_table_close(&table);
+    registry_close(&registry);
     measure_page("100,000 counters, one family", SERIES, PROGRAM_COUNTER, "");
     measure_page("100,000 counters, 100 per family", 100, PROGRAM_COUNTER, "");
     measure_page("100,000 counters, each its family", 1, PROGRAM_COUNTER, "");

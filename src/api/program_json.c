@@ -2,7 +2,7 @@
 #include "api/program_json.h"
 
 #include "net/json.h"
-#include "appmetrics/cells.h"
+#include "appmetrics/registry.h"
 #include "api/program_page.h"
 #include "api/schema.h"
 
@@ -44,15 +44,15 @@ static size_t decode(struct buf *words, struct bytes text)
     return begin;
 }
 
-static void add_name(struct wish *wish, struct program_table *table, const char *name)
+static void add_name(struct wish *wish, struct registry *registry, const char *name)
 {
-    struct program_metric *metric = program_table_find(table, bytes_of(name));
+    struct program_metric *metric = metric_table_find(&registry->metrics, bytes_of(name));
     wish->has_names = true;
     if (metric && wish->name_count < NAMES_MAX)
         wish->names[wish->name_count++] = metric;
 }
 
-static enum err take_word(struct wish *wish, struct program_table *table, struct bytes word)
+static enum err take_word(struct wish *wish, struct registry *registry, struct bytes word)
 {
     const char *equals = memchr(word.data, '=', word.size);
     struct bytes key = { word.data, equals ? (size_t)(equals - word.data) : word.size };
@@ -73,7 +73,7 @@ static enum err take_word(struct wish *wish, struct program_table *table, struct
     else if (bytes_equal(key, bytes_of(API_QUERY_USER)))
         wish->user = text;
     else if (bytes_equal(key, bytes_of(API_QUERY_NAME)))
-        add_name(wish, table, text);
+        add_name(wish, registry, text);
     else if (bytes_equal(key, bytes_of(API_QUERY_SINCE)))
         wish->since_s = strtod(text, NULL);
     else
@@ -81,14 +81,14 @@ static enum err take_word(struct wish *wish, struct program_table *table, struct
     return OK;
 }
 
-static enum err read_query(struct wish *wish, struct program_table *table, struct bytes query)
+static enum err read_query(struct wish *wish, struct registry *registry, struct bytes query)
 {
     if (!buf_reserve(&wish->words, WORDS_MAX)) /* what stands in it never moves */
         return NOMEM;
     while (query.size) {
         const char *end = memchr(query.data, '&', query.size);
         size_t size = end ? (size_t)(end - query.data) : query.size;
-        enum err err = size ? take_word(wish, table, (struct bytes){ query.data, size }) : OK;
+        enum err err = size ? take_word(wish, registry, (struct bytes){ query.data, size }) : OK;
         if (err)
             return err;
         size += end ? 1 : 0;
@@ -98,15 +98,15 @@ static enum err read_query(struct wish *wish, struct program_table *table, struc
 }
 
 /* Users of a node may each have a job of the same id. */
-static bool is_scope_wished(const struct wish *wish, const struct program_scope *scope)
+static bool is_scope_wished(const struct wish *wish, const struct scope *scope)
 {
-    char number[PROGRAM_NUMBER_MAX];
+    char number[SCOPE_NUMBER_MAX];
     if (wish->is_all)
         return true;
-    if (scope->kind != (wish->job ? PROGRAM_JOB : wish->user ? PROGRAM_USER : PROGRAM_NODE))
+    if (scope->kind != (wish->job ? SCOPE_JOB : wish->user ? SCOPE_USER : SCOPE_NODE))
         return false;
-    return (!wish->job || strcmp(scope->job, wish->job) == 0)
-           && (!wish->user || strcmp(program_scope_user_name(scope, number), wish->user) == 0);
+    return (!wish->job || strcmp(scope->id, wish->job) == 0)
+           && (!wish->user || strcmp(scope_user_name(scope, number), wish->user) == 0);
 }
 
 /* JSON has no number for what is infinite, as a gauge and a sum may be: it is a text then. Null is what is not a number. */
@@ -118,7 +118,7 @@ static void add_number(struct json *json, const char *key, double value)
         json_field_f64(json, key, value);
 }
 
-static void add_gauge(struct json *json, const struct program_gauge *gauge, bool is_mean)
+static void add_gauge(struct json *json, const struct gauge_sum *gauge, bool is_mean)
 {
     double mean = gauge->sum / (double)gauge->programs;
     add_number(json, API_VALUE, is_mean ? mean : gauge->sum);
@@ -129,7 +129,7 @@ static void add_gauge(struct json *json, const struct program_gauge *gauge, bool
     json_field_u64(json, API_PROGRAMS, gauge->programs);
 }
 
-static void add_histogram(struct json *json, const struct program_cell *cell)
+static void add_histogram(struct json *json, const struct cell *cell)
 {
     double count = 0;
     add_number(json, API_VALUE, cell->total);
@@ -150,7 +150,7 @@ static void add_histogram(struct json *json, const struct program_cell *cell)
     json_field_f64(json, API_COUNT, count);
 }
 
-static void add_value(struct json *json, const struct program_cell *cell, const struct wish *wish)
+static void add_value(struct json *json, const struct cell *cell, const struct wish *wish)
 {
     if (cell->metric->kind == PROGRAM_COUNTER)
         add_number(json, API_VALUE, cell->total);
@@ -161,23 +161,23 @@ static void add_value(struct json *json, const struct program_cell *cell, const 
     json_field_f64(json, API_TS, (double)cell->changed_ns / 1e9);
 }
 
-static void add_cell(struct json *json, const struct program_cell *cell, const struct wish *wish)
+static void add_cell(struct json *json, const struct cell *cell, const struct wish *wish)
 {
     static const char *const kinds[] = { API_COUNTER, API_GAUGE, API_HISTOGRAM };
     const struct program_metric *metric = cell->metric;
-    const struct program_scope *scope = cell->scope;
-    char number[PROGRAM_NUMBER_MAX];
+    const struct scope *scope = cell->scope;
+    char number[SCOPE_NUMBER_MAX];
     bool is_unset = metric->kind == PROGRAM_GAUGE && cell->gauge.programs == 0;
     if (!is_scope_wished(wish, scope) || (!wish->is_list && (is_unset || (double)cell->changed_ns / 1e9 <= wish->since_s)))
         return;
     json_begin_object(json);
     json_key(json, API_NAME);
-    json_bytes(json, (struct bytes){ metric->name, metric->name_size });
+    json_bytes(json, (struct bytes){ metric->name.text, metric->name.size });
     json_field_text(json, API_TYPE, kinds[metric->kind]);
     json_field_text(json, API_UNIT, metric->unit);
     json_field_text(json, API_DOC, metric->doc);
-    json_field_text(json, API_JOB, scope->job);
-    json_field_text(json, API_USER, scope->kind == PROGRAM_NODE ? NULL : program_scope_user_name(scope, number));
+    json_field_text(json, API_JOB, scope->id);
+    json_field_text(json, API_USER, scope->kind == SCOPE_NODE ? NULL : scope_user_name(scope, number));
     if (!wish->is_list)
         add_value(json, cell, wish);
     json_end_object(json);
@@ -185,14 +185,15 @@ static void add_cell(struct json *json, const struct program_cell *cell, const s
 
 static void add_metric(struct json *json, struct program_metric *metric, const struct wish *wish, uint32_t viewer)
 {
-    program_table_settle(metric);
-    add_cell(json, &metric->node, wish);
-    for (const struct program_cell *cell = metric->cells; cell; cell = cell->next)
+    cells_refresh_gauges(metric);
+    add_cell(json, metric->values.node, wish);
+    const struct cell *cell;
+    LIST_FOREACH(cell, &metric->values.cells, in_metric)
         if (program_page_shows(viewer, cell->scope))
             add_cell(json, cell, wish);
 }
 
-static void write_metrics(struct buf *out, struct program_table *table, const struct wish *wish, uint32_t viewer)
+static void write_metrics(struct buf *out, struct registry *registry, const struct wish *wish, uint32_t viewer)
 {
     struct json json;
     json_init(&json, out);
@@ -201,25 +202,27 @@ static void write_metrics(struct buf *out, struct program_table *table, const st
     json_begin_array(&json);
     for (size_t i = 0; i < wish->name_count; i++)
         add_metric(&json, wish->names[i], wish, viewer);
-    for (size_t i = 0; !wish->has_names && i < table->metric_places; i++)
-        if (table->metrics[i] && (wish->has_tau || wish->has_aliases || !table->metrics[i]->is_alias))
-            add_metric(&json, table->metrics[i], wish, viewer);
+    for (size_t i = 0; !wish->has_names && i < registry->metrics.metrics.count; i++) {
+        struct program_metric *metric = registry->metrics.metrics.items[i];
+        if (metric && (wish->has_tau || wish->has_aliases || !metric->is_alias))
+            add_metric(&json, metric, wish, viewer);
+    }
     json_end_array(&json);
     json_end_object(&json);
     json_end(&json);
 }
 
-enum err program_json_write(struct buf *out, struct program_table *table, struct bytes query, uint32_t viewer)
+enum err program_json_write(struct buf *out, struct registry *registry, struct bytes query, uint32_t viewer)
 {
     struct wish *wish = calloc(1, sizeof *wish);
     if (!wish)
         return NOMEM;
     buf_init(&wish->words, WORDS_MAX + 1);
-    program_table_lock(table);
-    enum err err = read_query(wish, table, query);
+    registry_lock(registry);
+    enum err err = read_query(wish, registry, query);
     if (!err)
-        write_metrics(out, table, wish, viewer);
-    program_table_unlock(table);
+        write_metrics(out, registry, wish, viewer);
+    registry_unlock(registry);
     if (err)
         buf_add_text(out, "{\"error\": \"ask with list, name=, job=, user=, all, since=, tau and aliases\"}\n");
     buf_clear(&wish->words);

@@ -2,16 +2,15 @@
 #include "api/program_page.h"
 
 #include "base/utf8.h"
-#include "appmetrics/families.h"
 #include "model/prom_number.h"
 
 #include <string.h>
 
 #define PAGE_MAX (192u << 20) /* less than HTTP_ANSWER_MAX by more than one value can take */
 
-bool program_page_shows(uint32_t viewer, const struct program_scope *scope)
+bool program_page_shows(uint32_t viewer, const struct scope *scope)
 {
-    return scope->kind == PROGRAM_NODE || viewer == VIEW_ALL || (viewer != VIEW_NODE && viewer == scope->uid);
+    return scope->kind == SCOPE_NODE || viewer == VIEW_ALL || (viewer != VIEW_NODE && viewer == scope->uid);
 }
 
 static char *put(char *at, const char *text, size_t size)
@@ -21,17 +20,17 @@ static char *put(char *at, const char *text, size_t size)
 }
 
 /* suffix: behind the name, "_min"; extra: a label before ours, "le=\"1\",". */
-static void add_line(struct buf *out, const struct program_cell *cell, const char *suffix, struct bytes extra, double value)
+static void add_line(struct buf *out, const struct cell *cell, const char *suffix, struct bytes extra, double value)
 {
     const struct program_metric *metric = cell->metric;
-    const struct buf *labels = &cell->scope->suffix;
+    const struct buf *labels = &cell->scope->labels;
     size_t suffix_size = strlen(suffix);
-    char *begin = buf_reserve(out, metric->page_size + suffix_size + extra.size + labels->size + PROM_NUMBER_MAX + 2);
+    char *begin = buf_reserve(out, metric->page.size + suffix_size + extra.size + labels->size + PROM_NUMBER_MAX + 2);
     if (!begin)
         return;
-    char *at = put(begin, metric->page, metric->page_base);
+    char *at = put(begin, metric->page.text, metric->page.base_size);
     at = put(at, suffix, suffix_size);
-    at = put(at, metric->page + metric->page_base, metric->page_size - metric->page_base);
+    at = put(at, metric->page.text + metric->page.base_size, metric->page.size - metric->page.base_size);
     if (extra.size)
         at = put(at, extra.data, extra.size);
     at = put(at, labels->data, labels->size);
@@ -61,7 +60,7 @@ static void add_help(struct buf *out, struct bytes help, bool is_open)
     }
 }
 
-static struct bytes name_of(const struct program_family *family) { return (struct bytes){ family->name, family->size }; }
+static struct bytes name_of(const struct metric_family *family) { return (struct bytes){ family->name, family->name_size }; }
 
 static bool ends_in_total(struct bytes name)
 {
@@ -73,13 +72,13 @@ enum aspect { SUM, MIN, MAX, MEAN };
 static const char *const aspects[] = { "", "_min", "_max", "_mean" };
 
 /* Is it what a gauge shows, or would if several programs had it? */
-static bool is_aspect(const struct program_table *table, struct bytes name)
+static bool is_aspect(const struct registry *registry, struct bytes name)
 {
     for (enum aspect aspect = MIN; aspect <= MEAN; aspect++) {
         size_t size = strlen(aspects[aspect]);
         if (name.size <= size || memcmp(name.data + name.size - size, aspects[aspect], size) != 0)
             continue;
-        const struct program_family *family = program_families_find(table, (struct bytes){ name.data, name.size - size });
+        const struct metric_family *family = families_find(&registry->metrics.families, (struct bytes){ name.data, name.size - size });
         if (family && family->kind == PROGRAM_GAUGE)
             return true;
     }
@@ -88,13 +87,13 @@ static bool is_aspect(const struct program_table *table, struct bytes name)
 
 /* In OpenMetrics a counter's family has its name without "_total". One without it, or whose family another metric has taken, is
  * of a type that is not known there: its name is what people look for. */
-static const char *open_type(const struct program_table *table, const struct program_family *family, struct bytes *name)
+static const char *open_type(const struct registry *registry, const struct metric_family *family, struct bytes *name)
 {
     static const char *const types[] = { "counter", "gauge", "histogram" };
     if (family->kind != PROGRAM_COUNTER)
         return types[family->kind];
     struct bytes short_name = { name->data, ends_in_total(*name) ? name->size - 6 : 0 };
-    if (!short_name.size || program_families_has(table, short_name) || is_aspect(table, short_name))
+    if (!short_name.size || families_has_series(&registry->metrics.families, short_name) || is_aspect(registry, short_name))
         return "unknown";
     *name = short_name;
     return types[PROGRAM_COUNTER];
@@ -108,12 +107,12 @@ static void add_head(struct buf *out, struct bytes name, const char *suffix, con
     buf_add_char(out, ' ');
 }
 
-static void add_about(struct buf *out, const struct program_table *table, const struct program_family *family,
+static void add_about(struct buf *out, const struct registry *registry, const struct metric_family *family,
                       const char *suffix, bool is_open)
 {
     static const char *const types[] = { "counter", "gauge", "histogram" };
     struct bytes name = name_of(family);
-    const char *type = is_open ? open_type(table, family, &name) : types[family->kind];
+    const char *type = is_open ? open_type(registry, family, &name) : types[family->kind];
     add_head(out, name, suffix, "# HELP ");
     if (family->doc_size)
         add_help(out, (struct bytes){ family->doc, family->doc_size }, is_open);
@@ -125,7 +124,7 @@ static void add_about(struct buf *out, const struct program_table *table, const 
     buf_add_char(out, '\n');
 }
 
-static void add_histogram(struct buf *out, const struct program_cell *cell)
+static void add_histogram(struct buf *out, const struct cell *cell)
 {
     const struct program_metric *metric = cell->metric;
     double count = 0;
@@ -144,13 +143,13 @@ static void add_histogram(struct buf *out, const struct program_cell *cell)
     add_line(out, cell, "_count", (struct bytes){ "", 0 }, count);
 }
 
-static double aspect_of(const struct program_gauge *gauge, enum aspect aspect)
+static double aspect_of(const struct gauge_sum *gauge, enum aspect aspect)
 {
     return aspect == SUM ? gauge->sum : aspect == MIN ? gauge->min : aspect == MAX ? gauge->max
            : gauge->sum / (double)gauge->programs;
 }
 
-static void add_cell(struct buf *out, const struct program_cell *cell, enum aspect aspect)
+static void add_cell(struct buf *out, const struct cell *cell, enum aspect aspect)
 {
     switch (cell->metric->kind) {
     case PROGRAM_COUNTER:
@@ -171,100 +170,104 @@ static bool is_shown(const struct program_page *page, const struct program_metri
     return page->has_tau_names || !metric->is_alias;
 }
 
-/* Names may be so long, and in so many jobs, that what one user has named would not leave capacity for anybody else's. */
-static void add_cells(struct buf *out, const struct program_page *page, const struct program_family *family,
+/* Names may be so long, and in so many jobs, that what one user has named would not leave room for anybody else's. */
+static void add_cells(struct buf *out, const struct program_page *page, const struct metric_family *family,
                       enum aspect aspect)
 {
-    for (struct program_metric *metric = family->first; metric && out->size < PAGE_MAX; metric = metric->next_in_family) {
-        if (!is_shown(page, metric))
+    struct program_metric *metric;
+    const struct cell *cell;
+    TAILQ_FOREACH(metric, &family->metrics, in_family) {
+        if (!is_shown(page, metric) || out->size >= PAGE_MAX)
             continue;
-        program_table_settle(metric);
-        add_cell(out, &metric->node, aspect);
-        for (const struct program_cell *cell = metric->cells; cell && out->size < PAGE_MAX; cell = cell->next)
-            if (!cell->scope->is_unnamed && program_page_shows(page->viewer, cell->scope))
+        cells_refresh_gauges(metric);
+        add_cell(out, metric->values.node, aspect);
+        LIST_FOREACH(cell, &metric->values.cells, in_metric)
+            if (out->size < PAGE_MAX && !cell->scope->user.is_pending && program_page_shows(page->viewer, cell->scope))
                 add_cell(out, cell, aspect);
     }
 }
 
 /* 0, 1 or many programs in any of its gauges. */
-static uint64_t programs_of(const struct program_family *family)
+static uint64_t programs_of(const struct metric_family *family)
 {
     uint64_t most = 0;
-    for (struct program_metric *metric = family->first; metric && most < 2; metric = metric->next_in_family) {
-        program_table_settle(metric);
-        most = metric->node.gauge.programs > most ? metric->node.gauge.programs : most;
+    struct program_metric *metric;
+    TAILQ_FOREACH(metric, &family->metrics, in_family) {
+        cells_refresh_gauges(metric);
+        most = metric->values.node->gauge.programs > most ? metric->values.node->gauge.programs : most;
     }
     return most;
 }
 
 /* Least, greatest and mean only where they differ from the sum; not where a program's own metric has the name. */
-static void add_gauges(struct buf *out, const struct program_table *table, const struct program_page *page,
-                       const struct program_family *family)
+static void add_gauges(struct buf *out, const struct registry *registry, const struct program_page *page,
+                       const struct metric_family *family)
 {
     uint64_t programs = programs_of(family);
     for (enum aspect aspect = SUM; aspect <= MEAN && programs > (aspect != SUM); aspect++) {
-        char name[PROGRAM_NAME_MAX];
+        char name[METRIC_NAME_MAX];
         size_t size = strlen(aspects[aspect]);
-        if (family->size + size > sizeof name)
+        if (family->name_size + size > sizeof name)
             continue;
-        memcpy(name, family->name, family->size);
-        memcpy(name + family->size, aspects[aspect], size);
-        if (aspect != SUM && program_families_has(table, (struct bytes){ name, family->size + size }))
+        memcpy(name, family->name, family->name_size);
+        memcpy(name + family->name_size, aspects[aspect], size);
+        if (aspect != SUM && families_has_series(&registry->metrics.families, (struct bytes){ name, family->name_size + size }))
             continue;
-        add_about(out, table, family, aspects[aspect], page->format == METRICS_OPEN);
+        add_about(out, registry, family, aspects[aspect], page->format == METRICS_OPEN);
         add_cells(out, page, family, aspect);
     }
 }
 
-static void add_own(struct buf *out, const struct program_table *table, const struct program_page *page, const char *name,
+static void add_own(struct buf *out, const struct registry *registry, const struct program_page *page, const char *name,
                     bool is_counter, const char *help, uint64_t value)
 {
     const char *total = is_counter ? "_total" : "", *in_head = page->format == METRICS_OPEN ? "" : total;
     buf_printf(out, "# HELP sonde_programs_%s%s %s\n# TYPE sonde_programs_%s%s %s\nsonde_programs_%s%s{", name, in_head, help,
                name, in_head, is_counter ? "counter" : "gauge", name, total);
-    buf_add(out, table->node.suffix.data, table->node.suffix.size);
+    buf_add(out, registry->scopes.node.labels.data, registry->scopes.node.labels.size);
     buf_add_u64(out, value);
     buf_add_char(out, '\n');
 }
 
-static void add_figures(struct buf *out, const struct program_table *table, const struct program_page *page)
+static void add_figures(struct buf *out, const struct registry *registry, const struct program_page *page)
 {
-    const struct program_figures *figures = &table->figures;
-    add_own(out, table, page, "metrics", false, "metrics that programs have told of", figures->metrics);
-    add_own(out, table, page, "boards", false, "programs whose shared memory is read", figures->boards);
-    add_own(out, table, page, "connections", false, "programs that are connected as clients of tau", figures->connections);
-    add_own(out, table, page, "messages", true, "messages of clients of tau", figures->messages);
-    add_own(out, table, page, "left_out", true, "metrics and jobs that were more than the maximum", figures->left_out);
-    add_own(out, table, page, "refused", true, "metrics of two types, and values that no counter can take", figures->refused);
-    add_own(out, table, page, "bad_boards", true, "boards that could not be read", figures->bad_boards);
-    add_own(out, table, page, "no_room", true, "metrics, and pages of them, without capacity in shared memory", figures->no_room);
+    const struct registry_stats *stats = &registry->stats;
+    add_own(out, registry, page, "metrics", false, "metrics that programs have told of", registry->metrics.by_name.count);
+    add_own(out, registry, page, "boards", false, "programs whose shared memory is read", stats->segments);
+    add_own(out, registry, page, "connections", false, "programs that are connected as clients of tau", stats->connections);
+    add_own(out, registry, page, "messages", true, "messages of clients of tau", stats->messages);
+    add_own(out, registry, page, "left_out", true, "metrics and jobs that were more than the maximum", stats->left_out);
+    add_own(out, registry, page, "refused", true, "metrics of two types, and values that no counter can take", stats->refused);
+    add_own(out, registry, page, "bad_boards", true, "boards that could not be read", stats->bad_segments);
+    add_own(out, registry, page, "no_room", true, "metrics, and pages of them, without room in shared memory", stats->unpublished);
 }
 
-static void add_family(struct buf *out, const struct program_table *table, const struct program_page *page,
-                       const struct program_family *family)
+static void add_family(struct buf *out, const struct registry *registry, const struct program_page *page,
+                       const struct metric_family *family)
 {
-    if (!family->has_told && !page->has_tau_names)
+    if (!family->is_published && !page->has_tau_names)
         return;
     if (family->kind == PROGRAM_GAUGE) {
-        add_gauges(out, table, page, family);
+        add_gauges(out, registry, page, family);
         return;
     }
-    add_about(out, table, family, "", page->format == METRICS_OPEN);
+    add_about(out, registry, family, "", page->format == METRICS_OPEN);
     add_cells(out, page, family, SUM);
 }
 
-/* Very long names come last: it is they that are left out where there is no capacity for all. */
-void program_page_write(struct buf *out, struct program_table *table, const struct program_page *page)
+/* Very long names come last: it is they that are left out where there is no room for all. */
+void program_page_write(struct buf *out, struct registry *registry, const struct program_page *page)
 {
+    const struct metric_family *family;
     uint64_t left_out = 0;
-    program_table_lock(table);
+    registry_lock(registry);
     for (int is_long = 0; is_long < 2; is_long++)
-        for (const struct program_family *family = table->families; family; family = family->next)
+        TAILQ_FOREACH(family, &registry->metrics.families.list, link)
             if (family->is_long == is_long && out->size < PAGE_MAX)
-                add_family(out, table, page, family);
+                add_family(out, registry, page, family);
             else
                 left_out += family->is_long == is_long;
-    add_figures(out, table, page);
-    add_own(out, table, page, "families_left_out", false, "families for which this page had no capacity", left_out);
-    program_table_unlock(table);
+    add_figures(out, registry, page);
+    add_own(out, registry, page, "families_left_out", false, "families for which this page had no room", left_out);
+    registry_unlock(registry);
 }

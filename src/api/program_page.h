@@ -3,8 +3,9 @@
 #ifndef SONDE_API_PROGRAM_PAGE_H
 #define SONDE_API_PROGRAM_PAGE_H
 
-#include "appmetrics/table.h"
-#include "api/metrics_page.h"
+#include "api/metrics_format.h"
+#include "appmetrics/registry.h"
+#include "model/view.h"
 
 struct program_page {
     enum metrics_format format;
@@ -13,9 +14,9 @@ struct program_page {
 };
 
 /* Adds the families, without the end of the page. Takes the table's lock. */
-void program_page_write(struct buf *out, struct program_table *table, const struct program_page *page);
+void program_page_write(struct buf *out, struct registry *registry, const struct program_page *page);
 
 /* May whoever looks see what is in the scope? */
-bool program_page_shows(uint32_t viewer, const struct program_scope *scope);
+bool program_page_shows(uint32_t viewer, const struct scope *scope);
 
 #endif

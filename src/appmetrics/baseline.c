@@ -1,62 +1,67 @@
-/* In the file: boards, which an empty name ends, each with its inode and its metrics, which the hash 0 ends: hash of the name,
- * base and what of it was in no job, then how many buckets, of which each has both. A counter has no buckets. Then boards once
- * more, each with what ranks.c writes. */
+/* In the file: segments, ended by an empty name, each with its inode and its metrics, ended by the hash 0. A metric is the
+ * hash of its name, the baseline and what part of it was in no job, the number of buckets (of a counter 0), and both for
+ * each bucket. Then the segments again, each with what mpi_ranks.c writes. */
 #include "appmetrics/baseline.h"
 
 #include "base/clock.h"
-#include "appmetrics/state_format.h"
-#include "appmetrics/cells.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "appmetrics/saved_format.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define NAME_ROOM 256
+#define NAME_SIZE 256
 
-struct item {
-    uint64_t hash; /* of the metric's name */
+struct baseline_metric {
+    uint64_t hash; /* of its name: base/hash.h */
     double base, outside;
     size_t bucket_count;
-    double *buckets; /* bases, then what of them was in no job; NULL: none */
+    double *buckets; /* baselines, then the parts of them in no job; NULL: none */
 };
 
-struct program_base {
-    struct program_base *next;
+struct baseline {
+    struct baseline *next;
     uint64_t inode;
-    struct item *items; /* by their hash, once all are there */
-    size_t count, room;
-    struct program_ranks ranks; /* their bases */
+    VEC(struct baseline_metric) metrics; /* sorted by hash, once all were read */
+    struct mpi_ranks ranks; /* only their baselines */
     char name[];
 };
 
-void program_base_free(struct program_base **base)
+void baseline_free(struct baseline **base)
 {
-    struct program_base *old = *base;
+    struct baseline *old = *base;
     if (!old)
         return;
-    for (size_t i = 0; i < old->count; i++)
-        free(old->items[i].buckets);
-    free(old->items);
-    program_ranks_clear(&old->ranks);
+    for (size_t i = 0; i < old->metrics.count; i++)
+        free(old->metrics.items[i].buckets);
+    vec_clear(&old->metrics);
+    mpi_ranks_clear(&old->ranks);
     free(old);
     *base = NULL;
 }
 
-void program_bases_clear(struct program_bases *bases)
+void baselines_clear(struct baselines *baselines)
 {
-    while (bases->list) {
-        struct program_base *first = bases->list;
-        bases->list = first->next;
-        program_base_free(&first);
+    while (baselines->list) {
+        struct baseline *first = baselines->list;
+        baselines->list = first->next;
+        baseline_free(&first);
     }
 }
 
-/* Where the list has that of a board; NULL there: nowhere. */
-static struct program_base **place_of(struct program_bases *bases, const char *name, uint64_t inode)
+/* Where the list has that of a segment; *NULL: nowhere. */
+static struct baseline **find(struct baselines *baselines, const char *name, uint64_t inode)
 {
-    struct program_base **at = &bases->list;
+    struct baseline **at = &baselines->list;
     while (*at && !((*at)->inode == inode && strcmp((*at)->name, name) == 0))
         at = &(*at)->next;
     return at;
+}
+
+static uint64_t hash_of(const struct program_metric *metric)
+{
+    return hash_add(HASH_START, metric->name.text, metric->name.size);
 }
 
 static size_t buckets_of(const struct program_metric *metric)
@@ -64,242 +69,232 @@ static size_t buckets_of(const struct program_metric *metric)
     return metric->kind == PROGRAM_HISTOGRAM ? metric->bound_count + 1 : 0;
 }
 
-/* Both may be infinite, and what a program wrote over itself may have fallen. */
+/* Both may be infinite; and a program may have overwritten its total with a smaller one. */
 static double grown(double value, double base)
 {
     return value == base ? 0 : value - base;
 }
 
-void program_bases_move(struct program_table *table, struct program_hold *hold)
+void baseline_move(struct registry *registry, struct contribution *contribution)
 {
-    size_t buckets = buckets_of(hold->cell->metric);
-    bool is_outside = hold->cell->scope->kind != PROGRAM_JOB;
-    double fresh = grown(hold->value, hold->base);
+    size_t buckets = buckets_of(contribution->cell->metric);
+    bool is_outside = contribution->cell->scope->kind != SCOPE_JOB;
+    double fresh = grown(contribution->value.total, contribution->base.total);
     if (is_outside && (buckets ? !isnan(fresh) : fresh > 0))
-        hold->outside += fresh;
+        contribution->outside.total += fresh;
     for (size_t i = 0; i < buckets; i++) {
         if (is_outside)
-            hold->outside_buckets[i] += fmax(0, hold->buckets[i] - hold->base_buckets[i]);
-        hold->base_buckets[i] = hold->buckets[i];
+            contribution->outside.buckets[i] += fmax(0, contribution->value.buckets[i] - contribution->base.buckets[i]);
+        contribution->base.buckets[i] = contribution->value.buckets[i];
     }
-    hold->base = hold->value;
-    table->has_news_to_keep = true;
+    contribution->base.total = contribution->value.total;
+    registry->has_unsaved = true;
 }
 
 /* --- the file --- */
 
-static bool has_base(const struct program_hold *hold)
+static bool has_baseline(const struct contribution *contribution)
 {
-    bool has = hold->cell->metric->kind != PROGRAM_GAUGE && hold->base != 0;
-    for (size_t i = 0; !has && i < buckets_of(hold->cell->metric); i++)
-        has = hold->base_buckets[i] > 0;
-    return has && !isnan(hold->base) && !isnan(hold->outside);
+    bool has = contribution->cell->metric->kind != PROGRAM_GAUGE && contribution->base.total != 0;
+    for (size_t i = 0; !has && i < buckets_of(contribution->cell->metric); i++)
+        has = contribution->base.buckets[i] > 0;
+    return has && !isnan(contribution->base.total) && !isnan(contribution->outside.total);
 }
 
-static void begin_board(struct buf *file, const char *name, uint64_t inode)
+static void begin_segment(struct buf *file, const char *name, uint64_t inode)
 {
-    kept_add_text(file, bytes_of(name));
-    kept_add_number(file, inode);
+    saved_add_string(file, bytes_of(name));
+    saved_add_number(file, inode);
 }
 
-static void add_item(struct buf *file, const struct item *item)
+static void add_metric(struct buf *file, const struct baseline_metric *item)
 {
-    kept_add_number(file, item->hash);
-    kept_add_double(file, item->base);
-    kept_add_double(file, item->outside);
-    kept_add_number(file, item->bucket_count);
+    saved_add_number(file, item->hash);
+    saved_add_double(file, item->base);
+    saved_add_double(file, item->outside);
+    saved_add_number(file, item->bucket_count);
     for (size_t i = 0; i < 2 * item->bucket_count; i++)
-        kept_add_double(file, item->buckets[i]);
+        saved_add_double(file, item->buckets[i]);
 }
 
-/* A counter's part is not more than the whole, though the whole may have fallen since. */
-static void add_hold(struct buf *file, const struct program_hold *hold)
+/* The part of a counter is not more than the whole, which may have become smaller since. */
+static void add_contribution(struct buf *file, const struct contribution *contribution)
 {
-    const struct program_metric *metric = hold->cell->metric;
-    double buckets[2 * (PROGRAM_BOUNDS_MAX + 1)];
-    struct item item = { metric->hash, hold->base, hold->outside, buckets_of(metric), buckets };
+    const struct program_metric *metric = contribution->cell->metric;
+    double buckets[2 * (METRIC_BOUNDS_MAX + 1)];
+    struct baseline_metric item = {
+        hash_of(metric), contribution->base.total, contribution->outside.total, buckets_of(metric), buckets,
+    };
     if (!item.bucket_count)
         item.outside = fmin(item.outside, item.base);
     for (size_t i = 0; i < item.bucket_count; i++) {
-        buckets[i] = hold->base_buckets[i];
-        buckets[item.bucket_count + i] = fmin(hold->outside_buckets[i], hold->base_buckets[i]);
+        buckets[i] = contribution->base.buckets[i];
+        buckets[item.bucket_count + i] = fmin(contribution->outside.buckets[i], contribution->base.buckets[i]);
     }
-    add_item(file, &item);
+    add_metric(file, &item);
 }
 
-bool program_bases_add(struct buf *file, const char *name, uint64_t inode, struct program_hold *const *holds, size_t count)
+bool baselines_write(struct buf *file, const char *name, uint64_t inode, struct contribution *const *contributions,
+                     size_t count)
 {
     bool is_begun = false;
     for (size_t i = 0; i < count; i++) {
-        if (!holds[i] || !has_base(holds[i]))
+        if (!contributions[i] || !has_baseline(contributions[i]))
             continue;
         if (!is_begun)
-            begin_board(file, name, inode);
+            begin_segment(file, name, inode);
         is_begun = true;
-        add_hold(file, holds[i]);
+        add_contribution(file, contributions[i]);
     }
     if (is_begun)
-        kept_add_number(file, 0);
+        saved_add_number(file, 0);
     return is_begun;
 }
 
-bool program_bases_add_all(struct buf *file, const struct program_bases *bases)
+bool baselines_write_all(struct buf *file, const struct baselines *baselines)
 {
-    for (const struct program_base *base = bases->list; base; base = base->next) {
-        begin_board(file, base->name, base->inode);
-        for (size_t i = 0; i < base->count; i++)
-            add_item(file, &base->items[i]);
-        kept_add_number(file, 0);
+    for (const struct baseline *baseline = baselines->list; baseline; baseline = baseline->next) {
+        begin_segment(file, baseline->name, baseline->inode);
+        for (size_t i = 0; i < baseline->metrics.count; i++)
+            add_metric(file, &baseline->metrics.items[i]);
+        saved_add_number(file, 0);
     }
-    return bases->list != NULL;
+    return baselines->list != NULL;
 }
 
-bool program_bases_add_ranks(struct buf *file, const char *name, uint64_t inode, const struct program_ranks *ranks)
+bool baselines_write_ranks(struct buf *file, const char *name, uint64_t inode, const struct mpi_ranks *ranks)
 {
-    begin_board(file, name, inode);
-    return program_ranks_keep(file, ranks);
+    begin_segment(file, name, inode);
+    return mpi_ranks_save(file, ranks);
 }
 
-bool program_bases_add_all_ranks(struct buf *file, const struct program_bases *bases)
+bool baselines_write_all_ranks(struct buf *file, const struct baselines *baselines)
 {
     bool has_any = false;
-    for (const struct program_base *base = bases->list; base; base = base->next)
-        has_any |= program_bases_add_ranks(file, base->name, base->inode, &base->ranks);
+    for (const struct baseline *base = baselines->list; base; base = base->next)
+        has_any |= baselines_write_ranks(file, base->name, base->inode, &base->ranks);
     return has_any;
 }
 
-void program_bases_end(struct buf *file)
+void baselines_write_end(struct buf *file)
 {
-    kept_add_text(file, (struct bytes){ 0 });
+    saved_add_string(file, (struct bytes){ 0 });
 }
 
-static void take_buckets(struct item *item, struct unpacker *u)
+static void read_buckets(struct baseline_metric *item, struct unpacker *u)
 {
-    u->bad |= item->bucket_count > PROGRAM_BOUNDS_MAX + 1;
+    u->bad |= item->bucket_count > METRIC_BOUNDS_MAX + 1;
     if (u->bad || !item->bucket_count || !(item->buckets = calloc(2 * item->bucket_count, sizeof *item->buckets)))
         return;
     for (size_t i = 0; i < 2 * item->bucket_count; i++) {
         double most = i < item->bucket_count ? INFINITY : item->buckets[i - item->bucket_count];
-        item->buckets[i] = kept_take_double(u);
+        item->buckets[i] = saved_take_double(u);
         u->bad |= !(item->buckets[i] >= 0 && item->buckets[i] <= most) || isinf(item->buckets[i]);
     }
 }
 
-static bool grow(struct program_base *base)
+static void read_metric(struct baseline *baseline, uint64_t hash, struct unpacker *u)
 {
-    if (base->count < base->room)
-        return true;
-    size_t room = base->room ? 2 * base->room : 16;
-    struct item *items = realloc(base->items, room * sizeof *items);
-    if (!items)
-        return false;
-    base->items = items;
-    base->room = room;
-    return true;
-}
-
-static void take_item(struct program_base *base, uint64_t hash, struct unpacker *u)
-{
-    struct item item = { .hash = hash, .base = kept_take_double(u), .outside = kept_take_double(u) };
+    struct baseline_metric item = { .hash = hash, .base = saved_take_double(u), .outside = saved_take_double(u) };
     item.bucket_count = (size_t)unpack_number(u);
     u->bad |= isnan(item.base) || isnan(item.outside);
     u->bad |= !item.bucket_count && !(item.outside >= 0 && item.outside <= item.base);
-    take_buckets(&item, u);
-    if (!u->bad && !item.bucket_count == !item.buckets && grow(base))
-        base->items[base->count++] = item;
-    else
+    read_buckets(&item, u);
+    if (u->bad || !item.bucket_count != !item.buckets || vec_push(&baseline->metrics, VEC_MAX, item))
         free(item.buckets);
 }
 
 static int compare(const void *a, const void *b)
 {
-    const struct item *first = a, *second = b;
+    const struct baseline_metric *first = a, *second = b;
     return (first->hash > second->hash) - (first->hash < second->hash);
 }
 
-static struct program_base *make_base(struct program_bases *bases, const char *name, uint64_t inode)
+static struct baseline *create(struct baselines *baselines, const char *name, uint64_t inode)
 {
-    struct program_base *base = calloc(1, sizeof *base + strlen(name) + 1);
+    struct baseline *base = calloc(1, sizeof *base + strlen(name) + 1);
     if (!base)
         return NULL;
     memcpy(base->name, name, strlen(name) + 1);
     base->inode = inode;
-    base->next = bases->list;
-    bases->list = base;
+    base->next = baselines->list;
+    baselines->list = base;
     return base;
 }
 
-/* The board that comes next; NULL: it was the last one, or no memory is left, and nothing behind it can be taken. */
-static struct program_base *take_board(struct program_bases *bases, struct unpacker *u)
+/* The next segment; NULL: there is none, or no memory is left and nothing after it can be read. */
+static struct baseline *read_segment(struct baselines *baselines, struct unpacker *u)
 {
-    char name[NAME_ROOM];
-    u->bad |= !kept_take_text(u, name, sizeof name);
+    char name[NAME_SIZE];
+    u->bad |= !saved_take_string(u, name, sizeof name);
     if (u->bad || !*name)
         return NULL;
     uint64_t inode = unpack_number(u);
-    struct program_base *base = *place_of(bases, name, inode);
+    struct baseline *base = *find(baselines, name, inode);
     if (!base)
-        base = make_base(bases, name, inode);
+        base = create(baselines, name, inode);
     u->bad |= !base;
     return base;
 }
 
-void program_bases_take(struct program_bases *bases, struct unpacker *u)
+void baselines_read(struct baselines *baselines, struct unpacker *u)
 {
-    for (struct program_base *base; (base = take_board(bases, u));) {
+    for (struct baseline *baseline; (baseline = read_segment(baselines, u));) {
         for (uint64_t hash; (hash = unpack_number(u)) && !u->bad;)
-            take_item(base, hash, u);
-        if (base->count)
-            qsort(base->items, base->count, sizeof *base->items, compare);
+            read_metric(baseline, hash, u);
+        if (baseline->metrics.count)
+            qsort(baseline->metrics.items, baseline->metrics.count, sizeof *baseline->metrics.items, compare);
     }
 }
 
-void program_bases_take_ranks(struct program_bases *bases, struct unpacker *u)
+void baselines_read_ranks(struct baselines *baselines, struct unpacker *u)
 {
-    for (struct program_base *base; (base = take_board(bases, u));)
-        program_ranks_take_kept(&base->ranks, u);
+    for (struct baseline *baseline; (baseline = read_segment(baselines, u));)
+        mpi_ranks_read(&baseline->ranks, u);
 }
 
-/* --- the board is there again --- */
+/* --- the segment is opened again --- */
 
-struct program_base *program_bases_find(struct program_bases *bases, const char *name, uint64_t inode)
+struct baseline *baselines_take(struct baselines *baselines, const char *name, uint64_t inode)
 {
-    struct program_base **at = place_of(bases, name, inode), *found = *at;
+    struct baseline **at = find(baselines, name, inode), *found = *at;
     if (found)
         *at = found->next;
     return found;
 }
 
-void program_base_begin(const struct program_base *base, struct program_ranks *ranks)
+void baseline_apply_ranks(const struct baseline *baseline, struct mpi_ranks *ranks)
 {
-    program_ranks_begin(ranks, &base->ranks);
+    mpi_ranks_apply_baseline(ranks, &baseline->ranks);
 }
 
-static void count_outside(struct program_table *table, struct program_cell *cell, const struct item *item)
+static void count_outside(struct cell *cell, const struct baseline_metric *item)
 {
     uint64_t now_ns = clock_realtime_ns();
     if (item->bucket_count)
-        program_cell_observe(table, cell, item->buckets + item->bucket_count, item->outside, now_ns);
+        cell_observe(cell, item->buckets + item->bucket_count, item->outside, now_ns);
     else if (isinf(item->outside))
-        program_cell_overflow(table, cell, now_ns);
+        cell_overflow(cell, now_ns);
     else if (item->outside > 0)
-        program_cell_add(table, cell, item->outside, now_ns);
+        cell_add(cell, item->outside, now_ns);
 }
 
-void program_base_apply(const struct program_base *base, struct program_table *table, struct program_hold *hold,
-                        struct program_scope *user)
+void baseline_apply(const struct baseline *baseline, struct registry *registry, struct contribution *contribution,
+                    struct scope *user)
 {
-    const struct item key = { .hash = hold->cell->metric->hash };
-    const struct item *item = base->count ? bsearch(&key, base->items, base->count, sizeof key, compare) : NULL;
-    if (!item || hold->cell->metric->kind == PROGRAM_GAUGE || item->bucket_count != buckets_of(hold->cell->metric))
+    struct program_metric *metric = contribution->cell->metric;
+    const struct baseline_metric key = { .hash = hash_of(metric) }, *item = NULL;
+    if (baseline->metrics.count)
+        item = bsearch(&key, baseline->metrics.items, baseline->metrics.count, sizeof key, compare);
+    if (!item || metric->kind == PROGRAM_GAUGE || item->bucket_count != buckets_of(metric))
         return;
-    hold->value = hold->base = item->base;
-    hold->outside = item->outside;
+    contribution->value.total = contribution->base.total = item->base;
+    contribution->outside.total = item->outside;
     for (size_t i = 0; i < item->bucket_count; i++) {
-        hold->buckets[i] = hold->base_buckets[i] = item->buckets[i];
-        hold->outside_buckets[i] = item->buckets[item->bucket_count + i];
+        contribution->value.buckets[i] = contribution->base.buckets[i] = item->buckets[i];
+        contribution->outside.buckets[i] = item->buckets[item->bucket_count + i];
     }
-    struct program_cell *cell = user ? program_cell_of(table, hold->cell->metric, user) : NULL;
+    struct cell *cell = user ? registry_cell(registry, metric, user) : NULL;
     if (cell)
-        count_outside(table, cell, item);
+        count_outside(cell, item);
 }

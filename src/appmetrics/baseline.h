@@ -1,47 +1,49 @@
-/* What programs that live had counted before they came into the jobs that they are in: it is on their boards, which the next
- * agent reads from their beginning, and is not the jobs'. It stands at the end of the file of state.h. What has to do
- * with holds is under the table's lock. */
+/* Baselines: what live programs had counted before they came into the jobs that they are in. It is part of the totals in
+ * their segments, which the next agent reads from their beginning, but it is not the jobs'. So it is saved, at the end of
+ * the file of saved_state.h, and subtracted when the segment is read for the first time again. Under the registry's lock. */
 #ifndef SONDE_APPMETRICS_BASELINE_H
 #define SONDE_APPMETRICS_BASELINE_H
 
-#include "appmetrics/ranks.h"
-#include "appmetrics/table.h"
+#include "appmetrics/mpi_ranks.h"
+#include "appmetrics/registry.h"
 
-/* Of one board, from the file. */
-struct program_base;
-void program_base_free(struct program_base **base);
+/* Of one segment, from the file. */
+struct baseline;
+void baseline_free(struct baseline **baseline);
 
-/* Those of boards that have not been opened yet. Zeroed at first. */
-struct program_bases {
-    struct program_base *list;
+/* Of segments that have not been opened yet. Zeroed at first. */
+struct baselines {
+    struct baseline *list;
 };
 
-void program_bases_clear(struct program_bases *bases);
+void baselines_clear(struct baselines *baselines);
 
-/* The metric of hold is another's from here on: notes what it has counted so far, and whether that was in a job. */
-void program_bases_move(struct program_table *table, struct program_hold *hold);
+/* A program leaves a scope: notes what it has counted so far, and how much of that was in no job. */
+void baseline_move(struct registry *registry, struct contribution *contribution);
 
-/* The part of the file: those of boards that are read, those that are still to be opened, the end. False: there is none. Behind
- * it the same of their ranks. */
-bool program_bases_add(struct buf *file, const char *name, uint64_t inode, struct program_hold *const *holds, size_t count);
-bool program_bases_add_all(struct buf *file, const struct program_bases *bases);
-bool program_bases_add_ranks(struct buf *file, const char *name, uint64_t inode, const struct program_ranks *ranks);
-bool program_bases_add_all_ranks(struct buf *file, const struct program_bases *bases);
-void program_bases_end(struct buf *file);
+/* The parts of the file: of segments that are being read, of those that have not been opened yet, the end; then the same
+ * for their MPI ranks. False: there are none. */
+bool baselines_write(struct buf *file, const char *name, uint64_t inode, struct contribution *const *contributions,
+                     size_t count);
+bool baselines_write_all(struct buf *file, const struct baselines *baselines);
+bool baselines_write_ranks(struct buf *file, const char *name, uint64_t inode, const struct mpi_ranks *ranks);
+bool baselines_write_all_ranks(struct buf *file, const struct baselines *baselines);
+void baselines_write_end(struct buf *file);
 
-/* Takes these parts. What is behind a damage is left out (unpacker.bad). */
+/* Read these parts; what follows a damage (unpacker.bad) is left out. */
 struct unpacker;
-void program_bases_take(struct program_bases *bases, struct unpacker *u);
-void program_bases_take_ranks(struct program_bases *bases, struct unpacker *u);
+void baselines_read(struct baselines *baselines, struct unpacker *u);
+void baselines_read_ranks(struct baselines *baselines, struct unpacker *u);
 
-/* Takes out that of a board which is opened; NULL: there is none of that file. The caller frees it. */
-struct program_base *program_bases_find(struct program_bases *bases, const char *name, uint64_t inode);
+/* Takes the baseline of a segment that is opened out of the list; NULL: there is none. The caller frees it. */
+struct baseline *baselines_take(struct baselines *baselines, const char *name, uint64_t inode);
 
-/* The same of its ranks, whose metrics are there. */
-void program_base_begin(const struct program_base *base, struct program_ranks *ranks);
+/* Applies it to a new contribution, whose cell then gets only what comes on top. What was counted in no job is added for
+ * the user. */
+void baseline_apply(const struct baseline *baseline, struct registry *registry, struct contribution *contribution,
+                    struct scope *user);
 
-/* Puts it into a new hold: its cell has only what comes from there on. What of it was in no job is counted for user. */
-void program_base_apply(const struct program_base *base, struct program_table *table, struct program_hold *hold,
-                        struct program_scope *user);
+/* The same for its ranks, when its metrics are known. */
+void baseline_apply_ranks(const struct baseline *baseline, struct mpi_ranks *ranks);
 
 #endif

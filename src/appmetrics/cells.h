@@ -1,75 +1,110 @@
-/* Scopes (the node, users, jobs) and the values in them. For those who put values into table.c; all under its lock. */
+/* Values: a cell is the value of one metric in one scope.
+ *
+ * How values are summed. Whatever a program reports goes into the cell of its job, or of its user if it is in no job, and
+ * from there into the cells above: those of the user and of the node. So no sum is ever computed over jobs, and a job that
+ * is dropped stays in the sums of its user and of the node.
+ * - A counter grows: cell_add gets what it has grown by. Programs report either that (tau's clients, by messages) or
+ *   totals (metrics segments), of which a contribution remembers the last one.
+ * - A gauge is a property of the programs that are alive: sum, minimum and maximum over what each has set it to. They are
+ *   computed from the list of contributions when somebody asks (cells_refresh_gauges).
+ * - A histogram grows in each bucket and in its sum.
+ * - A program may move to another scope, for example when its job is registered after it has started. What it has counted
+ *   stays where it was counted. Its totals go on, so the contribution notes the part that is elsewhere (baseline.h).
+ * - A metric may have aliases: cells of other names that count the same.
+ *
+ * Everything under the registry's lock. Cells are created and dropped by registry.c, which knows the limits. */
 #ifndef SONDE_APPMETRICS_CELLS_H
 #define SONDE_APPMETRICS_CELLS_H
 
-#include "appmetrics/table.h"
+#include "appmetrics/metric_table.h"
+#include "appmetrics/scopes.h"
 
-#define PROGRAM_NUMBER_MAX 16 /* bytes of a user's number as a text */
+/* Over the programs that are alive and have set a gauge; programs 0: none has. */
+struct gauge_sum {
+    double sum, min, max;
+    uint64_t programs;
+};
 
-/* Finds or makes. NULL: no memory. A user's is the node's own where the table does not part them. */
-struct program_scope *program_scope_user(struct program_table *table, uint32_t uid);
-struct program_scope *program_scope_job(struct program_table *table, const char *id, uint32_t uid);
+/* A number counted so far. */
+struct tally {
+    double total;    /* of a histogram the sum of what was observed */
+    double *buckets; /* of a histogram: how many in each, the last one above all bounds; NULL: no histogram */
+};
 
-/* The job of this id that is there; NULL: none. */
-struct program_scope *program_scope_find(const struct program_table *table, const char *id, uint32_t uid);
+/* What one program has reported of one metric. */
+struct contribution {
+    struct cell *cell;
+    struct tally value;   /* the last one reported: of a gauge its value, else the program's own total */
+    struct tally base;    /* the part of value that was counted in scopes which the program has left: baseline.h */
+    struct tally outside; /* the part of base that was counted in no job. All buckets are one allocation: value.buckets */
+    bool is_set;          /* of a gauge */
+    LIST_ENTRY(contribution) link; /* of gauges: in metric_values.gauges */
+};
 
-/* A program comes, a program goes. */
-void program_scope_join(struct program_scope *scope);
-void program_scope_leave(struct program_scope *scope);
+/* The state of samples.c for a cell. */
+struct cell_sampling {
+    bool is_changed;            /* since the last samples: it is in scopes.changed */
+    LIST_ENTRY(cell) link;
+    uint64_t time_ns;           /* when a sample of several cells was written last */
+    double from_kernel;         /* of a job's system calls: total when the kernel's count was added last (program_syscalls.h) */
+    bool must_restart;          /* after that, what programs report begins at 0 in the samples, which do not say so yet */
+};
 
-/* Whose a job or a user's scope is: by number, which is written there, where there is no name, or none yet. */
-const char *program_scope_user_name(const struct program_scope *scope, char number[PROGRAM_NUMBER_MAX]);
+struct cell {
+    struct program_metric *metric;
+    struct scope *scope;
+    struct cell *up;            /* of the scope that includes this one; NULL: this is the node's */
+    double total;               /* of a counter; of a histogram the sum of what was observed */
+    double *buckets;            /* of a histogram: bound_count + 1 counts; then as many values of the last samples, see
+                                 * samples.c */
+    uint64_t changed_ns;        /* CLOCK_REALTIME; 0: never set */
+    struct gauge_sum gauge;     /* valid after cells_refresh_gauges */
+    struct gauge_sum left;      /* of programs that have ended: the last values */
+    struct cell **aliases;      /* that count the same, ended by NULL; NULL: none */
+    struct contribution shared; /* of all programs that report increments of a counter, and need no memory of their own */
+    struct tally saved;         /* of a job: the part of total and buckets that is in no segment any more (saved_state.h) */
+    double profiled;            /* of a job: the part of total that is in a profile already (compat/tau/profile_snapshot.h) */
+    struct cell_sampling sampling;
+    LIST_ENTRY(cell) in_metric, in_scope;
+};
 
-/* Makes its labels anew: its user's name is known now. */
-void program_scope_name(struct program_table *table, struct program_scope *scope);
+/* NULL: there is none yet. */
+struct cell *cell_find(const struct program_metric *metric, const struct scope *scope);
 
-/* All that was ever told in it goes into the samples that are written next, though it has not changed. */
-void program_scope_tell(struct program_table *table, struct program_scope *scope);
+/* up: the cell of the scope's parent; NULL for the node. NULL: no memory. */
+struct cell *cell_create(struct program_metric *metric, struct scope *scope, struct cell *up);
+void cell_free(struct cell *cell);
 
-/* Frees it with all its values; no program may be in it. What it counted stays in what includes it. */
-void program_scope_drop(struct program_table *table, struct program_scope *scope);
+/* A counter has grown. False: refused, since it is NaN, infinite or negative. A total beyond all doubles is infinite from
+ * then on, in this cell or only in those above it. */
+bool cell_add(struct cell *cell, double increment, uint64_t now_ns);
 
-/* Finds or makes the cell of metric in scope. NULL: no memory, or the jobs of its user have too many (counted). */
-struct program_cell *program_cell_of(struct program_table *table, struct program_metric *metric, struct program_scope *scope);
+/* The same where the program's own total has become infinite. */
+void cell_overflow(struct cell *cell, uint64_t now_ns);
 
-/* For quota.c: frees all cells of a metric that is idle. */
-void program_cells_drop(struct program_table *table, struct program_metric *metric);
+/* New observations of a histogram: its bound_count + 1 buckets, and their sum. False: the sum is NaN, and was left out. */
+bool cell_observe(struct cell *cell, const double *buckets, double sum, uint64_t now_ns);
 
-/* For table.c and cells.c: a zeroed cell gets its aliases and what it needs to count. NOMEM. */
-enum err program_cell_init(struct program_table *table, struct program_cell *cell, struct program_metric *metric,
-                           struct program_scope *scope);
+/* Is it a count of system calls, by the names of our probe or of tau's tracer, in a job whose calls the kernel counts? Then
+ * what programs report is not added. */
+bool cell_is_counted_by_kernel(const struct cell *cell);
 
-/* It counts system calls, as our probe or as tau's tracer names them, of a job whose calls the kernel counts: then it says
- * nothing new. */
-bool program_cell_is_counted(const struct program_cell *cell);
+/* For samples: what has changed, or is to be written though it has not. */
+void cell_clear_changed(struct cell *cell);
+void cells_mark_changed(struct scope *scope); /* all that were ever set */
 
-/* It is no longer among those that have changed. */
-void program_cell_clean(struct program_table *table, struct program_cell *cell);
+/* A gauge of a program that is alive. Zeroed before. NaN means unset: it would spoil the sum of all others. */
+void contribution_join(struct contribution *contribution, struct cell *cell);
+void contribution_set(struct contribution *contribution, double value, uint64_t now_ns);
+void contribution_unset(struct contribution *contribution, uint64_t now_ns);
+void contribution_leave(struct contribution *contribution, uint64_t now_ns); /* not freed */
 
-/* What a counter has grown by. What is no number, or infinite, is refused; so is what is negative: a counter does not fall.
- * False: it was. A sum that is more than a double can say is infinite from then on, in this cell or those above it alone. */
-bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns);
+/* Of any kind of metric: what the program reports from now on is counted in another cell of the same metric. */
+void contribution_move(struct contribution *contribution, struct cell *cell, uint64_t now_ns);
 
-/* The same where a program's own sum has become infinite. */
-void program_cell_overflow(struct program_table *table, struct program_cell *cell, uint64_t now_ns);
+void gauge_sum_add(struct gauge_sum *gauge, double value);
 
-/* New observations of a histogram: the metric's bound_count + 1 buckets, and their sum, which may be infinite as above. False:
- * the sum is no number, and was refused. */
-bool program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
-                          uint64_t now_ns);
-
-/* A gauge of a live program. Zeroed before. What is not a number is not known: it would spoil the sum of all others. */
-void program_hold_join(struct program_hold *hold, struct program_cell *cell);
-void program_hold_set(struct program_table *table, struct program_hold *hold, double value, uint64_t now_ns);
-void program_hold_unset(struct program_table *table, struct program_hold *hold, uint64_t now_ns); /* it is not known any more */
-void program_hold_leave(struct program_table *table, struct program_hold *hold, uint64_t now_ns); /* not freed */
-
-/* Are there cells of scope for these metrics? Those that are new are made. Holds that are NULL are passed over. */
-bool program_holds_fit(struct program_table *table, struct program_hold *const *holds, size_t count, struct program_scope *scope);
-
-/* What its program tells of any metric counts in another cell of the same metric from now on. */
-void program_hold_move(struct program_table *table, struct program_hold *hold, struct program_cell *cell, uint64_t now_ns);
-
-void program_gauge_add(struct program_gauge *gauge, double value);
+/* Computes the gauges of a metric in all scopes, if something has changed. */
+void cells_refresh_gauges(struct program_metric *metric);
 
 #endif

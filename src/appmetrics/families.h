@@ -1,26 +1,55 @@
-/* The families of the table of programs: what stands in one piece on the page of Prometheus, under a name that no other series
- * has. For table.c and program_page.c; under the table's lock. */
+/* Families of metrics: what Prometheus calls by one name, with one type and one help string, and wants in one piece on
+ * /metrics. A counter and a gauge "x" of two programs are two families, "x" and "x_gauge"; so are a histogram "h", which
+ * exposes h_bucket, h_sum and h_count, and a counter "h_count". Part of metric_table.h. */
 #ifndef SONDE_APPMETRICS_FAMILIES_H
 #define SONDE_APPMETRICS_FAMILIES_H
 
-#include "appmetrics/table.h"
+#include "base/buf.h"
+#include "base/map.h"
 
-/* The family of this name on the page; NULL: none. */
-struct program_family *program_families_find(const struct program_table *table, struct bytes page_name);
+#include <sys/queue.h>
 
-/* Is the name a family's, or one that a histogram shows ("h_count" of "h")? */
-bool program_families_has(const struct program_table *table, struct bytes page_name);
+struct program_metric;
 
-/* Is it one of the latter, or, of a histogram's, would it show a name of another family? */
-bool program_families_is_shared(const struct program_table *table, struct bytes page_name, enum program_kind kind);
+enum program_kind { PROGRAM_COUNTER, PROGRAM_GAUGE, PROGRAM_HISTOGRAM };
 
-/* Finds or makes the family for a metric whose name on the page begins with base bytes. A family has one kind, and its series are
- * no other's: where the name is taken, page gets a longer one, "x_gauge" beside "x". NULL: no memory. */
-struct program_family *program_families_of(struct program_table *table, struct buf *page, size_t *base, enum program_kind kind);
+struct metric_family {
+    enum program_kind kind;
+    bool is_published;  /* has, or had, a metric that is more than an alias */
+    bool is_long;       /* has, or had, a metric with a very long name */
+    char *doc;          /* what the docs of all its metrics begin with: a copy of the first one, of which doc_size counts */
+    size_t doc_size;
+    TAILQ_HEAD(, program_metric) metrics;
+    TAILQ_ENTRY(metric_family) link;
+    size_t name_size;
+    char name[];        /* as on /metrics */
+};
 
-void program_families_add(struct program_family *family, struct program_metric *metric);
+struct families {
+    struct map by_name;
+    TAILQ_HEAD(, metric_family) list; /* in the order of creation, in which /metrics has them */
+};
 
-/* The family goes with its last metric. */
-void program_families_remove(struct program_table *table, struct program_metric *metric);
+void families_init(struct families *families);
+void families_clear(struct families *families);
+
+/* NULL: there is none of this name. */
+struct metric_family *families_find(const struct families *families, struct bytes name);
+
+/* Is the name that of a family, or of a series that a histogram exposes? */
+bool families_has_series(const struct families *families, struct bytes name);
+
+/* Is it a series of a histogram; or would a new histogram of this name expose a series that another family has? */
+bool families_has_conflict(const struct families *families, struct bytes name, enum program_kind kind);
+
+/* The family for a metric, created if needed. The first *base_size bytes of page are its name. If another family has the
+ * name, "_counter", "_gauge" or "_histogram" is inserted there and *base_size grows. NULL: no memory. */
+struct metric_family *families_get(struct families *families, struct buf *page, size_t *base_size, enum program_kind kind);
+
+void families_add_metric(struct metric_family *family, struct program_metric *metric);
+void families_remove_metric(struct families *families, struct program_metric *metric); /* the last one removes the family */
+
+/* Removes a family without metrics; harmless with others. */
+void families_remove_empty(struct families *families, struct metric_family *family);
 
 #endif

@@ -7,25 +7,25 @@
 
 #define BASE_MAX 200u /* of a name that had to be made */
 
-struct label {
+struct name_label {
     struct bytes name;
     size_t value_at; /* in values, where a NUL ends it */
 };
 
-struct labels {
-    struct label list[PROGRAM_LABELS_MAX];
+struct name_labels {
+    struct name_label list[METRIC_LABELS_MAX];
     size_t count;
     struct buf values;
 };
 
-void program_name_init(struct program_name *name)
+void metric_name_init(struct metric_name *name)
 {
-    *name = (struct program_name){ 0 };
-    buf_init(&name->text, PROGRAM_NAME_MAX * 8);
-    buf_init(&name->page, PROGRAM_NAME_MAX * 8);
+    *name = (struct metric_name){ 0 };
+    buf_init(&name->text, METRIC_NAME_MAX * 8);
+    buf_init(&name->page, METRIC_NAME_MAX * 8);
 }
 
-void program_name_clear(struct program_name *name)
+void metric_name_clear(struct metric_name *name)
 {
     buf_clear(&name->text);
     buf_clear(&name->page);
@@ -94,16 +94,16 @@ static bool read_bare(struct bytes *text, struct buf *out)
     return true;
 }
 
-static bool read_label(struct bytes *text, struct labels *labels)
+static bool read_label(struct bytes *text, struct name_labels *labels)
 {
     size_t size = 0;
     *text = skip_blanks(*text);
     while (size < text->size && is_name_char(text->data[size], size == 0) && text->data[size] != ':')
         size++;
-    if (size == 0 || labels->count == PROGRAM_LABELS_MAX)
+    if (size == 0 || labels->count == METRIC_LABELS_MAX)
         return false;
-    struct label *label = &labels->list[labels->count++];
-    *label = (struct label){ { text->data, size }, labels->values.size };
+    struct name_label *label = &labels->list[labels->count++];
+    *label = (struct name_label){ { text->data, size }, labels->values.size };
     *text = skip_blanks(skip(*text, size));
     if (text->size < 2 || *text->data != '=')
         return false;
@@ -119,7 +119,7 @@ static bool read_label(struct bytes *text, struct labels *labels)
 }
 
 /* "{a=\"b\",c=\"d\"}" and nothing behind it. */
-static bool read_labels(struct bytes text, struct labels *labels)
+static bool read_labels(struct bytes text, struct name_labels *labels)
 {
     text = skip(text, 1);
     while (text.size && *text.data != '}') {
@@ -140,10 +140,10 @@ static int compare(struct bytes a, struct bytes b)
 }
 
 /* By name, few as they are. False: one stands there twice. */
-static bool sort_labels(struct labels *labels)
+static bool sort_labels(struct name_labels *labels)
 {
     for (size_t i = 1; i < labels->count; i++) {
-        struct label label = labels->list[i];
+        struct name_label label = labels->list[i];
         size_t at = i;
         for (; at > 0 && compare(labels->list[at - 1].name, label.name) > 0; at--)
             labels->list[at] = labels->list[at - 1];
@@ -154,7 +154,7 @@ static bool sort_labels(struct labels *labels)
     return true;
 }
 
-static bool has_label(const struct labels *labels, struct bytes name, size_t prefix)
+static bool has_label(const struct name_labels *labels, struct bytes name, size_t prefix)
 {
     for (size_t i = 0; i < labels->count; i++) {
         struct bytes other = labels->list[i].name;
@@ -177,7 +177,7 @@ static bool is_taken(struct bytes name)
 }
 
 /* Would the page have a label twice? */
-static bool is_clash(const struct labels *labels)
+static bool is_clash(const struct name_labels *labels)
 {
     for (size_t i = 0; i < labels->count; i++)
         if (is_taken(labels->list[i].name) && has_label(labels, labels->list[i].name, strlen("program_")))
@@ -187,17 +187,17 @@ static bool is_clash(const struct labels *labels)
 
 static void add_label(struct buf *out, bool is_first, bool is_renamed, struct bytes name, const char *value)
 {
-    char text[PROGRAM_NAME_MAX];
+    char text[METRIC_NAME_MAX];
     size_t prefix = is_renamed ? strlen("program_") : 0;
     if (prefix + name.size >= sizeof text)
         return;
     memcpy(text, "program_", prefix);
     memcpy(text + prefix, name.data, name.size);
     text[prefix + name.size] = '\0';
-    metrics_label_add(out, is_first, text, value);
+    prom_label_add(out, is_first, text, value);
 }
 
-static void write_base(struct program_name *name, struct bytes base)
+static void write_base(struct metric_name *name, struct bytes base)
 {
     bool is_ours = base.size >= 6 && memcmp(base.data, "sonde_", 6) == 0;
     buf_add(&name->text, base.data, base.size);
@@ -205,15 +205,15 @@ static void write_base(struct program_name *name, struct bytes base)
         buf_add_text(&name->page, "program_");
     buf_add(&name->page, base.data, base.size);
     name->base_size = base.size;
-    name->page_base = name->page.size;
+    name->page_base_size = name->page.size;
 }
 
 /* To Prometheus an empty label is none: it is not on the page, where two series would otherwise be one. */
-static void write_labels(struct program_name *name, const struct labels *labels)
+static void write_labels(struct metric_name *name, const struct name_labels *labels)
 {
     bool is_first = true;
     for (size_t i = 0; i < labels->count; i++) {
-        const struct label *label = &labels->list[i];
+        const struct name_label *label = &labels->list[i];
         const char *value = labels->values.data + label->value_at;
         add_label(&name->text, i == 0, false, label->name, value);
         if (!*value)
@@ -227,9 +227,9 @@ static void write_labels(struct program_name *name, const struct labels *labels)
 }
 
 /* The characters before '{' as far as they do, and the whole in a label. */
-static void wrap(struct program_name *name, struct bytes raw)
+static void wrap(struct metric_name *name, struct bytes raw)
 {
-    char base[BASE_MAX + 1] = "unnamed", whole[PROGRAM_NAME_MAX + 1];
+    char base[BASE_MAX + 1] = "unnamed", whole[METRIC_NAME_MAX + 1];
     size_t size = 0;
     for (; size < raw.size && size < BASE_MAX && raw.data[size] != '{'; size++)
         base[size] = is_name_char(raw.data[size], size == 0) ? raw.data[size] : '_';
@@ -243,14 +243,14 @@ static void wrap(struct program_name *name, struct bytes raw)
     buf_add_char(&name->page, ',');
 }
 
-enum err program_name_parse(struct program_name *name, struct bytes raw)
+enum err metric_name_parse(struct metric_name *name, struct bytes raw)
 {
-    struct labels labels = { .count = 0 };
+    struct name_labels labels = { .count = 0 };
     buf_reset(&name->text);
     buf_reset(&name->page);
-    if (raw.size == 0 || raw.size > PROGRAM_NAME_MAX)
+    if (raw.size == 0 || raw.size > METRIC_NAME_MAX)
         return raw.size ? FULL : USAGE;
-    buf_init(&labels.values, PROGRAM_NAME_MAX * 2);
+    buf_init(&labels.values, METRIC_NAME_MAX * 2);
     size_t base = base_of(raw);
     bool is_good = base && (base == raw.size || (raw.data[base] == '{' && read_labels(skip(raw, base), &labels)))
                    && sort_labels(&labels) && !is_clash(&labels) && !buf_err(&labels.values);

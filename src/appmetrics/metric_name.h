@@ -7,21 +7,21 @@
 #include "base/buf.h"
 #include "appmetrics/segment_format.h"
 
-#define PROGRAM_NAME_MAX SEGMENT_NAME_MAX /* bytes; longer names are refused */
-#define PROGRAM_LABELS_MAX 64u
+#define METRIC_NAME_MAX SEGMENT_NAME_MAX /* bytes; longer names are refused */
+#define METRIC_LABELS_MAX 64u
 
-struct program_name {
+struct metric_name {
     struct buf text;  /* base, or base{labels sorted by name, values escaped} */
     struct buf page;  /* base{labels, — as on /metrics, up to where our own labels follow */
     size_t base_size; /* in text */
-    size_t page_base; /* in page: there "program_" may stand before it */
+    size_t page_base_size; /* in page: there "program_" may stand before it */
 };
 
-void program_name_init(struct program_name *name);
-void program_name_clear(struct program_name *name);
+void metric_name_init(struct metric_name *name);
+void metric_name_clear(struct metric_name *name);
 
 /* Brings raw into the form. What is no name of Prometheus becomes one: its bad characters turn to '_', and the whole of raw
  * stands in the label program_name. USAGE: it is empty; FULL: it is too long. */
-enum err program_name_parse(struct program_name *name, struct bytes raw);
+enum err metric_name_parse(struct metric_name *name, struct bytes raw);
 
 #endif

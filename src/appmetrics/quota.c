@@ -1,151 +1,106 @@
-/* Each owner has a list of its idle metrics, oldest first. Who has most of them loses one, so that a program that names one after
- * another makes place for itself. */
+/* Counters, and for each owner a list of its idle entries. */
 #include "appmetrics/quota.h"
 
-#include "appmetrics/cells.h"
-
-static void unlink_idle(struct program_table *table, struct program_metric *metric)
+void quota_init(struct quota *quota, size_t max)
 {
-    struct program_room *room = &metric->owner->room;
-    if (metric->previous_idle)
-        metric->previous_idle->next_idle = metric->next_idle;
-    else
-        room->idle = metric->next_idle;
-    if (metric->next_idle)
-        metric->next_idle->previous_idle = metric->previous_idle;
-    else
-        room->last_idle = metric->previous_idle;
-    metric->next_idle = metric->previous_idle = NULL;
-    room->idle_count -= metric->places;
-    table->idle_count -= metric->places;
+    *quota = (struct quota){ .max = max };
+    TAILQ_INIT(&quota->shared.idle_entries);
+    LIST_INIT(&quota->users);
 }
 
-static void link_idle(struct program_table *table, struct program_metric *metric)
+void quota_add_user(struct quota *quota, struct quota_owner *user)
 {
-    struct program_room *room = &metric->owner->room;
-    metric->previous_idle = room->last_idle;
-    if (room->last_idle)
-        room->last_idle->next_idle = metric;
-    else
-        room->idle = metric;
-    room->last_idle = metric;
-    room->idle_count += metric->places;
-    table->idle_count += metric->places;
+    user->is_limited = true;
+    TAILQ_INIT(&user->idle_entries);
+    LIST_INSERT_HEAD(&quota->users, user, link);
 }
 
-void program_room_use(struct program_table *table, struct program_metric *metric)
+bool quota_allows(const struct quota *quota, const struct quota_owner *owner, size_t places)
 {
-    if (metric->uses++ == 0)
-        unlink_idle(table, metric);
+    size_t left = quota->max > quota->in_use ? quota->max - quota->in_use : 0;
+    return (owner->is_limited ? owner->in_use : 0) + places <= left;
 }
 
-void program_room_leave(struct program_table *table, struct program_metric *metric)
+bool quota_is_full(const struct quota *quota, size_t places)
 {
-    if (--metric->uses == 0)
-        link_idle(table, metric);
+    return quota->in_use + quota->idle + places > quota->max;
 }
 
-void program_room_add(struct program_metric *metric, struct program_scope *owner)
+struct quota_entry *quota_eviction(const struct quota *quota, size_t places)
 {
-    metric->owner = owner;
-    metric->uses = 1;
-    owner->room.metric_count += metric->places;
-}
-
-struct program_scope *program_room_owner(struct program_table *table, struct program_scope *scope)
-{
-    if (!scope || scope->kind == PROGRAM_NODE)
-        return &table->node;
-    return scope->kind == PROGRAM_USER ? scope : program_scope_user(table, scope->uid);
-}
-
-/* Users are seldom many, and none is ever forgotten. */
-static struct program_scope *owner_with_most_idle(struct program_table *table)
-{
-    struct program_scope *most = &table->node;
-    for (struct program_scope *user = table->users; user; user = user->next_user)
-        if (user->room.idle_count > most->room.idle_count)
+    const struct quota_owner *most = &quota->shared, *user;
+    if (!quota_is_full(quota, places))
+        return NULL;
+    LIST_FOREACH(user, &quota->users, link)
+        if (user->idle > most->idle)
             most = user;
-    return most->room.idle_count ? most : NULL;
+    return TAILQ_FIRST(&most->idle_entries);
 }
 
-/* Its name may stand in samples that are just being written. */
-static void drop(struct program_table *table, struct program_metric *metric)
+static void count_idle(struct quota *quota, struct quota_entry *entry)
 {
-    unlink_idle(table, metric);
-    metric->owner->room.metric_count -= metric->places;
-    program_cells_drop(table, metric);
-    program_table_unlink(table, metric);
-    metric->next_idle = table->buried;
-    table->buried = metric;
+    TAILQ_INSERT_TAIL(&entry->owner->idle_entries, entry, idle);
+    entry->owner->idle += entry->places;
+    quota->idle += entry->places;
 }
 
-static bool drop_one(struct program_table *table)
+void quota_remove(struct quota *quota, struct quota_entry *entry)
 {
-    struct program_scope *owner = owner_with_most_idle(table);
-    if (owner)
-        drop(table, owner->room.idle);
-    return owner != NULL;
+    TAILQ_REMOVE(&entry->owner->idle_entries, entry, idle);
+    entry->owner->idle -= entry->places;
+    quota->idle -= entry->places;
 }
 
-bool program_room_drop(struct program_table *table, struct program_metric *metric)
+static void count_in_use(struct quota *quota, struct quota_entry *entry)
 {
-    bool is_idle = metric->uses == 0 && !table->is_job;
-    if (is_idle)
-        drop(table, metric);
-    return is_idle;
+    entry->owner->in_use += entry->places;
+    quota->in_use += entry->places;
 }
 
-static bool has_share(const struct program_table *table, const struct program_scope *owner, size_t places)
+void quota_add(struct quota *quota, struct quota_entry *entry, struct quota_owner *owner, size_t places)
 {
-    size_t in_use = table->place_count - table->idle_count;
-    size_t left = table->metrics_max > in_use ? table->metrics_max - in_use : 0;
-    size_t own = owner == &table->node ? 0 : owner->room.metric_count - owner->room.idle_count;
-    return own + places <= left;
+    *entry = (struct quota_entry){ .owner = owner, .places = places, .uses = 1 };
+    count_in_use(quota, entry);
 }
 
-enum err program_room_claim(struct program_table *table, struct program_metric *metric, struct program_scope *scope)
+void quota_use(struct quota *quota, struct quota_entry *entry)
 {
-    struct program_scope *owner = metric->uses ? metric->owner : program_room_owner(table, scope);
-    if (metric->uses || !owner)
-        return owner ? OK : NOMEM;
-    if (!has_share(table, owner, metric->places))
+    if (entry->uses++ > 0)
+        return;
+    quota_remove(quota, entry);
+    count_in_use(quota, entry);
+}
+
+void quota_release(struct quota *quota, struct quota_entry *entry)
+{
+    if (--entry->uses > 0)
+        return;
+    entry->owner->in_use -= entry->places;
+    quota->in_use -= entry->places;
+    count_idle(quota, entry);
+}
+
+enum err quota_claim(struct quota *quota, struct quota_entry *entry, struct quota_owner *owner)
+{
+    if (entry->uses)
+        return OK;
+    if (!quota_allows(quota, owner, entry->places))
         return FULL;
-    unlink_idle(table, metric);
-    metric->owner->room.metric_count -= metric->places;
-    metric->owner = owner;
-    owner->room.metric_count += metric->places;
-    link_idle(table, metric);
+    quota_remove(quota, entry);
+    entry->owner = owner;
+    count_idle(quota, entry);
     return OK;
 }
 
-bool program_room_make(struct program_table *table, const struct program_scope *owner, size_t places)
+bool quota_take_value(const struct quota *quota, struct quota_owner *owner, size_t places)
 {
-    if (!has_share(table, owner, places))
+    if (owner->job_places / 2 >= quota->max)
         return false;
-    while (table->place_count + places > table->metrics_max)
-        if (!drop_one(table))
-            return false;
+    owner->job_places += places;
     return true;
 }
 
-void program_room_bury(struct program_table *table)
+void quota_return_value(struct quota_owner *owner, size_t places)
 {
-    for (struct program_metric *metric = table->buried, *next; metric; metric = next) {
-        next = metric->next_idle;
-        program_table_free(metric);
-    }
-    table->buried = NULL;
-}
-
-void program_room_close(struct program_table *table)
-{
-    program_room_bury(table);
-    table->node.room = (struct program_room){ 0 };
-    for (size_t i = 0; i < table->metric_places; i++) {
-        if (!table->metrics[i])
-            continue;
-        table->metrics[i]->owner = &table->node;
-        table->metrics[i]->next_idle = table->metrics[i]->previous_idle = NULL;
-    }
+    owner->job_places -= places;
 }

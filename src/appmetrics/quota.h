@@ -1,36 +1,69 @@
-/* Room for metrics in the table of programs: what a user may take of it, and whose names make place when it is full. Names that
- * no program has and no job are idle: they show what was counted, until somebody needs their place. For those who hold
- * metrics; under the table's lock. */
+/* How many metrics each user may have, and which unused ones are evicted when there is no capacity left.
+ *
+ * Owners (the users of a node, and one shared owner for everything that is not of a single user) share a number of places.
+ * An entry takes one or more places of its owner; a metric of ordinary size takes one. While anything uses an entry it
+ * stays. Unused it is idle: it still shows what was counted, until somebody needs its places.
+ *
+ * - A user may use as many places as are left for everybody else: one user alone gets half of all, the next one half of
+ *   the rest. Nobody can lock the others out.
+ * - The oldest idle entry of the owner with most idle places is evicted first, so that a program that creates one metric
+ *   after another evicts its own.
+ *
+ * This layer only counts. It knows neither metrics nor scopes; whoever evicts an entry calls quota_remove. */
 #ifndef SONDE_APPMETRICS_QUOTA_H
 #define SONDE_APPMETRICS_QUOTA_H
 
-#include "appmetrics/table.h"
+#include "base/err.h"
 
-/* Somebody holds the metric: a program, a cell of a job, or a cell that has it as an alias. */
-void program_room_use(struct program_table *table, struct program_metric *metric);
-void program_room_leave(struct program_table *table, struct program_metric *metric);
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
 
-/* Whose the metrics are that a program of this scope names: its user, or the node, which all share. NULL: no memory. */
-struct program_scope *program_room_owner(struct program_table *table, struct program_scope *scope);
+struct quota_entry {
+    struct quota_owner *owner;
+    size_t places, uses;            /* uses 0: idle */
+    TAILQ_ENTRY(quota_entry) idle;
+};
 
-/* May the owner name one more, of so many places? Users may hold as many as are still left for the others. Idle ones make
- * place. */
-bool program_room_make(struct program_table *table, const struct program_scope *owner, size_t places);
+struct quota_owner {
+    bool is_limited;                /* a user */
+    size_t in_use, idle;            /* places of its entries */
+    size_t job_places;              /* of the values of its jobs: see quota_take_value */
+    TAILQ_HEAD(, quota_entry) idle_entries; /* oldest first */
+    LIST_ENTRY(quota_owner) link;
+};
 
-/* A metric that is there, before a program of this scope uses it: an idle one comes to its owner, who must have room for it.
- * FULL: it has not, which the caller counts; NOMEM. */
-enum err program_room_claim(struct program_table *table, struct program_metric *metric, struct program_scope *scope);
+struct quota {
+    size_t max, in_use, idle;       /* places */
+    struct quota_owner shared;
+    LIST_HEAD(, quota_owner) users; /* few, and never removed */
+};
 
-/* Makes room for another of its name. False: it is in use, or of a job that goes on. */
-bool program_room_drop(struct program_table *table, struct program_metric *metric);
+void quota_init(struct quota *quota, size_t max);
+void quota_add_user(struct quota *quota, struct quota_owner *user); /* zeroed; borrowed as long as the quota is used */
 
-/* A new metric, in use by its maker, comes to the owner. */
-void program_room_add(struct program_metric *metric, struct program_scope *owner);
+/* May the owner use this many more places? */
+bool quota_allows(const struct quota *quota, const struct quota_owner *owner, size_t places);
 
-/* Frees what had to go. Samples that borrow its name must have been written. */
-void program_room_bury(struct program_table *table);
+/* The entry to evict before this many places can be added; NULL: none has to be, or (quota_is_full) none is idle. */
+struct quota_entry *quota_eviction(const struct quota *quota, size_t places);
+bool quota_is_full(const struct quota *quota, size_t places);
 
-/* Before scopes are dropped for good: nobody owns anything any more. */
-void program_room_close(struct program_table *table);
+/* A new entry, in use once. */
+void quota_add(struct quota *quota, struct quota_entry *entry, struct quota_owner *owner, size_t places);
+
+/* Of an idle entry. */
+void quota_remove(struct quota *quota, struct quota_entry *entry);
+
+void quota_use(struct quota *quota, struct quota_entry *entry);
+void quota_release(struct quota *quota, struct quota_entry *entry);
+
+/* Somebody else wants to use the entry: an idle one becomes theirs. FULL: they may not use so many places. */
+enum err quota_claim(struct quota *quota, struct quota_entry *entry, struct quota_owner *owner);
+
+/* A metric has a value in each job that uses it. The jobs of an owner may together have as many values as if two of them
+ * had all metrics that there can be. False: they have. */
+bool quota_take_value(const struct quota *quota, struct quota_owner *owner, size_t places);
+void quota_return_value(struct quota_owner *owner, size_t places);
 
 #endif

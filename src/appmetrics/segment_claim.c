@@ -1,4 +1,4 @@
-/* The claim of an agent on boards: a file in their folder, locked as long as the agent runs. */
+/* The claim of an agent on boards: a file in their dir, locked as long as the agent runs. */
 #include "appmetrics/segment_claim.h"
 
 #include "base/reclaim_path.h"
@@ -21,20 +21,20 @@ void segment_claim_name(char name[SEGMENT_CLAIM_NAME_MAX], uint32_t uid, const c
         snprintf(name, SEGMENT_CLAIM_NAME_MAX, uid ? SEGMENT_CLAIM ".%u" : SEGMENT_CLAIM, uid);
 }
 
-static enum err path_of(char path[FILE_PATH_MAX], const char *folder, uint32_t uid, const char *socket, const char *suffix)
+static enum err path_of(char path[FILE_PATH_MAX], const char *dir, uint32_t uid, const char *socket, const char *suffix)
 {
     char name[SEGMENT_CLAIM_NAME_MAX];
     segment_claim_name(name, uid, socket);
-    int size = snprintf(path, FILE_PATH_MAX, "%s/%s%s", folder ? folder : SEGMENT_DIR, name, suffix);
+    int size = snprintf(path, FILE_PATH_MAX, "%s/%s%s", dir ? dir : SEGMENT_DIR, name, suffix);
     return size < FILE_PATH_MAX ? OK : USAGE;
 }
 
-enum err segment_claim_path(char path[FILE_PATH_MAX], const char *folder, const char *socket, const char *suffix)
+enum err segment_claim_path(char path[FILE_PATH_MAX], const char *dir, const char *socket, const char *suffix)
 {
-    return path_of(path, folder, geteuid(), socket, suffix);
+    return path_of(path, dir, geteuid(), socket, suffix);
 }
 
-/* The folder is everybody's: another user may have been there first. */
+/* The dir is everybody's: another user may have been there first. */
 static enum err check(int fd)
 {
     struct stat st;
@@ -55,66 +55,66 @@ static enum err lock(int fd)
 static enum err open_locked(const char *path, int *fd)
 {
     struct stat st;
-    int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-    if (made < 0)
+    int new_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (new_fd < 0)
         return errno == ELOOP || errno == EISDIR ? DENIED : err_from_errno(errno);
-    enum err err = check(made);
-    err = err ? err : lock(made);
-    if (!err && fstat(made, &st) == 0 && st.st_nlink == 0)
+    enum err err = check(new_fd);
+    err = err ? err : lock(new_fd);
+    if (!err && fstat(new_fd, &st) == 0 && st.st_nlink == 0)
         err = AGAIN;
     if (err)
-        close(made);
+        close(new_fd);
     else
-        *fd = made;
+        *fd = new_fd;
     return err;
 }
 
-/* Under its lock: of a day ago, and nobody's. With what was kept beside it. */
-static void sweep_one(int folder_fd, const char *name)
+/* Under its lock: of a day ago, and nobody's. With what was state beside it. */
+static void sweep_one(int dir_fd, const char *name)
 {
-    char kept[SEGMENT_CLAIM_NAME_MAX + sizeof SEGMENT_CLAIM_STATE_SUFFIX];
+    char state[SEGMENT_CLAIM_NAME_MAX + sizeof SEGMENT_CLAIM_STATE_SUFFIX];
     struct stat st;
-    int fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat(dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && st.st_mtime + SEGMENT_CLAIM_STALE_S < time(NULL) && check(fd) == OK && lock(fd) == OK
-        && (size_t)snprintf(kept, sizeof kept, "%s" SEGMENT_CLAIM_STATE_SUFFIX, name) < sizeof kept) {
-        unlinkat(folder_fd, kept, 0);
-        unlinkat(folder_fd, name, 0);
+        && (size_t)snprintf(state, sizeof state, "%s" SEGMENT_CLAIM_STATE_SUFFIX, name) < sizeof state) {
+        unlinkat(dir_fd, state, 0);
+        unlinkat(dir_fd, name, 0);
     }
     close(fd);
 }
 
 /* Our own of sockets that there may never be again: a proxy of a job is at a place of its own. */
-static void sweep(const char *folder)
+static void sweep(const char *dir)
 {
     char ours[SEGMENT_CLAIM_NAME_MAX];
     size_t size = (size_t)snprintf(ours, sizeof ours, SEGMENT_CLAIM ".%u.", (unsigned)geteuid());
-    DIR *dir = opendir(folder ? folder : SEGMENT_DIR);
-    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+    DIR *stream = opendir(dir ? dir : SEGMENT_DIR);
+    for (const struct dirent *entry; stream && (entry = readdir(stream));)
         if (strncmp(entry->d_name, ours, size) == 0 && strspn(entry->d_name + size, "0123456789abcdef") == SEGMENT_SOCKET_SIZE - 1
             && !strstr(entry->d_name, SEGMENT_CLAIM_STATE_SUFFIX))
-            sweep_one(dirfd(dir), entry->d_name);
-    if (dir)
-        closedir(dir);
+            sweep_one(dirfd(stream), entry->d_name);
+    if (stream)
+        closedir(stream);
 }
 
-enum err segment_claim_take(const char *folder, const char *socket, int *fd)
+enum err segment_claim_take(const char *dir, const char *socket, int *fd)
 {
     char path[FILE_PATH_MAX];
-    int made = -1;
+    int new_fd = -1;
     *fd = -1;
-    sweep(folder);
-    enum err err = segment_claim_path(path, folder, socket, "");
+    sweep(dir);
+    enum err err = segment_claim_path(path, dir, socket, "");
     if (!err)
-        err = open_locked(path, &made);
-    if (err == DENIED && place_take(path)) /* no user forbids root the boards of all */
-        err = open_locked(path, &made);
+        err = open_locked(path, &new_fd);
+    if (err == DENIED && reclaim_path(path)) /* no user forbids root the boards of all */
+        err = open_locked(path, &new_fd);
     if (err)
         return err;
-    fchmod(made, 0644); /* programs of others look at it, whatever the umask was */
-    segment_claim_touch(made);
-    *fd = made;
+    fchmod(new_fd, 0644); /* programs of others look at it, whatever the umask was */
+    segment_claim_touch(new_fd);
+    *fd = new_fd;
     return OK;
 }
 
@@ -131,17 +131,17 @@ static bool is_held(const char *path)
     return is_ours && (is_locked || time(NULL) - st.st_mtime < SEGMENT_CLAIM_LASTS_S);
 }
 
-bool segment_claim_is_held_by(const char *folder, uint32_t uid, const char *socket)
+bool segment_claim_is_held_by(const char *dir, uint32_t uid, const char *socket)
 {
     char path[FILE_PATH_MAX];
-    return path_of(path, folder, uid, socket, "") == OK && is_held(path);
+    return path_of(path, dir, uid, socket, "") == OK && is_held(path);
 }
 
-bool segment_claim_is_held(const char *folder, const char *socket)
+bool segment_claim_is_held(const char *dir, const char *socket)
 {
     uint32_t own = geteuid();
-    return segment_claim_is_held_by(folder, 0, "") || segment_claim_is_held_by(folder, own, "")
-           || (*socket && (segment_claim_is_held_by(folder, 0, socket) || segment_claim_is_held_by(folder, own, socket)));
+    return segment_claim_is_held_by(dir, 0, "") || segment_claim_is_held_by(dir, own, "")
+           || (*socket && (segment_claim_is_held_by(dir, 0, socket) || segment_claim_is_held_by(dir, own, socket)));
 }
 
 void segment_claim_touch(int fd)

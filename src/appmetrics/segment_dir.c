@@ -1,4 +1,4 @@
-/* Everything is done through a descriptor of the folder itself. */
+/* Everything is done through a descriptor of the dir itself. */
 #include "appmetrics/segment_dir.h"
 
 #include "base/clock.h"
@@ -20,7 +20,7 @@
 #define KEEP_NS (600 * NS_PER_S)
 #define PATIENCE_S 60 /* of root with the agent of a user */
 
-/* "sonde-run.1000.abc": does the folder belong to whom its name says? Else somebody speaks for another. */
+/* "sonde-run.1000.abc": does the dir belong to whom its name says? Else somebody speaks for another. */
 static bool is_named_after_owner(const char *run_name, const struct stat *st)
 {
     char *end = NULL;
@@ -28,10 +28,10 @@ static bool is_named_after_owner(const char *run_name, const struct stat *st)
     return end && *end == '.' && st->st_uid == uid;
 }
 
-enum err segment_dir_open(struct segment_dir **folder, const char *path, const char *run_name, int inotify_fd)
+enum err segment_dir_open(struct segment_dir **dir, const char *path, const char *run_name, int inotify_fd)
 {
     struct stat st;
-    struct segment_dir *new = *folder = calloc(1, sizeof *new);
+    struct segment_dir *new = *dir = calloc(1, sizeof *new);
     if (!new)
         return NOMEM;
     new->fd = new->watch = -1;
@@ -42,7 +42,7 @@ enum err segment_dir_open(struct segment_dir **folder, const char *path, const c
     if (!err && (fstat(new->fd, &st) < 0 || (run_name && !is_named_after_owner(run_name, &st))))
         err = DENIED;
     if (err) {
-        segment_dir_close(folder, -1);
+        segment_dir_close(dir, -1);
         return err;
     }
     new->uid = st.st_uid;
@@ -51,10 +51,10 @@ enum err segment_dir_open(struct segment_dir **folder, const char *path, const c
     return OK;
 }
 
-void segment_dir_close(struct segment_dir **folder, int inotify_fd)
+void segment_dir_close(struct segment_dir **dir, int inotify_fd)
 {
-    struct segment_dir *old = *folder;
-    *folder = old->next;
+    struct segment_dir *old = *dir;
+    *dir = old->next;
     if (inotify_fd >= 0 && old->watch >= 0)
         inotify_rm_watch(inotify_fd, old->watch);
     if (old->fd >= 0)
@@ -63,11 +63,11 @@ void segment_dir_close(struct segment_dir **folder, int inotify_fd)
 }
 
 /* By another than us. *owner: whose file it is. */
-static bool is_locked(int folder_fd, const char *name, uid_t *owner)
+static bool is_locked(int dir_fd, const char *name, uid_t *owner)
 {
     struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     struct stat st = { 0 };
-    int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
     bool is = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && fstat(fd, &st) == 0;
@@ -76,90 +76,90 @@ static bool is_locked(int folder_fd, const char *name, uid_t *owner)
     return is;
 }
 
-static bool is_claimed_by(const struct segment_dir *folder, uid_t uid, const char *socket)
+static bool is_claimed_by(const struct segment_dir *dir, uid_t uid, const char *socket)
 {
     char name[SEGMENT_CLAIM_NAME_MAX], claim[sizeof name + 3];
     uid_t claimed_by;
     segment_claim_name(name, uid, socket);
-    snprintf(claim, sizeof claim, "%s%s", folder->is_run ? "../" : "", name);
-    return is_locked(folder->fd, claim, &claimed_by) && claimed_by == uid;
+    snprintf(claim, sizeof claim, "%s%s", dir->is_run ? "../" : "", name);
+    return is_locked(dir->fd, claim, &claimed_by) && claimed_by == uid;
 }
 
-/* Two agents may read a user's board: one of root and one of the user's own. Does the other one? */
-static bool has_other_reader(const struct segment_dir *folder, const char *name, uid_t owner)
+/* Two agents may read a user's segment: one of root and one of the user's own. Does the other one? */
+static bool has_other_reader(const struct segment_dir *dir, const char *name, uid_t owner)
 {
     const char *socket = segment_name_socket(name);
     uid_t other = geteuid() == 0 ? owner : 0;
     return other != geteuid()
-           && (is_claimed_by(folder, other, "") || (*socket && is_claimed_by(folder, other, socket)));
+           && (is_claimed_by(dir, other, "") || (*socket && is_claimed_by(dir, other, socket)));
 }
 
-bool segment_dir_is_of_other_agent(const struct segment_dir *folder, const char *name)
+bool segment_dir_is_of_other_agent(const struct segment_dir *dir, const char *name)
 {
     char claims[SEGMENT_DIR_PATH_MAX + 4];
     const char *socket = segment_name_socket(name);
-    snprintf(claims, sizeof claims, folder->is_run ? "%s/.." : "%s", folder->path);
+    snprintf(claims, sizeof claims, dir->is_run ? "%s/.." : "%s", dir->path);
     return *socket && segment_claim_is_held_by(claims, geteuid(), socket);
 }
 
-/* Who has read a board to its end, and leaves it to the other one to remove, marks it: root by a time that no board is of, the
+/* Who has read a segment to its end, and leaves it to the other one to remove, marks it: root by a time that no segment is of, the
  * user by a bit that means nothing on a file. Two marks that cannot overwrite one another: of two who are ready at the same
  * moment, one sees that of the other. */
 #define MARK_OF_ROOT_S 1
 
-static bool is_marked(const struct stat *board, bool by_root)
+static bool is_marked(const struct stat *segment, bool by_root)
 {
-    return by_root ? board->st_mtim.tv_sec == MARK_OF_ROOT_S : board->st_mode & S_ISVTX;
+    return by_root ? segment->st_mtim.tv_sec == MARK_OF_ROOT_S : segment->st_mode & S_ISVTX;
 }
 
-static void mark(int fd, const struct stat *board)
+static void mark(int fd, const struct stat *segment)
 {
     static const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = MARK_OF_ROOT_S } };
     if (geteuid() == 0)
         futimens(fd, times);
     else
-        fchmod(fd, (board->st_mode & 07777) | S_ISVTX);
+        fchmod(fd, (segment->st_mode & 07777) | S_ISVTX);
 }
 
 /* A run that ends in order takes its lock away. One that was killed has left it there: sonde submit reads the boards. */
-static bool is_for_run(const struct segment_dir *folder)
+static bool is_for_run(const struct segment_dir *dir)
 {
     struct stat st;
-    return folder->is_run && fstatat(folder->fd, SEGMENT_DIR_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    return dir->is_run && fstatat(dir->fd, SEGMENT_DIR_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* True: it is another one's to remove, the run's or the other agent's. */
-static bool leave_to_other(const struct segment_dir *folder, const char *name, uint64_t inode)
+static bool leave_to_other(const struct segment_dir *dir, const char *name, uint64_t inode)
 {
     struct stat st;
-    int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool leaves = fstat(fd, &st) == 0 && st.st_ino == inode && (folder->is_run || has_other_reader(folder, name, st.st_uid));
+    bool leaves = fstat(fd, &st) == 0 && st.st_ino == inode && (dir->is_run || has_other_reader(dir, name, st.st_uid));
     if (leaves) {
         mark(fd, &st);
-        leaves = is_for_run(folder)
-                 || (has_other_reader(folder, name, st.st_uid) && fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0));
+        leaves = is_for_run(dir)
+                 || (has_other_reader(dir, name, st.st_uid) && fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0));
     }
     close(fd);
     return leaves;
 }
 
-/* The last one out of a run's folder takes it away. */
-static void remove_board(const struct segment_dir *folder, const char *name)
+/* The last one out of a run's dir takes it away. */
+static void remove_segment(const struct segment_dir *dir, const char *name)
 {
-    unlinkat(folder->fd, name, 0);
-    if (folder->is_run)
-        rmdir(folder->path);
+    unlinkat(dir->fd, name, 0);
+    if (dir->is_run)
+        rmdir(dir->path);
 }
 
-void segment_dir_remove(const struct segment_dir *folder, const char *name, uint64_t inode, int claim_fd)
+void segment_dir_remove(const struct segment_dir *dir, const char *name, uint64_t inode, int claim_fd)
 {
     struct stat st;
-    if (claim_fd >= 0 && leave_to_other(folder, name, inode))
+    if (claim_fd >= 0 && leave_to_other(dir, name, inode))
         return;
-    if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == inode)
-        remove_board(folder, name);
+    if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == inode)
+        remove_segment(dir, name);
 }
 
 /* The user's agent reads every second. One that is stopped, or pretends to be there, does not fill the node's memory. */
@@ -168,13 +168,13 @@ static bool is_patient(const struct stat *marked)
     return geteuid() != 0 || clock_realtime_ns() / NS_PER_S < (uint64_t)marked->st_ctim.tv_sec + PATIENCE_S;
 }
 
-bool segment_dir_was_read(const struct segment_dir *folder, const char *name)
+bool segment_dir_was_read(const struct segment_dir *dir, const char *name)
 {
     struct stat st;
-    if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
+    if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
         return false;
-    if (!is_for_run(folder) && (!is_patient(&st) || !has_other_reader(folder, name, st.st_uid)))
-        remove_board(folder, name);
+    if (!is_for_run(dir) && (!is_patient(&st) || !has_other_reader(dir, name, st.st_uid)))
+        remove_segment(dir, name);
     return true;
 }
 
@@ -183,12 +183,12 @@ static bool is_claimed_above(const char *above, uid_t uid, const char *socket)
     return segment_claim_is_held_by(above, uid, "") || (*socket && segment_claim_is_held_by(above, uid, socket));
 }
 
-static bool is_wanted(int folder_fd, const char *path, const char *name)
+static bool is_wanted(int dir_fd, const char *path, const char *name)
 {
     char above[SEGMENT_DIR_PATH_MAX + 4];
     const char *socket = segment_name_socket(name);
     struct stat st;
-    if (strncmp(name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) != 0 || fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0
+    if (strncmp(name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) != 0 || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0
         || !S_ISREG(st.st_mode))
         return false;
     snprintf(above, sizeof above, "%s/..", path);
@@ -196,39 +196,39 @@ static bool is_wanted(int folder_fd, const char *path, const char *name)
            || (geteuid() != 0 && !is_marked(&st, false) && is_claimed_above(above, geteuid(), socket));
 }
 
-bool segment_dir_is_wanted(const struct segment_dir *folder, const char *name)
+bool segment_dir_is_wanted(const struct segment_dir *dir, const char *name)
 {
-    return is_wanted(folder->fd, folder->path, name);
+    return is_wanted(dir->fd, dir->path, name);
 }
 
-bool segment_dir_is_abandoned(const struct segment_dir *folder)
+bool segment_dir_is_abandoned(const struct segment_dir *dir)
 {
     uid_t owner;
-    return folder->is_run && !is_locked(folder->fd, SEGMENT_DIR_LOCK, &owner);
+    return dir->is_run && !is_locked(dir->fd, SEGMENT_DIR_LOCK, &owner);
 }
 
-bool segment_dir_is_over(struct segment_dir *folder)
+bool segment_dir_is_over(struct segment_dir *dir)
 {
     struct stat st;
     uint64_t now_ns = clock_monotonic_ns();
-    if (!segment_dir_is_abandoned(folder)) {
-        folder->over_ns = 0;
+    if (!segment_dir_is_abandoned(dir)) {
+        dir->over_ns = 0;
         return false;
     }
-    if (fstat(folder->fd, &st) < 0 || st.st_nlink == 0)
+    if (fstat(dir->fd, &st) < 0 || st.st_nlink == 0)
         return true;
-    if (!folder->over_ns)
-        folder->over_ns = now_ns;
-    if (now_ns - folder->over_ns < KEEP_NS)
+    if (!dir->over_ns)
+        dir->over_ns = now_ns;
+    if (now_ns - dir->over_ns < KEEP_NS)
         return false;
-    segment_dir_delete(folder->path);
+    segment_dir_delete(dir->path);
     return true;
 }
 
-static enum err lock_folder(int folder_fd, int *lock_fd)
+static enum err lock_dir(int dir_fd, int *lock_fd)
 {
     struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    *lock_fd = openat(folder_fd, SEGMENT_DIR_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    *lock_fd = openat(dir_fd, SEGMENT_DIR_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (*lock_fd < 0)
         return err_from_errno(errno);
     if (fcntl(*lock_fd, F_OFD_SETLK, &whole) == 0)
@@ -251,7 +251,7 @@ enum err segment_dir_create(const char *parent, char path[SEGMENT_DIR_PATH_MAX],
     if (mkdir(path, 0700) < 0)
         return err_from_errno(errno);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    enum err err = fd < 0 || fchmod(fd, 0700) < 0 ? err_from_errno(errno) : lock_folder(fd, lock_fd);
+    enum err err = fd < 0 || fchmod(fd, 0700) < 0 ? err_from_errno(errno) : lock_dir(fd, lock_fd);
     if (fd >= 0)
         close(fd);
     if (err)
@@ -259,7 +259,7 @@ enum err segment_dir_create(const char *parent, char path[SEGMENT_DIR_PATH_MAX],
     return err;
 }
 
-/* May agents have what they want? They see that the run is over before it is looked what they have read: of a board that is
+/* May agents have what they want? They see that the run is over before it is looked what they have read: of a segment that is
  * read at the same moment, one of both sees that it is to go. */
 static void empty(const char *path, bool for_agents)
 {

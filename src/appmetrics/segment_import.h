@@ -1,42 +1,42 @@
-/* One board of a program: what it shows is read and goes into the table of programs, as far as it has changed; what it counts
- * of MPI, with the rank, is kept for samples. For segments.c. */
+/* One metrics segment, and what of it is in the registry: reads it, and adds what has changed. What it counts of MPI goes to
+ * the sums of its rank. For segments.c. */
 #ifndef SONDE_APPMETRICS_SEGMENT_IMPORT_H
 #define SONDE_APPMETRICS_SEGMENT_IMPORT_H
 
 #include "appmetrics/baseline.h"
-#include "appmetrics/program_job.h"
-#include "appmetrics/ranks.h"
+#include "appmetrics/mpi_ranks.h"
+#include "appmetrics/program_jobs.h"
 #include "appmetrics/segment_reader.h"
 
 struct segment_import {
     struct segment_reader *reader;
-    struct program_scope *scope; /* NULL: not yet in any */
-    enum program_word word;      /* by which it is there */
-    struct program_asked asked;  /* whether it is in another one now */
-    struct program_hold **holds; /* by place; NULL: it could not be taken */
-    size_t hold_count, hold_room;
-    struct program_base *base;   /* of an agent before, for the first reading; NULL: none. Taken */
-    bool has_base;               /* it has moved: baseline.h */
-    struct program_ranks ranks;
-    uint64_t lost;    /* of what found no room there, told so far */
-    bool has_refused; /* a metric whose name was in use with another type: it is tried again, */
-    uint64_t tried_ns; /* not before a while has passed since then */
-    bool is_gone;     /* the program is; it was read for the last time */
-    bool is_bad;      /* from some point on it was no board: what was read before counts */
-    bool is_silent;   /* somebody else writes its samples */
+    struct scope *scope;                      /* in which its program counts; NULL: not known yet */
+    enum program_job_source source;           /* how that is known */
+    struct program_job_check check;           /* when it was looked up last */
+    VEC(struct contribution *) contributions; /* by index of the metric in the segment; NULL: it was not accepted */
+    struct baseline *baseline;                /* from an earlier agent, for the first reading; NULL: none. Owned */
+    bool has_baseline;                        /* it has moved between scopes: baseline.h */
+    struct mpi_ranks ranks;
+    uint64_t lost;               /* of what found no place in the segment: counted so far */
+    bool has_conflict;           /* a name was in use with another type: try again, */
+    uint64_t conflict_tried_ns;  /* ... but not before some time has passed since then */
+    bool is_finished;            /* the program has ended, and this was the last reading */
+    bool is_bad;                 /* damaged from some point on: what was read before counts */
+    bool is_sampled_elsewhere;   /* a run writes the samples of its ranks */
 };
 
-/* The reader's errors: AGAIN, it is being made; CORRUPT; others. Nothing is taken yet. */
-enum err segment_import_open(struct segment_import *board, const char *path);
+/* Errors of segment_reader_open: AGAIN, it is being created; CORRUPT; others. Nothing is read yet. */
+enum err segment_import_open(struct segment_import *import, const char *path);
 
-/* Reads it, and puts what is new into the table. root: of /proc. Takes the table's lock. jobs NULL: all is the node's. */
-void segment_import_update(struct segment_import *board, struct program_table *table, const struct program_jobs *jobs,
-                        const char *root);
+/* Reads it and adds what is new to the registry. root: of /proc. jobs NULL: everything counts for the node. Takes the
+ * registry's lock. */
+void segment_import_update(struct segment_import *import, struct registry *registry, const struct program_jobs *jobs,
+                           const char *root);
 
-/* Its job is over: what it counts from now on is its user's. Without memory it stays where it is. Under the table's lock. */
-void segment_import_leave_job(struct segment_import *board, struct program_table *table);
+/* Its job has ended: what it counts from now on is its user's. Without memory it stays. Under the registry's lock. */
+void segment_import_leave_job(struct segment_import *import, struct registry *registry);
 
-/* The program leaves: what it counted stays. Takes the table's lock. */
-void segment_import_close(struct segment_import *board, struct program_table *table);
+/* The program leaves the registry; what it counted stays. Takes the registry's lock. */
+void segment_import_close(struct segment_import *import, struct registry *registry);
 
 #endif

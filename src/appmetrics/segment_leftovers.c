@@ -1,4 +1,4 @@
-/* Only what is this user's own, is a board or a folder of a run by name and by content, and is held by nobody. */
+/* Only what is this user's own, is a segment or a dir of a run by name and by content, and is held by nobody. */
 #include "appmetrics/segment_leftovers.h"
 
 #include "base/file.h"
@@ -19,7 +19,7 @@ static bool begins(const char *name, const char *with)
 }
 
 /* In memory of its own: its process cannot be there any more. */
-static bool is_left_board(const char *path, uint64_t *bytes)
+static bool is_left_segment(const char *path, uint64_t *bytes)
 {
     struct segment_reader *reader;
     if (segment_reader_open(&reader, path) != OK)
@@ -32,15 +32,15 @@ static bool is_left_board(const char *path, uint64_t *bytes)
 
 static bool is_left_run(const char *path, const char *name)
 {
-    struct segment_dir *folder;
-    if (segment_dir_open(&folder, path, name, -1) != OK)
+    struct segment_dir *dir;
+    if (segment_dir_open(&dir, path, name, -1) != OK)
         return false;
-    bool is_left = segment_dir_is_abandoned(folder);
-    segment_dir_close(&folder, -1);
+    bool is_left = segment_dir_is_abandoned(dir);
+    segment_dir_close(&dir, -1);
     return is_left;
 }
 
-/* A folder that a run has left to an agent, which has gone: sonde submit wants nothing of it. One that is just being made has no
+/* A dir that a run has left to an agent, which has gone: sonde submit wants nothing of it. One that is just being new_fd has no
  * lock either. */
 static bool is_for_agents(const char *path, const char *name)
 {
@@ -58,7 +58,7 @@ static void look_at(const char *path, const char *name, bool may_remove, struct 
 {
     uint64_t bytes = 0;
     bool is_run = begins(name, SEGMENT_RUN_PREFIX);
-    if (is_run ? !is_left_run(path, name) : !is_left_board(path, &bytes))
+    if (is_run ? !is_left_run(path, name) : !is_left_segment(path, &bytes))
         return;
     leftovers->count++;
     leftovers->bytes += bytes;
@@ -71,22 +71,22 @@ static void look_at(const char *path, const char *name, bool may_remove, struct 
     leftovers->removed += access(path, F_OK) != 0;
 }
 
-void segment_leftovers_find(const char *folder, uint64_t old_s, bool may_remove, struct segment_leftovers *leftovers)
+void segment_leftovers_find(const char *dir, uint64_t old_s, bool may_remove, struct segment_leftovers *leftovers)
 {
     char path[FILE_PATH_MAX];
     struct stat st;
     time_t now = time(NULL);
-    DIR *dir = opendir(folder);
-    *leftovers = (struct segment_leftovers){ .is_claimed = segment_claim_is_held(folder, "") };
-    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+    DIR *stream = opendir(dir);
+    *leftovers = (struct segment_leftovers){ .is_claimed = segment_claim_is_held(dir, "") };
+    for (const struct dirent *entry; stream && (entry = readdir(stream));) {
         const char *name = entry->d_name;
         if (!begins(name, SEGMENT_PREFIX) && !begins(name, SEGMENT_RUN_PREFIX))
             continue;
-        if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || lstat(path, &st) != 0
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path || lstat(path, &st) != 0
             || st.st_uid != geteuid() || st.st_mtime > now || !is_old(path, name, (uint64_t)(now - st.st_mtime), old_s))
             continue;
         look_at(path, name, may_remove && !leftovers->is_claimed, leftovers);
     }
-    if (dir)
-        closedir(dir);
+    if (stream)
+        closedir(stream);
 }

@@ -18,8 +18,8 @@ struct segment_leftovers {
     bool is_claimed; /* an agent is there: they are its to read and remove */
 };
 
-/* Looks for those of this user in folder that have not been written to for old_s seconds, or were left to an agent, and removes
+/* Looks for those of this user in dir that have not been written to for old_s seconds, or were left to an agent, and removes
  * them if may_remove and no agent is there. */
-void segment_leftovers_find(const char *folder, uint64_t old_s, bool may_remove, struct segment_leftovers *leftovers);
+void segment_leftovers_find(const char *dir, uint64_t old_s, bool may_remove, struct segment_leftovers *leftovers);
 
 #endif

@@ -33,7 +33,7 @@ static bool is_rising(const char *bounds, size_t count)
     return true;
 }
 
-static bool makes_sense(const struct segment_descriptor *head, const char *bounds)
+static bool is_valid(const struct segment_descriptor *head, const char *bounds)
 {
     switch (head->kind) {
     case SEGMENT_COUNTER:
@@ -97,50 +97,50 @@ static enum err mark_slots(struct segment_metrics *metrics, const struct segment
     return OK;
 }
 
-static enum err grow_places(struct segment_metrics *metrics)
+static enum err grow_offsets(struct segment_metrics *metrics)
 {
-    if (metrics->count < metrics->room)
+    if (metrics->count < metrics->capacity)
         return OK;
     if (metrics->count >= SEGMENT_METRICS_MAX)
         return FULL;
-    size_t room = metrics->room ? metrics->room * 2 : 16;
-    uint32_t *places = realloc(metrics->places, room * sizeof *places);
-    if (!places)
+    size_t capacity = metrics->capacity ? metrics->capacity * 2 : 16;
+    uint32_t *offsets = realloc(metrics->offsets, capacity * sizeof *offsets);
+    if (!offsets)
         return NOMEM;
-    metrics->places = places;
-    metrics->room = room;
+    metrics->offsets = offsets;
+    metrics->capacity = capacity;
     return OK;
 }
 
-static enum err grow_texts(struct segment_metrics *metrics, size_t more)
+static enum err grow_descriptors(struct segment_metrics *metrics, size_t more)
 {
-    size_t needed = metrics->text_bytes + more, room = metrics->text_room ? metrics->text_room : 1024;
-    if (needed <= metrics->text_room)
+    size_t needed = metrics->descriptor_bytes + more, capacity = metrics->descriptor_capacity ? metrics->descriptor_capacity : 1024;
+    if (needed <= metrics->descriptor_capacity)
         return OK;
     if (needed > SEGMENT_METRICS_BYTES_MAX)
         return FULL;
-    while (room < needed)
-        room *= 2;
-    char *texts = realloc(metrics->texts, room);
-    if (!texts)
+    while (capacity < needed)
+        capacity *= 2;
+    char *descriptors = realloc(metrics->descriptors, capacity);
+    if (!descriptors)
         return NOMEM;
-    metrics->texts = texts;
-    metrics->text_room = room;
+    metrics->descriptors = descriptors;
+    metrics->descriptor_capacity = capacity;
     return OK;
 }
 
 static enum err add_one(struct segment_metrics *metrics, const struct segment_descriptor *head, const char *bytes)
 {
-    if (!makes_sense(head, bytes + sizeof *head))
+    if (!is_valid(head, bytes + sizeof *head))
         return CORRUPT;
-    enum err err = grow_places(metrics);
-    err = err ? err : grow_texts(metrics, head->bytes);
+    enum err err = grow_offsets(metrics);
+    err = err ? err : grow_descriptors(metrics, head->bytes);
     err = err ? err : mark_slots(metrics, head);
     if (err)
         return err;
-    metrics->places[metrics->count++] = (uint32_t)(metrics->text_bytes / 8);
-    memcpy(metrics->texts + metrics->text_bytes, bytes, head->bytes);
-    metrics->text_bytes += head->bytes;
+    metrics->offsets[metrics->count++] = (uint32_t)(metrics->descriptor_bytes / 8);
+    memcpy(metrics->descriptors + metrics->descriptor_bytes, bytes, head->bytes);
+    metrics->descriptor_bytes += head->bytes;
     return OK;
 }
 
@@ -183,7 +183,7 @@ void segment_metrics_sum(struct segment_metrics *metrics, uint32_t chunk, const 
     }
 }
 
-static void take_texts(struct segment_value *value, const struct segment_descriptor *head)
+static void take_strings(struct segment_value *value, const struct segment_descriptor *head)
 {
     const char *text = (const char *)(head + 1);
     value->bounds = (const double *)(const void *)text;
@@ -214,10 +214,10 @@ static void take_number(struct segment_value *value, const union segment_slot *s
 
 void segment_metrics_value(const struct segment_metrics *metrics, size_t place, struct segment_value *value)
 {
-    const struct segment_descriptor *head = (const void *)(metrics->texts + (size_t)metrics->places[place] * 8);
+    const struct segment_descriptor *head = (const void *)(metrics->descriptors + (size_t)metrics->offsets[place] * 8);
     const union segment_slot *slot = metrics->slots + head->metric;
     *value = (struct segment_value){ .kind = head->kind, .type = head->type, .is_known = true };
-    take_texts(value, head);
+    take_strings(value, head);
     take_number(value, head->kind == SEGMENT_HISTOGRAM ? slot + head->bounds + 1 : slot, metrics->seconds_per_tick);
     if (value->kind != SEGMENT_HISTOGRAM)
         return;
@@ -228,8 +228,8 @@ void segment_metrics_value(const struct segment_metrics *metrics, size_t place, 
 
 void segment_metrics_clear(struct segment_metrics *metrics)
 {
-    free(metrics->places);
-    free(metrics->texts);
+    free(metrics->offsets);
+    free(metrics->descriptors);
     free(metrics->slots);
     free(metrics->types);
     *metrics = (struct segment_metrics){ 0 };

@@ -14,10 +14,10 @@ union segment_slot {
 };
 
 struct segment_metrics {
-    size_t count, room;
-    uint32_t *places;        /* of descriptors in texts, / 8 */
-    char *texts;             /* descriptors as they came, one behind another */
-    size_t text_bytes, text_room;
+    size_t count, capacity;
+    uint32_t *offsets;        /* of descriptors in descriptors, / 8 */
+    char *descriptors;             /* descriptors as they came, one behind another */
+    size_t descriptor_bytes, descriptor_capacity;
     uint32_t chunks;         /* that metrics have slots in */
     union segment_slot *slots; /* sums, chunks x SEGMENT_CHUNK_SLOTS */
     uint8_t *types;          /* of slots: 0, or how they are summed */

@@ -20,12 +20,12 @@ struct chunk_page {
 
 struct segment_reader {
     int fd;
-    struct segment_info facts;
+    struct segment_info info;
     uint64_t header_ticks, header_ns;
-    uint64_t pages_looked;             /* blocks before this page are known */
+    uint64_t pages_seen;             /* blocks before this page are known */
     uint64_t block, block_used;        /* the newest one of descriptors: where, and how far it was read */
     struct chunk_page *chunks;
-    size_t chunk_count, chunk_room;
+    size_t chunk_count, chunk_capacity;
     struct segment_metrics metrics;
     uint64_t *buffer;                  /* as long as the longest run so far: most boards have few pages, and there are many */
     size_t buffer_pages;
@@ -36,36 +36,36 @@ static bool read_at(const struct segment_reader *reader, void *data, size_t size
     return pread(reader->fd, data, size, (off_t)at) == (ssize_t)size;
 }
 
-static void copy_text(char *to, const char *from, size_t room)
+static void copy_text(char *to, const char *from, size_t capacity)
 {
-    size_t size = strnlen(from, room - 1);
+    size_t size = strnlen(from, capacity - 1);
     memcpy(to, from, size);
-    memset(to + size, 0, room - size);
+    memset(to + size, 0, capacity - size);
 }
 
-static void take_facts(struct segment_info *facts, const struct segment_header *header)
+static void copy_info(struct segment_info *info, const struct segment_header *header)
 {
-    facts->pid = header->pid;
-    facts->parent_pid = header->parent_pid;
-    facts->pid_space = header->pid_space;
-    facts->start_ticks = header->start_ticks;
-    facts->exe_device = header->exe_device;
-    facts->exe_inode = header->exe_inode;
-    facts->realtime_ns = header->realtime_ns;
-    facts->lost = header->lost;
+    info->pid = header->pid;
+    info->parent_pid = header->parent_pid;
+    info->pid_space = header->pid_space;
+    info->start_ticks = header->start_ticks;
+    info->exe_device = header->exe_device;
+    info->exe_inode = header->exe_inode;
+    info->realtime_ns = header->realtime_ns;
+    info->lost = header->lost;
     bool has_rank = header->rank >= 0 && header->size > header->rank;
-    facts->rank = has_rank ? header->rank : -1;
-    facts->size = has_rank ? header->size : -1;
-    facts->program = header->program;
-    facts->world = header->world;
-    facts->ended_ns = header->ended_ns;
-    facts->is_ended = header->state == SEGMENT_ENDED;
-    bool may_speak = facts->uid == 0 || facts->uid == header->subject_uid;
-    facts->subject_pid = may_speak && header->subject_pid > 0 ? header->subject_pid : 0;
-    facts->subject_uid = header->subject_uid;
-    copy_text(facts->library, header->library, sizeof facts->library);
-    copy_text(facts->job, header->job, sizeof facts->job);
-    copy_text(facts->command, header->command, sizeof facts->command);
+    info->rank = has_rank ? header->rank : -1;
+    info->size = has_rank ? header->size : -1;
+    info->program = header->program;
+    info->world = header->world;
+    info->ended_ns = header->ended_ns;
+    info->is_ended = header->state == SEGMENT_ENDED;
+    bool may_report = info->uid == 0 || info->uid == header->subject_uid;
+    info->subject_pid = may_report && header->subject_pid > 0 ? header->subject_pid : 0;
+    info->subject_uid = header->subject_uid;
+    copy_text(info->library, header->library, sizeof info->library);
+    copy_text(info->job, header->job, sizeof info->job);
+    copy_text(info->command, header->command, sizeof info->command);
 }
 
 static enum err read_header(struct segment_reader *reader, struct segment_header *header)
@@ -73,11 +73,11 @@ static enum err read_header(struct segment_reader *reader, struct segment_header
     struct stat st;
     if (fstat(reader->fd, &st))
         return err_from_errno(errno);
-    reader->facts.uid = st.st_uid;
-    reader->facts.gid = st.st_gid;
-    reader->facts.device = st.st_dev;
-    reader->facts.inode = st.st_ino;
-    reader->facts.bytes = (uint64_t)st.st_blocks * 512;
+    reader->info.uid = st.st_uid;
+    reader->info.gid = st.st_gid;
+    reader->info.device = st.st_dev;
+    reader->info.inode = st.st_ino;
+    reader->info.bytes = (uint64_t)st.st_blocks * 512;
     if (!S_ISREG(st.st_mode) || st.st_size > SEGMENT_BYTES_MAX)
         return CORRUPT;
     if (!read_at(reader, header, sizeof *header, 0))
@@ -89,7 +89,7 @@ static enum err read_header(struct segment_reader *reader, struct segment_header
         return CORRUPT;
     if (header->pages > (uint64_t)st.st_size / SEGMENT_PAGE)
         return CORRUPT;
-    take_facts(&reader->facts, header);
+    copy_info(&reader->info, header);
     reader->header_ticks = header->ticks;
     reader->header_ns = header->monotonic_ns;
     return OK;
@@ -121,19 +121,19 @@ static enum err add_chunk(struct segment_reader *reader, uint64_t page, const st
 {
     if (block->chunk >= SEGMENT_CHUNKS_MAX || block->pages != 1)
         return CORRUPT;
-    if (reader->chunk_count == reader->chunk_room) {
-        size_t room = reader->chunk_room ? reader->chunk_room * 2 : 16;
-        struct chunk_page *chunks = realloc(reader->chunks, room * sizeof *chunks);
+    if (reader->chunk_count == reader->chunk_capacity) {
+        size_t capacity = reader->chunk_capacity ? reader->chunk_capacity * 2 : 16;
+        struct chunk_page *chunks = realloc(reader->chunks, capacity * sizeof *chunks);
         if (!chunks)
             return NOMEM;
         reader->chunks = chunks;
-        reader->chunk_room = room;
+        reader->chunk_capacity = capacity;
     }
     reader->chunks[reader->chunk_count++] = (struct chunk_page){ (uint32_t)page, block->chunk };
     return OK;
 }
 
-static enum err look_at_block(struct segment_reader *reader, uint64_t page, const struct segment_block *block)
+static enum err read_block(struct segment_reader *reader, uint64_t page, const struct segment_block *block)
 {
     if (block->kind == SEGMENT_BLOCK_CHUNK)
         return add_chunk(reader, page, block);
@@ -145,17 +145,17 @@ static enum err look_at_block(struct segment_reader *reader, uint64_t page, cons
     return err;
 }
 
-static enum err look_at_blocks(struct segment_reader *reader, uint64_t pages)
+static enum err read_blocks(struct segment_reader *reader, uint64_t pages)
 {
     enum err err = OK;
-    while (!err && reader->pages_looked < pages) {
+    while (!err && reader->pages_seen < pages) {
         struct segment_block block;
-        if (!read_at(reader, &block, sizeof block, reader->pages_looked * SEGMENT_PAGE))
+        if (!read_at(reader, &block, sizeof block, reader->pages_seen * SEGMENT_PAGE))
             return IO;
-        if (block.pages == 0 || block.pages > pages - reader->pages_looked)
+        if (block.pages == 0 || block.pages > pages - reader->pages_seen)
             return CORRUPT;
-        err = look_at_block(reader, reader->pages_looked, &block);
-        reader->pages_looked += block.pages;
+        err = read_block(reader, reader->pages_seen, &block);
+        reader->pages_seen += block.pages;
     }
     return err ? err : read_descriptors(reader);
 }
@@ -211,7 +211,7 @@ enum err segment_reader_read(struct segment_reader *reader)
     enum err err = read_header(reader, &header);
     if (err)
         return err;
-    err = look_at_blocks(reader, header.pages);
+    err = read_blocks(reader, header.pages);
     reader->metrics.seconds_per_tick = seconds_per_tick(reader);
     enum err read = read_values(reader);
     return err ? err : read;
@@ -223,7 +223,7 @@ enum err segment_reader_open(struct segment_reader **reader, const char *path)
     struct segment_reader *made = calloc(1, sizeof *made);
     if (!made)
         return NOMEM;
-    made->pages_looked = 1;
+    made->pages_seen = 1;
     made->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     enum err err = made->fd < 0 ? err_from_errno(errno) : OK;
     struct segment_header header;
@@ -251,7 +251,7 @@ void segment_reader_close(struct segment_reader **reader)
 
 const struct segment_info *segment_reader_info(const struct segment_reader *reader)
 {
-    return &reader->facts;
+    return &reader->info;
 }
 
 size_t segment_reader_count(const struct segment_reader *reader)
@@ -280,12 +280,12 @@ bool segment_reader_is_local(const struct segment_reader *reader, const char *ro
     struct stat st;
     if (root && *root)
         return true;
-    return reader->facts.pid_space && stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == reader->facts.pid_space;
+    return reader->info.pid_space && stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == reader->info.pid_space;
 }
 
 bool segment_reader_is_finished(const struct segment_reader *reader, const char *root)
 {
     if (is_unmapped(reader))
         return true;
-    return segment_reader_is_local(reader, root) && process_is_gone(&reader->facts, root);
+    return segment_reader_is_local(reader, root) && process_is_gone(&reader->info, root);
 }

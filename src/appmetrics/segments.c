@@ -1,16 +1,14 @@
-/* Names come from inotify; when it has lost some, and every minute, the folder is looked through; a run's at each tick. */
+/* Names come from inotify. When it has lost some, and every minute, the directory is listed; a run's at each tick. */
 #include "appmetrics/segments.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "appmetrics/fd_quota.h"
+#include "appmetrics/saved_state.h"
+#include "appmetrics/segment_claim.h"
 #include "appmetrics/segment_dir.h"
 #include "appmetrics/segment_import.h"
-#include "appmetrics/state_file.h"
-#include "appmetrics/user_share.h"
-#include "appmetrics/segment_claim.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -20,450 +18,465 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_NS (60 * NS_PER_S)
-#define TEND_NS (5 * NS_PER_S) /* after folders of runs, and the claim: several system calls, which need not be at each tick */
-#define TRIES 20u /* ticks that one may take to be made */
-#define HASH_ROOM 4096u
-#define PATIENCE_NS (60 * NS_PER_S) /* of a run with an agent that has to read what the run has read */
-#define CROWD 256u /* programs that ended within a tick, 8 kB of memory each: it goes back to the system, else it stays ours */
+#define LIST_NS (60 * NS_PER_S)
+#define MAINTENANCE_NS (5 * NS_PER_S) /* of directories of runs and of the claim: some system calls, not at each tick */
+#define ATTEMPTS_MAX 20u              /* ticks that the creation of a segment may take */
+#define AGENT_WAIT_NS (60 * NS_PER_S) /* how long a run waits for an agent that has to read what the run has read */
+#define TRIM_COUNT 256u               /* programs that ended within a tick, with 8 kB each: return memory to the system */
+#define FD_SHARE 0.75                 /* of the descriptors of the process */
 
-/* One that was found. */
-struct found {
-    struct segment_import board;
-    struct segment_dir *folder;
-    bool is_open, is_done; /* done: to be forgotten after its last samples */
-    bool must_go;          /* and its file to be removed, when what it counted is kept elsewhere */
+struct segment_entry {
+    struct segment_import import;
+    struct segment_dir *dir;
+    bool is_open, is_done;   /* done: to be forgotten after its last samples */
+    bool must_remove;        /* the file too, when what it counted is saved */
     uint64_t inode, done_ns;
-    unsigned tries;
-    uint32_t uid; /* while it is open */
-    uint64_t hash;
-    struct found *next, *next_in_hash;
+    unsigned attempts;       /* to open it */
+    uint32_t uid;            /* while it is open */
+    LIST_ENTRY(segment_entry) link;
     char name[];
 };
 
 struct segments {
     struct segments_settings settings;
-    char socket[SEGMENT_SOCKET_SIZE]; /* "": of whichever boards */
-    struct segment_dir *folders; /* the first one is the folder itself */
-    struct found *list, *hash[HASH_ROOM];
-    size_t count;
-    struct program_bases bases;    /* that an agent before this one has left, until all boards were looked at */
-    struct user_share descriptors; /* of boards, and of folders of runs */
+    char socket[SEGMENT_SOCKET_SIZE]; /* "": any */
+    struct segment_dir *dirs;         /* the first one is the directory itself */
+    LIST_HEAD(, segment_entry) entries;
+    struct map by_name;
+    struct baselines baselines;       /* of an earlier agent, until all segments were opened */
+    struct fd_quota descriptors;      /* of segments, and of directories of runs */
     int inotify_fd, claim_fd;
-    struct program_keeper keeper;
-    uint64_t looked_ns, tended_ns;
-    bool must_look;
-    bool has_refused; /* a board that had no share in the descriptors: there may be one when others have gone */
+    struct saved_state_file state;
+    uint64_t listed_ns, maintained_ns;
+    bool must_list;
+    bool has_refused;                 /* a segment for lack of descriptors: list again when one is returned */
 };
 
-static uint64_t hash_of(const struct segment_dir *folder, const char *name)
+struct segment_key {
+    const struct segment_dir *dir;
+    const char *name;
+};
+
+static uint64_t hash_of(const struct segment_dir *dir, const char *name)
 {
-    return program_table_hash(bytes_of(name)) ^ (uint64_t)(uintptr_t)folder;
+    return map_hash_string(map_hash(0, &dir, sizeof dir), name);
 }
 
-static void add(struct segments *boards, struct segment_dir *folder, const char *name)
+static bool is_entry(const void *item, const void *key)
 {
-    uint64_t hash = hash_of(folder, name);
-    struct found **slot = &boards->hash[hash % HASH_ROOM];
-    if (strncmp(name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) != 0)
+    const struct segment_entry *entry = item;
+    const struct segment_key *wanted = key;
+    return entry->dir == wanted->dir && strcmp(entry->name, wanted->name) == 0;
+}
+
+static void add(struct segments *segments, struct segment_dir *dir, const char *name)
+{
+    uint64_t hash = hash_of(dir, name);
+    if (strncmp(name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) != 0
+        || map_find(&segments->by_name, hash, is_entry, &(struct segment_key){ dir, name }))
         return;
-    for (const struct found *found = *slot; found; found = found->next_in_hash)
-        if (found->folder == folder && strcmp(found->name, name) == 0)
-            return;
-    struct found *found = calloc(1, sizeof *found + strlen(name) + 1);
-    if (!found)
-        return;
-    memcpy(found->name, name, strlen(name) + 1);
-    found->hash = hash;
-    found->folder = folder;
-    folder->boards++;
-    found->next = boards->list;
-    boards->list = found;
-    found->next_in_hash = *slot;
-    *slot = found;
-    boards->count++;
-}
-
-/* Whoever fills a folder that everybody may write to takes no more of our descriptors than are left for the others. */
-static bool has_share(struct segments *boards, uint32_t uid)
-{
-    bool is_bounded = geteuid() == 0 && uid != 0;
-    return is_bounded ? user_share_has(&boards->descriptors, uid) : user_share_is_left(&boards->descriptors);
-}
-
-static void give_descriptor(struct segments *boards, uint32_t uid)
-{
-    user_share_give(&boards->descriptors, uid);
-    boards->must_look |= boards->has_refused;
-    boards->has_refused = false;
-}
-
-static void close_found(struct segments *boards, struct found *found)
-{
-    if (!found->is_open)
-        return;
-    give_descriptor(boards, found->uid);
-    segment_import_close(&found->board, boards->settings.table);
-    found->is_open = false;
-}
-
-static void forget(struct segments *boards, struct found *found)
-{
-    struct found **at = &boards->hash[found->hash % HASH_ROOM];
-    while (*at != found)
-        at = &(*at)->next_in_hash;
-    *at = found->next_in_hash;
-    close_found(boards, found);
-    found->folder->boards--;
-    boards->count--;
-    free(found);
-}
-
-static void look_through(struct segments *boards, struct segment_dir *folder);
-
-static void add_folder(struct segments *boards, const char *path, const char *name)
-{
-    struct segment_dir *folder = boards->folders;
-    struct stat st;
-    while (folder && strcmp(folder->path, path) != 0)
-        folder = folder->next;
-    if (folder || lstat(path, &st) < 0 || !has_share(boards, st.st_uid)
-        || segment_dir_open(&folder, path, name, boards->inotify_fd))
-        return;
-    if (!has_share(boards, folder->uid)) { /* another has taken its place */
-        segment_dir_close(&folder, boards->inotify_fd);
+    struct segment_entry *entry = calloc(1, sizeof *entry + strlen(name) + 1);
+    if (!entry || map_add(&segments->by_name, hash, entry, VEC_MAX)) {
+        free(entry);
         return;
     }
-    user_share_take(&boards->descriptors, folder->uid);
-    struct segment_dir **at = &boards->folders;
+    memcpy(entry->name, name, strlen(name) + 1);
+    entry->dir = dir;
+    dir->segments++;
+    LIST_INSERT_HEAD(&segments->entries, entry, link);
+}
+
+/* Everybody may write to the directory: a user gets no more of our descriptors than are left for the others. */
+static bool may_open(struct segments *segments, uint32_t uid)
+{
+    bool is_limited = geteuid() == 0 && uid != 0;
+    return is_limited ? fd_quota_allows(&segments->descriptors, uid) : fd_quota_has_left(&segments->descriptors);
+}
+
+static void return_descriptor(struct segments *segments, uint32_t uid)
+{
+    fd_quota_return(&segments->descriptors, uid);
+    segments->must_list |= segments->has_refused;
+    segments->has_refused = false;
+}
+
+static void close_entry(struct segments *segments, struct segment_entry *entry)
+{
+    if (!entry->is_open)
+        return;
+    return_descriptor(segments, entry->uid);
+    segment_import_close(&entry->import, segments->settings.registry);
+    entry->is_open = false;
+}
+
+static void forget(struct segments *segments, struct segment_entry *entry)
+{
+    map_remove(&segments->by_name, hash_of(entry->dir, entry->name), entry);
+    LIST_REMOVE(entry, link);
+    close_entry(segments, entry);
+    entry->dir->segments--;
+    free(entry);
+}
+
+static void list(struct segments *segments, struct segment_dir *dir);
+
+static void add_dir(struct segments *segments, const char *path, const char *name)
+{
+    struct segment_dir *dir = segments->dirs, **at = &segments->dirs;
+    struct stat st;
+    while (dir && strcmp(dir->path, path) != 0)
+        dir = dir->next;
+    if (dir || lstat(path, &st) < 0 || !may_open(segments, st.st_uid)
+        || segment_dir_open(&dir, path, name, segments->inotify_fd))
+        return;
+    if (!may_open(segments, dir->uid)) { /* it was replaced meanwhile */
+        segment_dir_close(&dir, segments->inotify_fd);
+        return;
+    }
+    fd_quota_take(&segments->descriptors, dir->uid);
     while (*at)
         at = &(*at)->next;
-    *at = folder;
-    look_through(boards, folder);
+    *at = dir;
+    list(segments, dir);
 }
 
-/* Another agent of ours may come for it later, or not come back. */
-static bool is_ours(const struct segments *boards, const struct segment_dir *folder, const char *name)
+/* A segment may be for another agent of this user, which reads only those that name its socket. */
+static bool is_ours(const struct segments *segments, const struct segment_dir *dir, const char *name)
 {
-    if (boards->settings.is_run)
+    if (segments->settings.is_run)
         return true;
-    return *boards->socket ? strcmp(segment_name_socket(name), boards->socket) == 0 : !segment_dir_is_of_other_agent(folder, name);
+    return *segments->socket ? strcmp(segment_name_socket(name), segments->socket) == 0
+                             : !segment_dir_is_of_other_agent(dir, name);
 }
 
-/* A board, or in the agent's folder the folder of a run. */
-static void meet(struct segments *boards, struct segment_dir *folder, const char *name)
+/* A segment, or, in the agent's directory, the directory of a run. */
+static void add_any(struct segments *segments, struct segment_dir *dir, const char *name)
 {
     char path[SEGMENT_DIR_PATH_MAX];
-    if (boards->settings.is_run || folder != boards->folders
+    if (segments->settings.is_run || dir != segments->dirs
         || strncmp(name, SEGMENT_RUN_PREFIX, strlen(SEGMENT_RUN_PREFIX)) != 0)
-        add(boards, folder, name);
-    else if ((size_t)snprintf(path, sizeof path, "%s/%s", folder->path, name) < sizeof path)
-        add_folder(boards, path, name);
+        add(segments, dir, name);
+    else if ((size_t)snprintf(path, sizeof path, "%s/%s", dir->path, name) < sizeof path)
+        add_dir(segments, path, name);
 }
 
-static void look_through(struct segments *boards, struct segment_dir *folder)
+static void list(struct segments *segments, struct segment_dir *dir)
 {
-    DIR *dir = opendir(folder->path);
-    if (!dir)
+    DIR *stream = opendir(dir->path);
+    if (!stream)
         return;
-    for (struct dirent *entry; (entry = readdir(dir));)
-        meet(boards, folder, entry->d_name);
-    closedir(dir);
+    for (struct dirent *entry; (entry = readdir(stream));)
+        add_any(segments, dir, entry->d_name);
+    closedir(stream);
 }
 
-static void take_event(struct segments *boards, const struct inotify_event *event)
+static void handle_event(struct segments *segments, const struct inotify_event *event)
 {
-    struct segment_dir *folder = boards->folders;
-    boards->must_look |= (event->mask & IN_Q_OVERFLOW) != 0;
-    while (folder && folder->watch != event->wd)
-        folder = folder->next;
-    if (folder && event->len)
-        meet(boards, folder, event->name);
+    struct segment_dir *dir = segments->dirs;
+    segments->must_list |= (event->mask & IN_Q_OVERFLOW) != 0;
+    while (dir && dir->watch != event->wd)
+        dir = dir->next;
+    if (dir && event->len)
+        add_any(segments, dir, event->name);
 }
 
-static void take_events(struct segments *boards)
+static void handle_events(struct segments *segments)
 {
     _Alignas(struct inotify_event) char events[16384];
     ssize_t got;
-    while (boards->inotify_fd >= 0 && (got = read(boards->inotify_fd, events, sizeof events)) > 0)
+    while (segments->inotify_fd >= 0 && (got = read(segments->inotify_fd, events, sizeof events)) > 0)
         for (ssize_t at = 0; at < got;) {
             const struct inotify_event *event = (const void *)(events + at);
-            take_event(boards, event);
+            handle_event(segments, event);
             at += (ssize_t)(sizeof *event + event->len);
         }
 }
 
-static void look(struct segments *boards, uint64_t now_ns)
+static void find_new(struct segments *segments, uint64_t now_ns)
 {
-    take_events(boards);
-    if (!boards->must_look && boards->inotify_fd >= 0 && now_ns - boards->looked_ns < LOOK_NS)
+    handle_events(segments);
+    if (!segments->must_list && segments->inotify_fd >= 0 && now_ns - segments->listed_ns < LIST_NS)
         return;
-    boards->must_look = false;
-    boards->looked_ns = now_ns;
-    for (struct segment_dir *folder = boards->folders; folder; folder = folder->next)
-        look_through(boards, folder);
+    segments->must_list = false;
+    segments->listed_ns = now_ns;
+    for (struct segment_dir *dir = segments->dirs; dir; dir = dir->next)
+        list(segments, dir);
 }
 
-static void remove_kept(void *context, const char *name, uint64_t inode)
+/* --- saved state --- */
+
+/* An earlier agent has saved what it counted, but was killed before it removed it. */
+static void remove_saved(void *context, const char *name, uint64_t inode)
 {
-    const struct segments *boards = context;
-    segment_dir_remove(boards->folders, name, inode, boards->claim_fd);
+    const struct segments *segments = context;
+    segment_dir_remove(segments->dirs, name, inode, segments->claim_fd);
 }
 
-/* Those that are to go stand in the file: if we are killed before they are removed, they are not read again. */
-static void add_done(void *context, struct buf *file)
+static void write_finished(void *context, struct buf *file)
 {
-    const struct segments *boards = context;
-    for (const struct found *found = boards->list; found; found = found->next)
-        if (found->is_done && found->must_go && !found->folder->is_run)
-            program_kept_board(file, found->name, found->inode);
+    const struct segments *segments = context;
+    const struct segment_entry *entry;
+    LIST_FOREACH(entry, &segments->entries, link)
+        if (entry->is_done && entry->must_remove && !entry->dir->is_run)
+            saved_state_write_segment(file, entry->name, entry->inode);
 }
 
-static bool add_bases(void *context, struct buf *file)
+static bool write_baselines(void *context, struct buf *file)
 {
-    const struct segments *boards = context;
-    bool has_any = program_bases_add_all(file, &boards->bases);
-    for (const struct found *found = boards->list; found; found = found->next)
-        if (found->is_open && found->board.has_base)
-            has_any |= program_bases_add(file, found->name, segment_reader_info(found->board.reader)->inode, found->board.holds,
-                                         found->board.hold_count);
+    const struct segments *segments = context;
+    const struct segment_entry *entry;
+    bool has_any = baselines_write_all(file, &segments->baselines);
+    LIST_FOREACH(entry, &segments->entries, link)
+        if (entry->is_open && entry->import.has_baseline)
+            has_any |= baselines_write(file, entry->name, segment_reader_info(entry->import.reader)->inode,
+                                       entry->import.contributions.items, entry->import.contributions.count);
     return has_any;
 }
 
-static bool add_rank_bases(void *context, struct buf *file)
+static bool write_rank_baselines(void *context, struct buf *file)
 {
-    const struct segments *boards = context;
-    bool has_any = program_bases_add_all_ranks(file, &boards->bases);
-    for (const struct found *found = boards->list; found; found = found->next)
-        if (found->is_open && found->board.has_base)
-            has_any |= program_bases_add_ranks(file, found->name, segment_reader_info(found->board.reader)->inode,
-                                               &found->board.ranks);
+    const struct segments *segments = context;
+    const struct segment_entry *entry;
+    bool has_any = baselines_write_all_ranks(file, &segments->baselines);
+    LIST_FOREACH(entry, &segments->entries, link)
+        if (entry->is_open && entry->import.has_baseline)
+            has_any |= baselines_write_ranks(file, entry->name, segment_reader_info(entry->import.reader)->inode,
+                                             &entry->import.ranks);
     return has_any;
 }
 
-static struct program_keeper_boards kept_parts(struct segments *boards)
+static struct saved_state_segments saved_parts(struct segments *segments)
 {
-    return (struct program_keeper_boards){ add_done, add_bases, add_rank_bases, &boards->bases, remove_kept, boards };
+    return (struct saved_state_segments){
+        write_finished, write_baselines, write_rank_baselines, &segments->baselines, remove_saved, segments,
+    };
 }
 
-static void read_kept(struct segments *boards)
+static void load_state(struct segments *segments)
 {
-    const struct program_keeper_boards parts = kept_parts(boards);
-    boards->keeper.table = boards->settings.table;
-    if (boards->settings.is_run
-        || segment_claim_path(boards->keeper.path, boards->folders->path, boards->socket, SEGMENT_CLAIM_STATE_SUFFIX))
-        boards->keeper.path[0] = '\0';
-    program_keeper_read(&boards->keeper, &parts);
+    const struct saved_state_segments parts = saved_parts(segments);
+    struct saved_state_file *state = &segments->state;
+    state->registry = segments->settings.registry;
+    if (segments->settings.is_run
+        || segment_claim_path(state->path, segments->dirs->path, segments->socket, SEGMENT_CLAIM_STATE_SUFFIX))
+        state->path[0] = '\0';
+    saved_state_load(state, &parts);
 }
 
-enum err segments_open(struct segments **boards, const struct segments_settings *settings)
+enum err segments_open(struct segments **segments, const struct segments_settings *settings)
 {
-    struct segments *new = *boards = calloc(1, sizeof *new);
+    struct segments *new = *segments = calloc(1, sizeof *new);
     if (!new)
         return NOMEM;
     new->settings = *settings;
     new->claim_fd = -1;
-    /* A run looks into its own small folder at each tick: to close an inotify that watched takes the kernel 5 to 20 ms. */
+    /* A run lists its own small directory at each tick: to close an inotify descriptor takes the kernel 5 to 20 ms. */
     new->inotify_fd = settings->is_run ? -1 : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     snprintf(new->socket, sizeof new->socket, "%s", settings->socket ? settings->socket : "");
-    enum err err = settings->is_run ? OK : segment_claim_take(settings->folder, new->socket, &new->claim_fd);
+    enum err err = settings->is_run ? OK : segment_claim_take(settings->dir, new->socket, &new->claim_fd);
     if (!err)
-        err = segment_dir_open(&new->folders, settings->folder, NULL, new->inotify_fd);
-    new->settings.folder = new->settings.socket = NULL; /* they are the caller's; our folder is the first of folders */
-    user_share_init(&new->descriptors, 0.75);
-    new->must_look = true;
+        err = segment_dir_open(&new->dirs, settings->dir, NULL, new->inotify_fd);
+    new->settings.dir = new->settings.socket = NULL; /* borrowed for the call only */
+    fd_quota_init(&new->descriptors, FD_SHARE);
+    new->must_list = true;
     if (err)
-        segments_close(boards);
+        segments_close(segments);
     else
-        read_kept(new);
+        load_state(new);
     return err;
 }
 
+/* --- reading --- */
+
 /* False: it is to be forgotten. */
-static bool open_found(struct segments *boards, struct found *found)
+static bool open_entry(struct segments *segments, struct segment_entry *entry)
 {
+    struct registry *registry = segments->settings.registry;
     char path[SEGMENT_DIR_PATH_MAX];
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", found->folder->path, found->name) >= sizeof path
-        || !is_ours(boards, found->folder, found->name)
-        || (boards->claim_fd >= 0 && segment_dir_was_read(found->folder, found->name)))
-        return false;
     struct stat st;
-    if (fstatat(found->folder->fd, found->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", entry->dir->path, entry->name) >= sizeof path
+        || !is_ours(segments, entry->dir, entry->name)
+        || (segments->claim_fd >= 0 && segment_dir_was_read(entry->dir, entry->name))
+        || fstatat(entry->dir->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
-    if (!has_share(boards, st.st_uid)) {
-        boards->has_refused = true;
+    if (!may_open(segments, st.st_uid)) {
+        segments->has_refused = true;
         return false;
     }
-    enum err err = segment_import_open(&found->board, path);
-    found->is_open = !err;
+    enum err err = segment_import_open(&entry->import, path);
+    entry->is_open = !err;
     if (!err) {
-        const struct segment_info *facts = segment_reader_info(found->board.reader);
-        found->uid = facts->uid;
-        found->board.base = program_bases_find(&boards->bases, found->name, facts->inode);
-        user_share_take(&boards->descriptors, found->uid);
+        const struct segment_info *info = segment_reader_info(entry->import.reader);
+        entry->uid = info->uid;
+        entry->import.baseline = baselines_take(&segments->baselines, entry->name, info->inode);
+        fd_quota_take(&segments->descriptors, entry->uid);
     }
-    found->board.is_silent = found->folder->is_run;
+    entry->import.is_sampled_elsewhere = entry->dir->is_run;
     if (err == AGAIN)
-        return ++found->tries < TRIES;
+        return ++entry->attempts < ATTEMPTS_MAX;
     if (err == CORRUPT) {
-        program_table_lock(boards->settings.table);
-        boards->settings.table->figures.bad_boards++;
-        program_table_unlock(boards->settings.table);
+        registry_lock(registry);
+        registry->stats.bad_segments++;
+        registry_unlock(registry);
     }
     return !err;
 }
 
-/* It goes when what it counted is kept elsewhere. */
-static void finish(struct found *found)
+/* It is removed when what it counted is saved. */
+static void finish(struct segment_entry *entry)
 {
-    found->is_done = found->must_go = true;
-    found->done_ns = clock_monotonic_ns();
-    found->inode = segment_reader_info(found->board.reader)->inode;
+    entry->is_done = entry->must_remove = true;
+    entry->done_ns = clock_monotonic_ns();
+    entry->inode = segment_reader_info(entry->import.reader)->inode;
 }
 
-static void tick_one(struct segments *boards, struct found *found)
+static void tick_entry(struct segments *segments, struct segment_entry *entry)
 {
-    const struct segments_settings *settings = &boards->settings;
-    if (found->is_done)
+    const struct segments_settings *settings = &segments->settings;
+    if (entry->is_done)
         return;
-    if (!found->is_open && !open_found(boards, found)) {
-        found->is_done = true;
+    if (!entry->is_open && !open_entry(segments, entry)) {
+        entry->is_done = true;
         return;
     }
-    if (!found->is_open)
+    if (!entry->is_open)
         return;
-    segment_import_update(&found->board, settings->table, settings->jobs, settings->root);
-    if (found->board.is_gone)
-        finish(found);
+    segment_import_update(&entry->import, settings->registry, settings->jobs, settings->root);
+    if (entry->import.is_finished)
+        finish(entry);
 }
 
-/* Folders of runs that are over, once nothing is read in them any more. */
-static void sweep_folders(struct segments *boards)
+/* Closes directories of runs that are over, when nothing in them is being read any more. */
+static void close_dirs(struct segments *segments)
 {
-    for (struct segment_dir **at = &boards->folders->next; *at;)
-        if ((*at)->boards == 0 && segment_dir_is_over(*at)) {
-            give_descriptor(boards, (*at)->uid);
-            segment_dir_close(at, boards->inotify_fd);
+    for (struct segment_dir **at = &segments->dirs->next; *at;)
+        if ((*at)->segments == 0 && segment_dir_is_over(*at)) {
+            return_descriptor(segments, (*at)->uid);
+            segment_dir_close(at, segments->inotify_fd);
         } else {
             at = &(*at)->next;
         }
 }
 
-static void tend(struct segments *boards, uint64_t now_ns)
+static void maintain(struct segments *segments, uint64_t now_ns)
 {
-    if (now_ns - boards->tended_ns < TEND_NS)
+    struct segment_entry *entry;
+    if (now_ns - segments->maintained_ns < MAINTENANCE_NS)
         return;
-    boards->tended_ns = now_ns;
-    for (struct found *found = boards->list; found; found = found->next)
-        found->is_done |= found->is_open && !is_ours(boards, found->folder, found->name);
-    sweep_folders(boards);
-    if (boards->claim_fd >= 0)
-        segment_claim_touch(boards->claim_fd);
+    segments->maintained_ns = now_ns;
+    LIST_FOREACH(entry, &segments->entries, link)
+        entry->is_done |= entry->is_open && !is_ours(segments, entry->dir, entry->name);
+    close_dirs(segments);
+    if (segments->claim_fd >= 0)
+        segment_claim_touch(segments->claim_fd);
 }
 
-/* First those that are known: when one has ended, what came after it was not there at the same time (mpi_world.h). */
-void segments_tick(struct segments *boards)
+/* First those that are open: when one has ended, an MPI program that was started after it did not run beside it
+ * (mpi_worlds.h). */
+void segments_tick(struct segments *segments)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    look(boards, now_ns);
-    for (struct found *found = boards->list; found; found = found->next)
-        if (found->is_open)
-            tick_one(boards, found);
-    for (struct found *found = boards->list; found; found = found->next)
-        if (!found->is_open)
-            tick_one(boards, found);
-    program_bases_clear(&boards->bases);
-    tend(boards, now_ns);
+    struct segment_entry *entry;
+    find_new(segments, now_ns);
+    LIST_FOREACH(entry, &segments->entries, link)
+        if (entry->is_open)
+            tick_entry(segments, entry);
+    LIST_FOREACH(entry, &segments->entries, link)
+        if (!entry->is_open)
+            tick_entry(segments, entry);
+    baselines_clear(&segments->baselines);
+    maintain(segments, now_ns);
 }
 
-void segments_leave_job(struct segments *boards, const struct program_scope *scope)
+void segments_leave_job(struct segments *segments, const struct scope *scope)
 {
-    for (struct found *found = boards->list; found; found = found->next)
-        if (found->is_open && found->board.scope == scope)
-            segment_import_leave_job(&found->board, boards->settings.table);
+    struct segment_entry *entry;
+    LIST_FOREACH(entry, &segments->entries, link)
+        if (entry->is_open && entry->import.scope == scope)
+            segment_import_leave_job(&entry->import, segments->settings.registry);
 }
 
-/* Users have none: a series of a program that is in no job is the node's. NULL: nothing of it is written. */
-static struct program_rank_sums *sums_of(const struct segments *boards, const struct found *found)
+/* NULL: no samples are written of it. */
+static struct mpi_rank_sums *sums_of(const struct segment_entry *entry)
 {
-    struct program_scope *scope = found->is_open ? found->board.scope : NULL;
-    if (!scope || found->board.is_silent || (scope->kind == PROGRAM_JOB && !scope->is_known))
+    struct scope *scope = entry->is_open ? entry->import.scope : NULL;
+    if (!scope || entry->import.is_sampled_elsewhere || (scope->kind == SCOPE_JOB && !scope->job.is_known))
         return NULL;
-    return scope->kind == PROGRAM_JOB ? &scope->ranks : &boards->settings.table->node.ranks;
+    return &scope_mpi(scope)->sums;
 }
 
-/* First all of them, then what they come to: two programs may be parts of one sum. */
-void segments_sample(struct segments *boards, struct batch *batch, uint64_t time_ns)
+/* First all sums, then the samples: two programs may be parts of one sum. */
+void segments_sample(struct segments *segments, struct batch *batch, uint64_t time_ns)
 {
-    struct program_rank_sums *sums;
-    for (struct found *found = boards->list; found; found = found->next)
-        if ((sums = sums_of(boards, found)))
-            program_ranks_sum(&found->board.ranks, sums);
-    for (const struct found *found = boards->list; found; found = found->next)
-        if ((sums = sums_of(boards, found)))
-            program_rank_sums_sample(sums, batch, time_ns, found->board.scope->job);
+    struct mpi_rank_sums *sums;
+    struct segment_entry *entry;
+    LIST_FOREACH(entry, &segments->entries, link)
+        if ((sums = sums_of(entry)))
+            mpi_ranks_sum(&entry->import.ranks, sums);
+    LIST_FOREACH(entry, &segments->entries, link)
+        if ((sums = sums_of(entry)))
+            mpi_rank_sums_sample(sums, batch, time_ns, entry->import.scope->id);
 }
 
-/* A run removes what the agents have read too. The agent may be stopped: it is not waited for at the end. */
-static bool must_wait(const struct segments *boards, const struct found *found)
+/* --- removing --- */
+
+/* A run removes also what the agents have read, but an agent may be stopped. */
+static bool must_wait(const struct segments *segments, const struct segment_entry *entry)
 {
-    return boards->settings.is_run && found->must_go && clock_monotonic_ns() - found->done_ns < PATIENCE_NS
-           && segment_dir_is_wanted(found->folder, found->name);
+    return segments->settings.is_run && entry->must_remove && clock_monotonic_ns() - entry->done_ns < AGENT_WAIT_NS
+           && segment_dir_is_wanted(entry->dir, entry->name);
 }
 
-static void forget_done(struct segments *boards, bool is_last)
+static void forget_finished(struct segments *segments, bool is_last)
 {
-    const struct program_keeper_boards parts = kept_parts(boards);
-    size_t before = boards->count;
-    for (struct found *found = boards->list; found; found = found->next)
-        if (found->is_done)
-            close_found(boards, found);
-    if (!program_keeper_write(&boards->keeper, &parts, is_last))
+    const struct saved_state_segments parts = saved_parts(segments);
+    size_t before = segments->by_name.count;
+    struct segment_entry *entry;
+    LIST_FOREACH(entry, &segments->entries, link)
+        if (entry->is_done)
+            close_entry(segments, entry);
+    if (!saved_state_save(&segments->state, &parts, is_last))
         return;
-    for (struct found **at = &boards->list; *at;) {
-        struct found *found = *at;
-        if (!found->is_done || must_wait(boards, found)) {
-            at = &found->next;
+    for (struct segment_entry *next = LIST_FIRST(&segments->entries); (entry = next);) {
+        next = LIST_NEXT(entry, link);
+        if (!entry->is_done || must_wait(segments, entry))
             continue;
-        }
-        *at = found->next;
-        if (found->must_go)
-            segment_dir_remove(found->folder, found->name, found->inode, boards->claim_fd);
-        forget(boards, found);
+        if (entry->must_remove)
+            segment_dir_remove(entry->dir, entry->name, entry->inode, segments->claim_fd);
+        forget(segments, entry);
     }
-    if (before - boards->count >= CROWD)
+    if (before - segments->by_name.count >= TRIM_COUNT)
         malloc_trim(0);
 }
 
-void segments_forget_finished(struct segments *boards)
+void segments_forget_finished(struct segments *segments)
 {
-    forget_done(boards, false);
+    forget_finished(segments, false);
 }
 
-size_t segments_count(const struct segments *boards)
+size_t segments_count(const struct segments *segments)
 {
-    return boards->count;
+    return segments->by_name.count;
 }
 
-void segments_close(struct segments **boards)
+void segments_close(struct segments **segments)
 {
-    struct segments *old = *boards;
+    struct segments *old = *segments;
     if (!old)
         return;
-    if (old->folders)
-        forget_done(old, true);
-    for (struct found *found = old->list, *next; found; found = next) {
-        next = found->next;
-        forget(old, found);
-    }
-    while (old->folders)
-        segment_dir_close(&old->folders, -1);
-    user_share_clear(&old->descriptors);
-    program_bases_clear(&old->bases);
+    if (old->dirs)
+        forget_finished(old, true);
+    while (!LIST_EMPTY(&old->entries))
+        forget(old, LIST_FIRST(&old->entries));
+    while (old->dirs)
+        segment_dir_close(&old->dirs, -1);
+    map_clear(&old->by_name);
+    fd_quota_clear(&old->descriptors);
+    baselines_clear(&old->baselines);
     if (old->inotify_fd >= 0)
         close(old->inotify_fd);
     if (old->claim_fd >= 0)
         close(old->claim_fd);
     free(old);
-    *boards = NULL;
+    *segments = NULL;
 }

@@ -1,42 +1,43 @@
-/* The boards of a folder: found as they are made (inotify) and by looking, read at each tick and once more when their program is
- * gone, then removed. The agent's folder is /dev/shm with all boards of the node, those of sonde run in folders of their own
- * below it; sonde run's is its own. Into the table of programs. */
+/* Reads all metrics segments of a directory into the registry: finds them as they are created (inotify) or by listing the
+ * directory, reads each at every tick and once more when its program has ended, then removes it. The agent's directory is
+ * /dev/shm, with the segments of the node and, in directories of their own below it, those of each `sonde run`. A run reads
+ * its own directory. */
 #ifndef SONDE_APPMETRICS_SEGMENTS_H
 #define SONDE_APPMETRICS_SEGMENTS_H
 
 #include "model/batch.h"
-#include "appmetrics/program_job.h"
+#include "appmetrics/program_jobs.h"
 
 struct segments;
 
 struct segments_settings {
-    const char *folder;         /* borrowed for the call */
+    const char *dir;            /* borrowed for the call */
     const char *root;           /* of /proc; borrowed */
-    const char *socket;         /* "": all boards that are not for another agent of ours; else those alone which name this socket
-                                 * (appmetrics/segment_format.h); borrowed for the call */
-    struct program_table *table; /* borrowed */
-    struct program_jobs *jobs;  /* NULL: all that is counted is of one job, the node's own sums */
-    bool is_run;                /* the folder is ours alone: no claim is made, and nothing else is looked for in it */
+    const char *socket;         /* only segments that name this socket (segment_format.h); "": all that are not for another
+                                 * agent of this user. Borrowed for the call */
+    struct registry *registry;  /* borrowed */
+    struct program_jobs *jobs;  /* borrowed; NULL: everything is of one job, and summed for the node */
+    bool is_run;                /* the directory is ours alone: nothing has to be claimed, and it has no subdirectories */
 };
 
-/* AGAIN: another agent reads them; ABSENT: there is no such folder; DENIED. */
-enum err segments_open(struct segments **boards, const struct segments_settings *settings);
+/* AGAIN: another agent reads them; ABSENT: there is no such directory; DENIED. */
+enum err segments_open(struct segments **segments, const struct segments_settings *settings);
 
-/* What is there stays there, for whoever comes next. */
-void segments_close(struct segments **boards);
+/* Leaves the segments to whoever comes next. */
+void segments_close(struct segments **segments);
 
-/* Looks for new ones, reads all, removes those of programs that are gone. */
-void segments_tick(struct segments *boards);
+/* Finds new segments and reads all. */
+void segments_tick(struct segments *segments);
 
-/* Programs that are in this job count for their users from now on. Under the table's lock. */
-void segments_leave_job(struct segments *boards, const struct program_scope *scope);
+/* The job has ended: programs that are still in it count for their users from now on. Under the registry's lock. */
+void segments_leave_job(struct segments *segments, const struct scope *scope);
 
-/* Adds the samples of MPI that have changed; they borrow until segments_forget_finished. */
-void segments_sample(struct segments *boards, struct batch *batch, uint64_t time_ns);
+/* Adds samples of MPI ranks that have changed. They borrow strings until segments_forget_finished. */
+void segments_sample(struct segments *segments, struct batch *batch, uint64_t time_ns);
 
-/* Forgets the boards of programs that are gone: their last samples were written. */
-void segments_forget_finished(struct segments *boards);
+/* The last samples of programs that have ended were written: removes their segments. */
+void segments_forget_finished(struct segments *segments);
 
-size_t segments_count(const struct segments *boards);
+size_t segments_count(const struct segments *segments);
 
 #endif

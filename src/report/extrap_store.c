@@ -1,10 +1,11 @@
-/* Sums over ranks and calls become names with labels, and the sums over all of them those of tau (appmetrics/tau_names.c). */
+/* Converts totals over ranks and calls to tau's names with labels, and grand totals to those of
+ * appmetrics/tau_names.c. */
 #include "report/extrap_store.h"
 
-#include "analysis/syscalls.h"
+#include "analysis/syscall_stats.h"
 #include "analysis/histograms.h"
 #include "model/program_sets.h"
-#include "appmetrics/tau_names.h"
+#include "compat/tau/alias.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -32,7 +33,7 @@ static enum err add_labelled(struct metric_list *list, const char *base, const c
     return extrap_store_add(list, name, value);
 }
 
-/* Of a sum: a function that only sends says nothing of receiving. */
+/* For sums: a function that only sends has no received bytes. */
 static double or_nothing(double value)
 {
     return isnan(value) ? 0 : value;
@@ -59,7 +60,7 @@ static enum err add_function(struct metric_list *list, const struct mpi_function
     return err;
 }
 
-/* Names with what is known of each, and is not 0. */
+/* Names and values that are known and not 0. */
 struct total {
     const char *name;
     double value;
@@ -88,28 +89,28 @@ static enum err add_all_functions(struct metric_list *list, const struct mpi_sum
     return ADD_TOTALS(list, totals);
 }
 
-static enum err add_all_calls(struct metric_list *list, const struct calls *calls)
+static enum err add_all_calls(struct metric_list *list, const struct syscall_stats *calls)
 {
     double bytes[3] = { 0 }, time_s[3] = { 0 };
     for (size_t i = 0; i < calls->count; i++) {
-        enum program_alias_way way = program_alias_way(calls->list[i].name);
+        enum tau_call_direction way = tau_call_direction(calls->list[i].name);
         bytes[way] += or_nothing(calls->list[i].bytes);
         time_s[way] += or_nothing(calls->list[i].time_s);
     }
     const struct total totals[] = {
         { "strace_total{desc=\"hits\"}", calls->all.calls },
         { "strace_total{desc=\"time\"}", calls->all.time_s },
-        { "strace_total{desc=\"read_time\"}", time_s[PROGRAM_ALIAS_READS] },
-        { "strace_total{desc=\"write_time\"}", time_s[PROGRAM_ALIAS_WRITES] },
-        { "strace_read_size_total", bytes[PROGRAM_ALIAS_READS] },
-        { "strace_total{desc=\"read_size\"}", bytes[PROGRAM_ALIAS_READS] },
-        { "strace_write_size_total", bytes[PROGRAM_ALIAS_WRITES] },
-        { "strace_total{desc=\"write_size\"}", bytes[PROGRAM_ALIAS_WRITES] },
+        { "strace_total{desc=\"read_time\"}", time_s[TAU_CALL_READS] },
+        { "strace_total{desc=\"write_time\"}", time_s[TAU_CALL_WRITES] },
+        { "strace_read_size_total", bytes[TAU_CALL_READS] },
+        { "strace_total{desc=\"read_size\"}", bytes[TAU_CALL_READS] },
+        { "strace_write_size_total", bytes[TAU_CALL_WRITES] },
+        { "strace_total{desc=\"write_size\"}", bytes[TAU_CALL_WRITES] },
     };
     return ADD_TOTALS(list, totals);
 }
 
-static enum err add_call(struct metric_list *list, const struct call *call)
+static enum err add_call(struct metric_list *list, const struct syscall_stat *call)
 {
     enum err err = add_labelled(list, "strace_hits_total", "scall", call->name, call->calls);
     if (!err)
@@ -119,28 +120,28 @@ static enum err add_call(struct metric_list *list, const struct call *call)
     return err;
 }
 
-static enum err add_calls(struct metric_list *list, const struct told *told)
+static enum err add_calls(struct metric_list *list, const struct job_metrics *metrics)
 {
-    struct calls calls;
-    enum err err = calls_read(&calls, told);
+    struct syscall_stats calls;
+    enum err err = syscall_stats_read(&calls, metrics);
     for (size_t i = 0; i < calls.count && !err; i++)
         err = add_call(list, &calls.list[i]);
     if (!err)
         err = add_all_calls(list, &calls);
-    calls_clear(&calls);
+    syscall_stats_clear(&calls);
     return err;
 }
 
-static enum err add_own(struct metric_list *list, const struct told *told, enum told_set set, size_t column)
+static enum err add_own(struct metric_list *list, const struct job_metrics *metrics, enum job_metrics_set set, size_t column)
 {
     enum err err = OK;
-    for (size_t i = 0; i < told->tables[set].count && !err; i++)
-        if (!histogram_is_bucket(told->tables[set].rows[i].instance)) /* those are of no use to a model; _count and _sum are */
-            err = extrap_store_add(list, told->tables[set].rows[i].instance, told_value(told, set, i, column));
+    for (size_t i = 0; i < metrics->tables[set].count && !err; i++)
+        if (!histogram_is_bucket(metrics->tables[set].rows[i].instance)) /* useless for a model, unlike _count and _sum */
+            err = extrap_store_add(list, metrics->tables[set].rows[i].instance, job_metrics_value(metrics, set, i, column));
     return err;
 }
 
-enum err extrap_store_metrics(struct metric_list *list, const struct store_job *job, const struct told *told,
+enum err extrap_store_metrics(struct metric_list *list, const struct store_job *job, const struct job_metrics *metrics,
                               const struct mpi *mpi)
 {
     const struct counters *sum = &job->summary.sum;
@@ -150,11 +151,11 @@ enum err extrap_store_metrics(struct metric_list *list, const struct store_job *
     if (!err)
         err = add_all_functions(list, &mpi->all);
     if (!err)
-        err = add_calls(list, told);
+        err = add_calls(list, metrics);
     if (!err)
-        err = add_own(list, told, TOLD_COUNTER, PROGRAM_COUNTER_TOTAL);
+        err = add_own(list, metrics, JOB_METRICS_COUNTER, PROGRAM_COUNTER_TOTAL);
     if (!err)
-        err = add_own(list, told, TOLD_GAUGE, PROGRAM_GAUGE_SUM);
+        err = add_own(list, metrics, JOB_METRICS_GAUGE, PROGRAM_GAUGE_SUM);
     if (!err && job->end_ns > job->start_ns && job->start_ns)
         err = extrap_store_add(list, "job_time_seconds", (double)(job->end_ns - job->start_ns) / 1e9);
     if (!err && counters_has(sum, COUNTER_usertime) && counters_has(sum, COUNTER_systemtime))

@@ -1,4 +1,4 @@
-/* Labels, commas and quotes. */
+/* Parses labels, commas and quotes. */
 #include "report/metric_names.h"
 
 #include "api/schema.h"
@@ -9,8 +9,8 @@
 
 #define NAME_MAX_BYTES (1u << 20)
 
-/* Behind a value that has its quotes. */
-static const char *behind_quoted(const char *at)
+/* Returns the position after a quoted value. */
+static const char *after_quoted(const char *at)
 {
     for (at++; *at && *at != '"'; at++)
         if (*at == '\\' && at[1])
@@ -26,7 +26,7 @@ void metric_names_quote(struct buf *out, const char *name)
         size_t label = strcspn(at, "=");
         buf_add(out, at, label + (at[label] == '='));
         at += label + (at[label] == '=');
-        const char *end = *at == '"' ? behind_quoted(at) : at + strcspn(at, ",}");
+        const char *end = *at == '"' ? after_quoted(at) : at + strcspn(at, ",}");
         if (*at && *at != '"') {
             buf_add_char(out, '"');
             buf_add(out, at, (size_t)(end - at));
@@ -78,7 +78,7 @@ bool metric_names_next(const char **rest, struct buf *name)
     bool is_inside = false;
     for (; *at && (*at != ',' || is_inside); at++) {
         if (*at == '"' && is_inside)
-            at = behind_quoted(at) - 1;
+            at = after_quoted(at) - 1;
         else if (*at == '{' || *at == '}')
             is_inside = *at == '{';
     }
@@ -92,7 +92,7 @@ bool metric_names_is_pattern(const char *name)
     return strpbrk(name, "*?") != NULL;
 }
 
-/* Brackets and backslashes are characters like others here: labels have them. */
+/* Brackets and backslashes have no special meaning here, since labels contain them. */
 static bool matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = NULL;
@@ -114,7 +114,7 @@ static bool matches(const char *pattern, const char *text)
     return !*pattern;
 }
 
-/* May name be the metric, spelled as a program or a person does it: with the same before its labels, or with all of it in one? */
+/* Could name be another spelling of the metric: the same base name, or all of it in one label? */
 static bool may_be_same(const char *name, const char *metric)
 {
     const char *labels = strchr(metric, '{');
@@ -122,19 +122,19 @@ static bool may_be_same(const char *name, const char *metric)
     return labels && ((strncmp(name, metric, base) == 0 && name[base] == '{') || strncmp(labels, "{program_name=", 14) == 0);
 }
 
-/* The agent has labels in order, and in a label what is no name of Prometheus. */
+/* The agent sorts labels, and puts names that Prometheus does not allow into a label. */
 static bool is_same_in_form(const char *name, const char *metric)
 {
-    struct program_name form;
+    struct metric_name form;
     if (!may_be_same(name, metric))
         return false;
-    program_name_init(&form);
-    bool is_same = program_name_parse(&form, bytes_of(name)) == OK && strcmp(buf_text(&form.text), metric) == 0;
-    program_name_clear(&form);
+    metric_name_init(&form);
+    bool is_same = metric_name_parse(&form, bytes_of(name)) == OK && strcmp(buf_text(&form.text), metric) == 0;
+    metric_name_clear(&form);
     return is_same;
 }
 
-bool metric_names_fit(const char *name, const char *metric)
+bool metric_names_match(const char *name, const char *metric)
 {
     size_t size = strlen(name);
     if (strcmp(name, metric) == 0 || (strncmp(name, metric, size) == 0 && metric[size] == '{'))

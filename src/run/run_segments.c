@@ -1,4 +1,4 @@
-/* Reads program metrics of the run into a small table of its own, since all of them belong to one job. */
+/* Reads program metrics of the run into a small registry of its own, since all of them belong to one job. */
 #include "run/run_segments.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 #include "appmetrics/segment_format.h"
 #include "appmetrics/segment_leftovers.h"
 #include "appmetrics/segments.h"
-#include "appmetrics/samples.h"
+#include "appmetrics/program_samples.h"
 #include "run/record_batches.h"
 #include "run/sample_writer.h"
 
@@ -21,20 +21,20 @@
 
 #define RECOVERED_SETS 1000u /* first set number for recovered samples, above those that the run itself uses */
 
-static enum err open_table(struct run_segments *segments)
+static enum err open_registry(struct run_segments *segments)
 {
-    struct program_table_settings settings = { .host = "", .is_job = true };
-    enum err err = program_table_open(&segments->table, &settings);
+    struct registry_settings settings = { .host = "", .is_one_job = true };
+    enum err err = registry_open(&segments->registry, &settings);
     if (err)
         return err;
-    struct segments_settings folder = { .folder = segments->dir, .root = "", .table = segments->table, .is_run = true };
-    return segments_open(&segments->segments, &folder);
+    struct segments_settings dir_settings = { .dir = segments->dir, .root = "", .registry = segments->registry, .is_run = true };
+    return segments_open(&segments->segments, &dir_settings);
 }
 
-static void close_table(struct run_segments *segments)
+static void close_registry(struct run_segments *segments)
 {
     segments_close(&segments->segments);
-    program_table_close(&segments->table);
+    registry_close(&segments->registry);
 }
 
 /* Here, and not in the programs: scanning the directory costs more than everything else a program does for its
@@ -60,7 +60,7 @@ enum err run_segments_open(struct run_segments *segments, const char *spool)
     size_t size = strlen(spool);
     if (write(segments->lock_fd, spool, size) != (ssize_t)size)
         log_info("cannot store the path of the spool in %s: after kill -9 program metrics are not saved", segments->dir);
-    err = open_table(segments);
+    err = open_registry(segments);
     if (err)
         run_segments_close(segments);
     return err;
@@ -75,9 +75,9 @@ static void read_at(struct run_segments *segments, struct batch *out, uint64_t t
 {
     segments_forget_finished(segments->segments);
     segments_tick(segments->segments);
-    segments->table->node.by_kernel = segments->calls_are_counted;
+    segments->registry->scopes.node.job.counts_syscalls = segments->calls_are_counted;
     segments_sample(segments->segments, out, time_ns);
-    program_samples_add(segments->table, out, time_ns);
+    program_samples_add(segments->registry, out, time_ns);
 }
 
 void run_segments_read(struct run_segments *segments, struct batch *out)
@@ -87,29 +87,29 @@ void run_segments_read(struct run_segments *segments, struct batch *out)
 }
 
 /* Values that are not valid for a counter are rejected too; then no name is stored. */
-static void log_rejected(const struct program_table *table)
+static void log_rejected(const struct registry *registry)
 {
     struct buf reason;
-    if (!table || !table->figures.refused)
+    if (!registry || !registry->stats.refused)
         return;
     buf_init(&reason, 1024);
-    if (*table->refusal.name)
-        program_refusal_write(&reason, &table->refusal);
+    if (*registry->conflict.name)
+        registry_conflict_write(&reason, &registry->conflict);
     else
         buf_add_text(&reason, "the value of a counter must be a number");
     log_warn("%" PRIu64 " metrics or values of its programs were rejected and are not in the report: %s",
-             table->figures.refused,
+             registry->stats.refused,
              buf_text(&reason));
     buf_clear(&reason);
 }
 
 static void log_left_out(const struct run_segments *segments)
 {
-    uint64_t left_out = segments->table ? segments->table->figures.left_out : 0;
+    uint64_t left_out = segments->registry ? segments->registry->stats.left_out : 0;
     if (left_out)
         log_warn("%" PRIu64 " metrics of its programs are not in the report: the limits are %u bytes for a name with its "
-                 "labels, and %u metrics per run", left_out, PROGRAM_NAME_MAX, PROGRAM_METRICS_MAX);
-    uint64_t no_room = segments->table ? segments->table->figures.no_room : 0;
+                 "labels, and %u metrics per run", left_out, METRIC_NAME_MAX, REGISTRY_METRICS_MAX);
+    uint64_t no_room = segments->registry ? segments->registry->stats.unpublished : 0;
     if (no_room)
         log_warn("%" PRIu64 " metrics of its programs, or parts of them, are not in the report for lack of space: " SEGMENT_DIR
                  " is full (check df), or the limits of the program are too low (ulimit -f, ulimit -v)", no_room);
@@ -120,8 +120,8 @@ void run_segments_close(struct run_segments *segments)
     if (!segments->dir[0])
         return;
     log_left_out(segments);
-    log_rejected(segments->table);
-    close_table(segments);
+    log_rejected(segments->registry);
+    close_registry(segments);
     segment_dir_release(segments->dir);
     if (segments->lock_fd >= 0)
         close(segments->lock_fd);
@@ -156,11 +156,11 @@ static void recover(const char *folder, const char *spool)
     if (fd < 0)
         return;
     snprintf(segments.dir, sizeof segments.dir, "%s", folder);
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && open_table(&segments) == OK)
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && open_registry(&segments) == OK)
         write_into(&segments, fd, (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec);
     else
         close(fd);
-    close_table(&segments);
+    close_registry(&segments);
 }
 
 static void recover_dir(const char *name)

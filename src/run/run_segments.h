@@ -10,7 +10,7 @@
 
 /* Zero-initialised: none. */
 struct run_segments {
-    struct program_table *table; /* NULL: the directory could not be created, or is not needed */
+    struct registry *registry; /* NULL: the directory could not be created, or is not needed */
     struct segments *segments;
     char dir[SEGMENT_DIR_PATH_MAX];
     int lock_fd;

@@ -5,23 +5,23 @@
 
 static const char *text_of(const char *raw)
 {
-    static char text[PROGRAM_NAME_MAX * 2];
-    struct program_name name;
-    program_name_init(&name);
-    assert_int_equal(program_name_parse(&name, bytes_of(raw)), OK);
+    static char text[METRIC_NAME_MAX * 2];
+    struct metric_name name;
+    metric_name_init(&name);
+    assert_int_equal(metric_name_parse(&name, bytes_of(raw)), OK);
     snprintf(text, sizeof text, "%s", buf_text(&name.text));
-    program_name_clear(&name);
+    metric_name_clear(&name);
     return text;
 }
 
 static const char *page_of(const char *raw)
 {
-    static char text[PROGRAM_NAME_MAX * 2];
-    struct program_name name;
-    program_name_init(&name);
-    assert_int_equal(program_name_parse(&name, bytes_of(raw)), OK);
+    static char text[METRIC_NAME_MAX * 2];
+    struct metric_name name;
+    metric_name_init(&name);
+    assert_int_equal(metric_name_parse(&name, bytes_of(raw)), OK);
     snprintf(text, sizeof text, "%s", buf_text(&name.page));
-    program_name_clear(&name);
+    metric_name_clear(&name);
     return text;
 }
 
@@ -78,18 +78,18 @@ static void labels_that_mean_something_to_prometheus_are_not_on_the_page(void **
 
 static void empty_and_endless_names_are_refused(void **state)
 {
-    static char text[PROGRAM_NAME_MAX + 1];
-    struct program_name name;
+    static char text[METRIC_NAME_MAX + 1];
+    struct metric_name name;
     (void)state;
-    program_name_init(&name);
+    metric_name_init(&name);
     memset(text, 'a', sizeof text);
-    assert_int_equal(program_name_parse(&name, (struct bytes){ text, 0 }), USAGE);
-    assert_int_equal(program_name_parse(&name, (struct bytes){ text, sizeof text }), FULL);
-    assert_int_equal(program_name_parse(&name, (struct bytes){ text, 10240 }), OK);
+    assert_int_equal(metric_name_parse(&name, (struct bytes){ text, 0 }), USAGE);
+    assert_int_equal(metric_name_parse(&name, (struct bytes){ text, sizeof text }), FULL);
+    assert_int_equal(metric_name_parse(&name, (struct bytes){ text, 10240 }), OK);
     assert_int_equal(name.text.size, 10240);
     memset(text, '\n', sizeof text);
-    assert_int_equal(program_name_parse(&name, (struct bytes){ text, PROGRAM_NAME_MAX }), OK);
-    program_name_clear(&name);
+    assert_int_equal(metric_name_parse(&name, (struct bytes){ text, METRIC_NAME_MAX }), OK);
+    metric_name_clear(&name);
 }
 
 int main(void)

@@ -14,17 +14,17 @@
 
 static char folder[TEMP_PATH_MAX], path[SEGMENT_DIR_PATH_MAX];
 static int lock_fd;
-static struct program_table *of_agent, *of_run;
+static struct registry *of_agent, *of_run;
 static struct program_jobs jobs;
 
 static int open_all(void **state)
 {
-    struct program_table_settings settings = { .host = "n1" };
+    struct registry_settings settings = { .host = "n1" };
     (void)state;
     jobs = (struct program_jobs){ .root = "" };
     temp_dir(folder);
-    if (segment_dir_create(folder, path, &lock_fd) || program_table_open(&of_agent, &settings)
-        || program_table_open(&of_run, &settings))
+    if (segment_dir_create(folder, path, &lock_fd) || registry_open(&of_agent, &settings)
+        || registry_open(&of_run, &settings))
         return 1;
     return setenv(SEGMENT_ENV_DIR, path, 1);
 }
@@ -32,8 +32,8 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     (void)state;
-    program_table_close(&of_agent);
-    program_table_close(&of_run);
+    registry_close(&of_agent);
+    registry_close(&of_run);
     temp_remove(folder);
     return 0;
 }
@@ -72,7 +72,7 @@ static struct segments *open_boards(bool is_run)
 {
     struct segments *boards;
     struct segments_settings settings = {
-        .folder = is_run ? path : folder, .root = "", .table = is_run ? of_run : of_agent, .jobs = is_run ? NULL : &jobs,
+        .dir = is_run ? path : folder, .root = "", .registry = is_run ? of_run : of_agent, .jobs = is_run ? NULL : &jobs,
         .is_run = is_run,
     };
     assert_int_equal(segments_open(&boards, &settings), OK);
@@ -85,10 +85,10 @@ static void tick(struct segments *boards)
     segments_forget_finished(boards);
 }
 
-static int total(struct program_table *table)
+static int total(struct registry *registry)
 {
-    struct program_metric *metric = program_table_find(table, bytes_of("x_total"));
-    return metric ? (int)metric->node.total : 0;
+    struct program_metric *metric = metric_table_find(&registry->metrics, bytes_of("x_total"));
+    return metric ? (int)metric->values.node->total : 0;
 }
 
 /* An agent looks through all folders once a minute: another one sees at once what it would see then. */

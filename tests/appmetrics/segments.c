@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static char folder[TEMP_PATH_MAX];
-static struct program_table *table;
+static struct registry *registry;
 static struct segments *boards;
 static struct program_jobs jobs;
 static uint64_t other_space; /* than the one that the next program is in: 0, the true one */
@@ -23,9 +23,9 @@ static int open_all(void **state)
     (void)state;
     temp_dir(folder);
     setenv(SEGMENT_ENV_DIR, folder, 1);
-    if (program_table_open(&table, &(struct program_table_settings){ .host = "n1" }))
+    if (registry_open(&registry, &(struct registry_settings){ .host = "n1" }))
         return 1;
-    struct segments_settings settings = { .folder = folder, .root = "", .table = table, .is_run = true };
+    struct segments_settings settings = { .dir = folder, .root = "", .registry = registry, .is_run = true };
     return (int)segments_open(&boards, &settings);
 }
 
@@ -34,7 +34,7 @@ static int close_all(void **state)
     (void)state;
     segments_close(&boards);
     program_jobs_clear(&jobs);
-    program_table_close(&table);
+    registry_close(&registry);
     temp_remove(folder);
     return 0;
 }
@@ -79,8 +79,8 @@ static pid_t begin_program(int ready[2], int stay[2])
 
 static double total(const char *name)
 {
-    struct program_metric *metric = program_table_find(table, bytes_of(name));
-    return metric ? metric->node.total : -1;
+    struct program_metric *metric = metric_table_find(&registry->metrics, bytes_of(name));
+    return metric ? metric->values.node->total : -1;
 }
 
 static const struct sample *sample_of(const struct batch *batch, const char *instance)
@@ -102,7 +102,7 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     assert_int_equal(read(ready[0], &c, 1), 1);
     segments_tick(boards);
     assert_true(total("x_total") == 5);
-    assert_int_equal(table->figures.boards, 1);
+    assert_int_equal(registry->stats.segments, 1);
     assert_true(total("mpi_peer_bytes_total{to=\"1\"}") < 0); /* a matter of ranks */
     segments_sample(boards, &batch, 1);
     assert_int_equal(sample_of(&batch, "3/MPI_Send")->values[MPI_CALLS].u64, 7);
@@ -121,7 +121,7 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     assert_true(sample_of(&batch, "3/")->values[MPI_LIFE].u64 >= life_ns + 50000000); /* it lived until it was gone */
     segments_forget_finished(boards);
     assert_int_equal(segments_count(boards), 0);
-    assert_int_equal(table->figures.boards, 0);
+    assert_int_equal(registry->stats.segments, 0);
     assert_int_equal(files(), 0);
     batch_clear(&batch);
     close(ready[0]);
@@ -135,10 +135,10 @@ static uint64_t set_level(struct segment *board, double value)
     struct segment_description description = { .name = "level", .kind = SEGMENT_GAUGE, .type = SEGMENT_F64 };
     segment_gauge_set(segment_slots(board, segment_metric(board, &description)), value);
     segments_tick(boards);
-    struct program_metric *metric = program_table_find(table, bytes_of("level"));
+    struct program_metric *metric = metric_table_find(&registry->metrics, bytes_of("level"));
     assert_non_null(metric);
-    program_table_settle(metric);
-    return metric->node.gauge.programs;
+    cells_refresh_gauges(metric);
+    return metric->values.node->gauge.programs;
 }
 
 static void a_gauge_that_is_no_number_is_absent(void **state)
@@ -165,7 +165,7 @@ static void what_found_no_room_is_told(void **state)
         header->lost += 3;
         segments_tick(boards);
         segments_tick(boards);
-        assert_int_equal(table->figures.no_room, 3 * i);
+        assert_int_equal(registry->stats.unpublished, 3 * i);
     }
     segment_end(&board);
 }
@@ -246,9 +246,10 @@ static double counted_for_the_job(void)
     segments_forget_finished(boards);
     end_program(&pipes, pid);
     double counted = 0;
-    const struct program_metric *metric = program_table_find(table, bytes_of("x_total"));
-    for (const struct program_cell *cell = metric->cells; cell; cell = cell->next)
-        counted += cell->scope->kind == PROGRAM_JOB ? cell->total : 0;
+    const struct program_metric *metric = metric_table_find(&registry->metrics, bytes_of("x_total"));
+    const struct cell *cell;
+    LIST_FOREACH(cell, &metric->values.cells, in_metric)
+        counted += cell->scope->kind == SCOPE_JOB ? cell->total : 0;
     return counted;
 }
 
@@ -259,9 +260,9 @@ static void a_pid_of_another_namespace_is_another_process(void **state)
     temp_join(root, folder, "root");
     jobs = (struct program_jobs){ .root = root };
     struct job job = { .id = "4711", .other_id = "", .source = "slurm", .user = "u", .uid = getuid(), .cgroup = "" };
-    program_jobs_event(&jobs, table, &job, JOB_BEGIN);
+    program_jobs_update(&jobs, registry, &job, JOB_BEGIN);
     segments_close(&boards);
-    struct segments_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
+    struct segments_settings settings = { .dir = folder, .root = "", .registry = registry, .jobs = &jobs, .is_run = true };
     assert_int_equal(segments_open(&boards, &settings), OK);
     other_space = 1;
     double of_another = counted_for_the_job();
@@ -272,9 +273,10 @@ static void a_pid_of_another_namespace_is_another_process(void **state)
 
 static double total_of_job(const char *name, const char *job)
 {
-    struct program_metric *metric = program_table_find(table, bytes_of(name));
-    for (const struct program_cell *cell = metric ? metric->cells : NULL; cell; cell = cell->next)
-        if (cell->scope->job && strcmp(cell->scope->job, job) == 0)
+    struct program_metric *metric = metric_table_find(&registry->metrics, bytes_of(name));
+    const struct cell *cell = metric ? LIST_FIRST(&metric->values.cells) : NULL;
+    for (; cell; cell = LIST_NEXT(cell, in_metric))
+        if (cell->scope->id && strcmp(cell->scope->id, job) == 0)
             return cell->total;
     return -1;
 }
@@ -283,7 +285,7 @@ static void open_with_jobs(void)
 {
     segments_close(&boards);
     jobs = (struct program_jobs){ .root = "" };
-    struct segments_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
+    struct segments_settings settings = { .dir = folder, .root = "", .registry = registry, .jobs = &jobs, .is_run = true };
     assert_int_equal(segments_open(&boards, &settings), OK);
 }
 
@@ -301,21 +303,21 @@ static void a_program_that_speaks_already_moves_into_a_job_that_is_told(void **s
     assert_int_equal(set_level(&board, 3), 1);
     segments_sample(boards, &batch, 1);
     struct job job = { .id = "night", .other_id = "", .source = "told", .user = "", .cgroup = "", .pid = (uint32_t)getpid() };
-    program_jobs_event(&jobs, table, &job, JOB_BEGIN);
+    program_jobs_update(&jobs, registry, &job, JOB_BEGIN);
     add(&board, "x_total", NULL, 2);
     add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 4);
     segments_tick(boards);
     assert_true(total("x_total") == 7);
     assert_true(total_of_job("x_total", "night") == 2); /* what was counted before was not the job's */
-    struct program_metric *level = program_table_find(table, bytes_of("level"));
-    program_table_settle(level);
-    assert_int_equal(level->node.gauge.programs, 1);
-    assert_int_equal(level->cells->gauge.programs, 1);
+    struct program_metric *level = metric_table_find(&registry->metrics, bytes_of("level"));
+    cells_refresh_gauges(level);
+    assert_int_equal(level->values.node->gauge.programs, 1);
+    assert_int_equal(LIST_FIRST(&level->values.cells)->gauge.programs, 1);
     batch_reset(&batch);
     segments_sample(boards, &batch, 2);
     assert_string_equal(sample_of(&batch, "0/MPI_Send")->job, "night");
     assert_int_equal(sample_of(&batch, "0/MPI_Send")->values[MPI_CALLS].u64, 4);
-    program_jobs_event(&jobs, table, &job, JOB_END);
+    program_jobs_update(&jobs, registry, &job, JOB_END);
     add(&board, "x_total", NULL, 1);
     segments_tick(boards);
     assert_true(total_of_job("x_total", "night") == 3); /* as long as it lives */
@@ -327,7 +329,7 @@ static void tell(const char *id, pid_t pid, enum job_event event)
 {
     struct job job = { .id = id, .other_id = "", .source = "told", .user = "", .uid = getuid(), .cgroup = "" };
     job.pid = (uint32_t)pid;
-    program_jobs_event(&jobs, table, &job, event);
+    program_jobs_update(&jobs, registry, &job, event);
 }
 
 /* The farther job is that of our parent, the nearer one our own. */
@@ -400,7 +402,7 @@ static void what_is_no_board_is_left_alone(void **state)
     temp_write(path, "y", 1);
     segments_tick(boards);
     segments_forget_finished(boards);
-    assert_int_equal(table->figures.bad_boards, 1);
+    assert_int_equal(registry->stats.bad_segments, 1);
     assert_int_equal(files(), 2);
 }
 

@@ -1,6 +1,7 @@
 /* A file of kept sums with any bytes: it is taken as far as it goes, into a table that stays whole; what is written of that is
  * taken as a whole. */
-#include "appmetrics/state.h"
+#include "appmetrics/saved_state.h"
+#include "compat/tau/alias.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,33 +25,33 @@ static void hear(void *context, const char *name, uint64_t inode)
 /* Behind the right head, so that the rest is reached. */
 int fuzz_kept(const uint8_t *data, size_t size)
 {
-    struct program_table *table, *other;
-    struct program_table_settings settings = { .host = "n", .metrics_max = 100, .by_user = true };
+    struct registry *registry, *other;
+    struct registry_settings settings = { .host = "n", .metrics_max = 100, .is_by_user = true, .aliases = tau_alias_list };
     struct buf file;
-    struct program_bases bases = { NULL };
+    struct baselines bases = { NULL };
     size_t boards = 0;
     if (size > 1u << 20)
         return 0;
-    require(!program_table_open(&table, &settings));
-    require(!program_table_open(&other, &settings));
+    require(!registry_open(&registry, &settings));
+    require(!registry_open(&other, &settings));
     buf_init(&file, 64u << 20);
-    program_kept_begin(&file);
+    saved_state_begin(&file);
     buf_add(&file, data, size);
-    program_kept_take(table, (struct bytes){ file.data, file.size }, &bases, hear, &boards);
+    saved_state_read(registry, (struct bytes){ file.data, file.size }, &bases, hear, &boards);
     require(boards <= size);
     buf_reset(&file);
-    program_kept_begin(&file);
-    program_kept_end(table, &file);
-    program_bases_add_all(&file, &bases);
-    program_bases_end(&file);
-    program_bases_add_all_ranks(&file, &bases);
-    program_bases_end(&file);
-    program_kept_ranks(table, &file);
-    program_bases_clear(&bases);
-    require(program_kept_take(other, (struct bytes){ file.data, file.size }, &bases, hear, &boards) == OK);
-    program_bases_clear(&bases);
+    saved_state_begin(&file);
+    saved_state_write_jobs(registry, &file);
+    baselines_write_all(&file, &bases);
+    baselines_write_end(&file);
+    baselines_write_all_ranks(&file, &bases);
+    baselines_write_end(&file);
+    saved_state_write_ranks(registry, &file);
+    baselines_clear(&bases);
+    require(saved_state_read(other, (struct bytes){ file.data, file.size }, &bases, hear, &boards) == OK);
+    baselines_clear(&bases);
     buf_clear(&file);
-    program_table_close(&table);
-    program_table_close(&other);
+    registry_close(&registry);
+    registry_close(&other);
     return 0;
 }

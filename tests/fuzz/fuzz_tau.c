@@ -3,6 +3,7 @@
 #include "model/view.h"
 #include "api/program_json.h"
 #include "api/program_page.h"
+#include "compat/tau/alias.h"
 #include "compat/tau/connection.h"
 
 #include <stdlib.h>
@@ -10,22 +11,22 @@
 
 int fuzz_tau(const uint8_t *data, size_t size);
 
-static void answer(struct tau_connection *connection, struct program_table *table)
+static void answer(struct tau_connection *connection, struct registry *registry)
 {
-    static char out[TAU_REPLY_ROOM];
+    static char out[TAU_REPLY_SIZE];
     size_t whole = 0, got;
-    while ((got = tau_reply_fill(&connection->reply, table, out, sizeof out)))
+    while ((got = tau_reply_fill(&connection->reply, registry, out, sizeof out)))
         whole += got;
     if (whole < 4 || connection->reply.type != TAU_DESC)
         abort();
 }
 
 /* A line begins with '#', or is a name that Prometheus knows, up to its value. */
-static void check_page(struct program_table *table, enum metrics_format format)
+static void check_page(struct registry *registry, enum metrics_format format)
 {
     struct buf out;
     buf_init(&out, 64u << 20);
-    program_page_write(&out, table, &(struct program_page){ format, VIEW_ALL, true });
+    program_page_write(&out, registry, &(struct program_page){ format, VIEW_ALL, true });
     for (const char *line = buf_text(&out); *line; line = strchr(line, '\n') + 1) {
         const char *end = strchr(line, '\n');
         if (!end || end == line || !strchr("#_:abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", *line))
@@ -36,17 +37,17 @@ static void check_page(struct program_table *table, enum metrics_format format)
     buf_clear(&out);
 }
 
-static void speak(struct tau_connection *connection, struct tau_gateway *gateway, const uint8_t *data, size_t size)
+static void speak(struct tau_connection *connection, struct tau_endpoint *gateway, const uint8_t *data, size_t size)
 {
     size_t at = 0, used;
     char *block = aligned_alloc(16, (size + 16) / 16 * 16);
     while (block && at < size) {
         size_t piece = size - at; /* what was not taken comes again with more behind it, as from a socket */
         memcpy(block, data + at, piece);
-        if (tau_connection_take(connection, gateway, (struct bytes){ block, piece }, &used))
+        if (tau_connection_receive(connection, gateway, (struct bytes){ block, piece }, &used))
             break;
         if (connection->reply.type != TAU_DESC)
-            answer(connection, gateway->table);
+            answer(connection, gateway->registry);
         else if (!used)
             break;
         at += used;
@@ -57,23 +58,24 @@ static void speak(struct tau_connection *connection, struct tau_gateway *gateway
 int fuzz_tau(const uint8_t *data, size_t size)
 {
     struct program_jobs jobs = { .root = "/nonexistent" };
-    struct program_table *table;
+    struct registry *registry;
     struct tau_connection connection;
     struct buf out;
-    if (program_table_open(&table, &(struct program_table_settings){ .host = "n", .metrics_max = 64, .by_user = true }))
+    struct registry_settings settings = { .host = "n", .metrics_max = 64, .is_by_user = true, .aliases = tau_alias_list };
+    if (registry_open(&registry, &settings))
         return 0;
-    struct tau_gateway gateway = { table, &jobs };
+    struct tau_endpoint gateway = { registry, &jobs };
     buf_init(&out, 64u << 20);
     if (tau_connection_open(&connection, &gateway, 0, 1000) == OK) {
         speak(&connection, &gateway, data, size);
-        check_page(table, METRICS_TEXT);
+        check_page(registry, METRICS_TEXT);
         tau_connection_close(&connection, &gateway);
     }
-    check_page(table, METRICS_OPEN);
-    program_json_write(&out, table, (struct bytes){ (const char *)data, size < 4000 ? size : 4000 }, VIEW_ALL);
+    check_page(registry, METRICS_OPEN);
+    program_json_write(&out, registry, (struct bytes){ (const char *)data, size < 4000 ? size : 4000 }, VIEW_ALL);
     buf_clear(&out);
-    if (table->figures.connections)
+    if (registry->stats.connections)
         abort();
-    program_table_close(&table);
+    registry_close(&registry);
     return 0;
 }

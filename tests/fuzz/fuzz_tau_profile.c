@@ -27,7 +27,7 @@ int fuzz_tau_profile(const uint8_t *data, size_t size)
     struct tau_profile profile;
     if (!tau_profile_read(&profile, (struct bytes){ (const char *)data, size })) {
         char name[65];
-        tau_profiles_file_name(name, profile.job.id);
+        tau_profile_file_name(name, profile.job.id);
         if (*name == '.' || strchr(name, '/'))
             abort();
         for (size_t i = 0; i < profile.count; i++)

@@ -12,7 +12,7 @@
 
 #define TIMEOUT_S 10
 
-void tau_client_usual_path(char path[TAU_CLIENT_PATH_MAX])
+void tau_client_default_path(char path[TAU_CLIENT_PATH_MAX])
 {
     snprintf(path, TAU_CLIENT_PATH_MAX, "/tmp/tau_metric_proxy.%u.unix", (unsigned)getuid());
 }
@@ -20,27 +20,27 @@ void tau_client_usual_path(char path[TAU_CLIENT_PATH_MAX])
 /* There may be nothing yet at the path. */
 static char *resolve(const char *path)
 {
-    char folder[TAU_CLIENT_WHOLE_MAX], *real = realpath(path, NULL), *whole = NULL;
+    char dir[TAU_CLIENT_RESOLVED_MAX], *real = realpath(path, NULL), *resolved = NULL;
     const char *slash = strrchr(path, '/');
     int size = slash ? (int)(slash - path) : 1;
-    if (real || (size_t)snprintf(folder, sizeof folder, "%.*s/", size, slash ? path : ".") >= sizeof folder)
+    if (real || (size_t)snprintf(dir, sizeof dir, "%.*s/", size, slash ? path : ".") >= sizeof dir)
         return real;
-    real = realpath(folder, NULL);
-    if (real && asprintf(&whole, "%s/%s", strcmp(real, "/") == 0 ? "" : real, slash ? slash + 1 : path) < 0)
-        whole = NULL;
+    real = realpath(dir, NULL);
+    if (real && asprintf(&resolved, "%s/%s", strcmp(real, "/") == 0 ? "" : real, slash ? slash + 1 : path) < 0)
+        resolved = NULL;
     free(real);
-    return whole;
+    return resolved;
 }
 
-void tau_client_whole_path(char whole[TAU_CLIENT_WHOLE_MAX], const char *path)
+void tau_client_resolve_path(char resolved[TAU_CLIENT_RESOLVED_MAX], const char *path)
 {
-    char *real = resolve(path), *folder = *path == '/' ? NULL : getcwd(NULL, 0);
+    char *real = resolve(path), *dir = *path == '/' ? NULL : getcwd(NULL, 0);
     if (real && strlen(real) < TAU_CLIENT_PATH_MAX)
-        snprintf(whole, TAU_CLIENT_WHOLE_MAX, "%s", real);
+        snprintf(resolved, TAU_CLIENT_RESOLVED_MAX, "%s", real);
     else
-        snprintf(whole, TAU_CLIENT_WHOLE_MAX, "%s%s%s", folder ? folder : "", folder ? "/" : "", path);
+        snprintf(resolved, TAU_CLIENT_RESOLVED_MAX, "%s%s%s", dir ? dir : "", dir ? "/" : "", path);
     free(real);
-    free(folder);
+    free(dir);
 }
 
 static enum err fail(struct tau_client *client, int number)
@@ -189,7 +189,7 @@ enum err tau_client_describe(struct tau_client *client, enum tau_metric_type typ
     return send_all(client, &message, sizeof message);
 }
 
-enum err tau_client_tell(struct tau_client *client, const char *name, double value)
+enum err tau_client_send_value(struct tau_client *client, const char *name, double value)
 {
     struct tau_message message = { .type = TAU_VAL, .canary = TAU_CANARY };
     if (!put_text(message.event.name, name))

@@ -14,13 +14,13 @@ struct tau_client {
 };
 
 /* "/tmp/tau_metric_proxy.UID.unix" */
-void tau_client_usual_path(char path[TAU_CLIENT_PATH_MAX]);
+void tau_client_default_path(char path[TAU_CLIENT_PATH_MAX]);
 
-/* A socket's path as all know it by: whole, and without links. As it was given where that would be too long for a socket. */
-#define TAU_CLIENT_WHOLE_MAX 8192
-void tau_client_whole_path(char whole[TAU_CLIENT_WHOLE_MAX], const char *path);
+/* A socket's path as all know it by: resolved, and without links. As it was given where that would be too long for a socket. */
+#define TAU_CLIENT_RESOLVED_MAX 8192
+void tau_client_resolve_path(char resolved[TAU_CLIENT_RESOLVED_MAX], const char *path);
 
-/* must_be_ours: the listener has to be of root or of this user, as in a folder where everybody may make a socket. ABSENT: nobody
+/* must_be_ours: the listener has to be of root or of this user, as in a dir where everybody may make a socket. ABSENT: nobody
  * listens; DENIED; AGAIN: it does not accept; USAGE: the path is too long. */
 enum err tau_client_connect(struct tau_client *client, const char *path, bool must_be_ours);
 void tau_client_close(struct tau_client *client);
@@ -36,6 +36,6 @@ enum err tau_client_value(struct tau_client *client, const char *name, struct ta
 /* Tells: whose program this is, that there is a metric, by how much a counter has grown (or what a gauge is). */
 enum err tau_client_job(struct tau_client *client, const struct tau_job *job);
 enum err tau_client_describe(struct tau_client *client, enum tau_metric_type type, const char *name, const char *doc);
-enum err tau_client_tell(struct tau_client *client, const char *name, double value);
+enum err tau_client_send_value(struct tau_client *client, const char *name, double value);
 
 #endif

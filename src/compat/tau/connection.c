@@ -1,99 +1,73 @@
-/* A client sends its metrics in the same order at each period, so that the next name is nearly always the neighbour of the
- * last: one comparison finds it. */
+/* A client sends its metrics in the same order at each interval, so the next name is nearly always the neighbour of the last
+ * one: one comparison finds it. */
 #include "compat/tau/connection.h"
 
 #include "base/clock.h"
-#include "appmetrics/cells.h"
-#include "appmetrics/state.h"
-#include "appmetrics/quota.h"
-#include "base/vec.h"
+#include "appmetrics/saved_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ORDER_MAX (1u << 20) /* metrics of one program */
-#define JOBS_MAX 100u        /* that one program names, one after another: tau's library names one */
+#define METRICS_MAX (1u << 20) /* of one program */
+#define JOBS_MAX 100u          /* that one program names, one after another: tau's library names one */
 
-static struct program_metric *metric_of(const struct program_hold *hold) { return hold->cell->metric; }
+static struct program_metric *metric_of(const struct contribution *contribution) { return contribution->cell->metric; }
 
 /* --- the order --- */
 
+struct order_key {
+    const struct tau_order *order;
+    const struct program_metric *metric;
+};
+
+static bool is_metric(const void *item, const void *key)
+{
+    const struct order_key *wanted = key;
+    return metric_of(wanted->order->items.items[map_index_of_item(item)]) == wanted->metric;
+}
+
+/* Its index; order->items.count: it has none. */
+static size_t order_find(const struct tau_order *order, const struct program_metric *metric)
+{
+    const void *item = map_find(&order->by_metric, metric->hash, is_metric, &(struct order_key){ order, metric });
+    return item ? map_index_of_item(item) : order->items.count;
+}
+
+static enum err order_add(struct tau_order *order, struct contribution *contribution)
+{
+    enum err err = vec_push(&order->items, METRICS_MAX, contribution);
+    if (err)
+        return err;
+    err = map_add(&order->by_metric, metric_of(contribution)->hash, map_item_of_index(order->items.count - 1), METRICS_MAX);
+    order->items.count -= err != OK;
+    return err;
+}
+
 static void order_clear(struct tau_order *order)
 {
-    free(order->items);
-    free(order->map);
+    vec_clear(&order->items);
+    map_clear(&order->by_metric);
     *order = (struct tau_order){ 0 };
-}
-
-static size_t map_start(const struct tau_order *order, const struct program_metric *metric)
-{
-    return (metric->hash * 0x9e3779b97f4a7c15ull >> 20) & (order->map_room - 1);
-}
-
-static void map_put(struct tau_order *order, size_t item)
-{
-    size_t at = map_start(order, metric_of(order->items[item]));
-    while (order->map[at])
-        at = (at + 1) & (order->map_room - 1);
-    order->map[at] = (uint32_t)item + 1;
-}
-
-static bool map_make(struct tau_order *order)
-{
-    size_t room = 64;
-    while (room < order->count * 4)
-        room *= 2;
-    free(order->map);
-    order->map = calloc(room, sizeof *order->map);
-    order->map_room = order->map ? room : 0;
-    for (size_t i = 0; order->map && i < order->count; i++)
-        map_put(order, i);
-    return order->map != NULL;
-}
-
-/* Its place; order->count: it is not among them. */
-static size_t order_find(struct tau_order *order, const struct program_metric *metric)
-{
-    if (!order->map && !map_make(order))
-        return order->count;
-    for (size_t at = map_start(order, metric); order->map[at]; at = (at + 1) & (order->map_room - 1))
-        if (metric_of(order->items[order->map[at] - 1]) == metric)
-            return order->map[at] - 1;
-    return order->count;
-}
-
-static enum err order_add(struct tau_order *order, struct program_hold *hold)
-{
-    if (array_reserve(order->items, order->room, order->count + 1, ORDER_MAX))
-        return NOMEM;
-    order->items[order->count++] = hold;
-    if (order->map && order->count * 2 > order->map_room) {
-        free(order->map);
-        order->map = NULL;
-    } else if (order->map) {
-        map_put(order, order->count - 1);
-    }
-    return OK;
 }
 
 static size_t neighbour(const struct tau_order *order, bool is_down)
 {
     if (is_down)
-        return order->at == 0 ? order->count - 1 : order->at - 1;
-    return order->at + 1 >= order->count ? 0 : order->at + 1;
+        return order->at == 0 ? order->items.count - 1 : order->at - 1;
+    return order->at + 1 >= order->items.count ? 0 : order->at + 1;
 }
 
 static bool is_named(const struct tau_order *order, size_t at, const char *name)
 {
-    const struct program_metric *metric = metric_of(order->items[at]);
-    return metric->name_size < TAU_TEXT_MAX && memcmp(metric->name, name, metric->name_size + 1) == 0;
+    const struct series_name *known = &metric_of(order->items.items[at])->name;
+    return known->size < TAU_TEXT_MAX && memcmp(known->text, name, known->size + 1) == 0;
 }
 
-/* The neighbour in the direction that was right last, or in the other one. */
+/* Tries the neighbour in the direction that was right last, then the one in the other direction. */
 static bool order_guess(struct tau_order *order, const char *name)
 {
-    if (!order->count)
+    if (!order->items.count)
         return false;
     for (int i = 0; i < 2; i++, order->is_down = !order->is_down) {
         size_t at = neighbour(order, order->is_down);
@@ -105,261 +79,262 @@ static bool order_guess(struct tau_order *order, const char *name)
     return false;
 }
 
-/* --- the program and its metrics --- */
+/* --- the scope --- */
 
-static enum err join(struct tau_connection *connection, struct tau_gateway *gateway, const char *job)
+static enum err join(struct tau_connection *connection, struct tau_endpoint *endpoint, const char *job)
 {
     struct program_claim claim = { .pid = connection->pid, .uid = connection->uid, .job = job };
-    connection->scope = program_jobs_scope(gateway->jobs, gateway->table, &claim, &connection->word);
-    connection->was_refused = connection->word == PROGRAM_REFUSED;
+    connection->scope = program_jobs_scope(endpoint->jobs, endpoint->registry, &claim, &connection->source);
+    connection->was_refused = connection->source == PROGRAM_JOB_REFUSED;
     if (!connection->scope)
         return NOMEM;
-    program_jobs_are_new(gateway->jobs, clock_realtime_ns(), &connection->asked);
-    program_scope_join(connection->scope);
+    program_jobs_have_changed(endpoint->jobs, clock_realtime_ns(), &connection->check);
+    scope_join(connection->scope);
     return OK;
 }
 
-static void leave(struct tau_connection *connection, struct tau_gateway *gateway)
+static void leave(struct tau_connection *connection, struct tau_endpoint *endpoint)
 {
     uint64_t now_ns = clock_realtime_ns();
-    for (size_t i = 0; i < connection->order.count; i++)
-        program_room_leave(gateway->table, metric_of(connection->order.items[i]));
-    for (size_t i = 0; i < connection->hold_count; i++) {
-        program_hold_leave(gateway->table, connection->holds[i], now_ns);
-        free(connection->holds[i]);
+    for (size_t i = 0; i < connection->order.items.count; i++)
+        quota_release(&endpoint->registry->quota, &metric_of(connection->order.items.items[i])->quota);
+    for (size_t i = 0; i < connection->gauges.count; i++) {
+        contribution_leave(connection->gauges.items[i], now_ns);
+        free(connection->gauges.items[i]);
     }
-    free(connection->holds);
-    connection->holds = NULL;
-    connection->hold_count = connection->hold_room = 0;
+    vec_clear(&connection->gauges);
     order_clear(&connection->order);
     if (connection->scope)
-        program_scope_leave(connection->scope);
+        scope_leave(connection->scope);
     connection->scope = NULL;
 }
 
-/* A gauge's hold is the connection's own and is moved; that of a counter is the cell's. */
-static void move(struct tau_connection *connection, struct tau_gateway *gateway, struct program_scope *scope, uint64_t now_ns)
+static void move(struct tau_connection *connection, struct tau_endpoint *endpoint, struct scope *scope, uint64_t now_ns)
 {
     struct tau_order *order = &connection->order;
-    for (size_t i = 0; i < order->count; i++) {
-        struct program_cell *cell = program_cell_of(gateway->table, metric_of(order->items[i]), scope);
+    for (size_t i = 0; i < order->items.count; i++) {
+        struct cell *cell = registry_cell(endpoint->registry, metric_of(order->items.items[i]), scope);
         if (cell->metric->kind == PROGRAM_GAUGE)
-            program_hold_move(gateway->table, order->items[i], cell, now_ns);
+            contribution_move(order->items.items[i], cell, now_ns);
         else
-            order->items[i] = &cell->shared;
+            order->items.items[i] = &cell->shared;
     }
-    program_scope_leave(connection->scope);
-    program_scope_join(scope);
+    scope_leave(connection->scope);
+    scope_join(scope);
     connection->scope = scope;
-    connection->word = PROGRAM_BY_KERNEL;
+    connection->source = PROGRAM_JOB_BY_KERNEL;
 }
 
-/* A job may be told when its programs run already, also one that is nearer to them than theirs, and a process may be moved into
- * its cgroup. */
-static void follow(struct tau_connection *connection, struct tau_gateway *gateway, uint64_t now_ns)
+static bool can_move(struct tau_connection *connection, struct tau_endpoint *endpoint, struct scope *scope)
 {
-    if (!program_jobs_may_move(gateway->jobs, connection->scope, connection->word, now_ns, &connection->asked))
+    return registry_create_cells(endpoint->registry, connection->order.items.items, connection->order.items.count, scope);
+}
+
+/* A job may be registered when its programs run already, and a process may be moved into the cgroup of a job. */
+static void follow(struct tau_connection *connection, struct tau_endpoint *endpoint, uint64_t now_ns)
+{
+    if (!program_jobs_must_check(endpoint->jobs, connection->scope, connection->source, now_ns, &connection->check))
         return;
     struct program_claim claim = { .pid = connection->pid, .uid = connection->uid, .job = "" };
-    struct program_scope *scope = program_jobs_placed(gateway->jobs, gateway->table, &claim);
-    if (scope && scope != connection->scope
-        && program_holds_fit(gateway->table, connection->order.items, connection->order.count, scope))
-        move(connection, gateway, scope, now_ns);
+    struct scope *scope = program_jobs_kernel_scope(endpoint->jobs, endpoint->registry, &claim);
+    if (scope && scope != connection->scope && can_move(connection, endpoint, scope))
+        move(connection, endpoint, scope, now_ns);
 }
 
-void tau_connection_leave_job(struct tau_connection *connection, struct tau_gateway *gateway)
+void tau_connection_leave_job(struct tau_connection *connection, struct tau_endpoint *endpoint)
 {
-    struct program_scope *user = program_scope_user(gateway->table, connection->uid);
-    if (user && program_holds_fit(gateway->table, connection->order.items, connection->order.count, user))
-        move(connection, gateway, user, clock_realtime_ns());
+    struct scope *user = scopes_user(&endpoint->registry->scopes, connection->uid);
+    if (user && can_move(connection, endpoint, user))
+        move(connection, endpoint, user, clock_realtime_ns());
 }
 
-enum err tau_connection_open(struct tau_connection *connection, struct tau_gateway *gateway, pid_t pid, uint32_t uid)
+enum err tau_connection_open(struct tau_connection *connection, struct tau_endpoint *endpoint, pid_t pid, uint32_t uid)
 {
     *connection = (struct tau_connection){ .pid = pid, .uid = uid };
-    enum err err = join(connection, gateway, "");
-    gateway->table->figures.connections += !err;
+    enum err err = join(connection, endpoint, "");
+    endpoint->registry->stats.connections += !err;
     return err;
 }
 
-void tau_connection_close(struct tau_connection *connection, struct tau_gateway *gateway)
+void tau_connection_close(struct tau_connection *connection, struct tau_endpoint *endpoint)
 {
-    gateway->table->figures.connections -= connection->scope != NULL;
-    leave(connection, gateway);
+    endpoint->registry->stats.connections -= connection->scope != NULL;
+    leave(connection, endpoint);
 }
 
-/* A gauge is each program's own; a counter is summed at once, so that all programs of a job share the hold of its cell. */
-static struct program_hold *make_hold(struct tau_connection *connection, struct program_cell *cell)
+/* --- messages --- */
+
+static struct contribution *create_gauge(struct tau_connection *connection, struct cell *cell)
 {
-    if (array_reserve(connection->holds, connection->hold_room, connection->hold_count + 1, VEC_MAX))
+    struct contribution *gauge = calloc(1, sizeof *gauge);
+    if (!gauge || vec_push(&connection->gauges, METRICS_MAX, gauge)) {
+        free(gauge);
         return NULL;
-    struct program_hold *hold = calloc(1, sizeof *hold);
-    if (!hold)
-        return NULL;
-    program_hold_join(hold, cell);
-    connection->holds[connection->hold_count++] = hold;
-    return hold;
+    }
+    contribution_join(gauge, cell);
+    return gauge;
 }
 
-static enum err add_metric(struct tau_connection *connection, struct tau_gateway *gateway, struct program_metric *metric)
+static enum err add_metric(struct tau_connection *connection, struct tau_endpoint *endpoint, struct program_metric *metric)
 {
-    struct program_cell *cell = program_cell_of(gateway->table, metric, connection->scope);
+    struct cell *cell = registry_cell(endpoint->registry, metric, connection->scope);
     if (!cell)
-        return OK; /* counted; what it is told is passed over */
-    struct program_hold *hold = metric->kind == PROGRAM_GAUGE ? make_hold(connection, cell) : &cell->shared;
-    enum err err = hold ? order_add(&connection->order, hold) : NOMEM;
+        return OK; /* counted; its values are ignored */
+    struct contribution *contribution = metric->kind == PROGRAM_GAUGE ? create_gauge(connection, cell) : &cell->shared;
+    enum err err = contribution ? order_add(&connection->order, contribution) : NOMEM;
     if (!err)
-        program_room_use(gateway->table, metric);
+        quota_use(&endpoint->registry->quota, &metric->quota);
     return err;
 }
 
-static enum err refuse(struct tau_connection *connection, const char *why)
+static enum err refuse(struct tau_connection *connection, const char *error)
 {
-    connection->why = why;
+    connection->error = error;
     return CORRUPT;
 }
 
-static enum err take_descriptor(struct tau_connection *connection, struct tau_gateway *gateway,
-                                const struct tau_descriptor *descriptor)
+static enum err handle_descriptor(struct tau_connection *connection, struct tau_endpoint *endpoint,
+                                  const struct tau_descriptor *descriptor)
 {
     struct program_metric *metric;
     struct bytes doc = { descriptor->doc, strnlen(descriptor->doc, TAU_TEXT_MAX) };
     struct bytes name = { descriptor->name, strnlen(descriptor->name, TAU_TEXT_MAX) };
     if (descriptor->type != TAU_COUNTER && descriptor->type != TAU_GAUGE)
-        return refuse(connection, "a metric of an unknown type");
+        return refuse(connection, "metric of unknown type");
     if (name.size == TAU_TEXT_MAX || name.size == 0)
-        return refuse(connection, "a name that does not end, or is empty");
-    struct program_description description = {
+        return refuse(connection, "metric name is empty or not terminated");
+    struct metric_description description = {
         .name = name, .doc = doc, .unit = { "", 0 }, .kind = descriptor->type == TAU_GAUGE ? PROGRAM_GAUGE : PROGRAM_COUNTER,
         .scope = connection->scope,
     };
-    enum err err = program_table_metric(gateway->table, &description, &metric);
+    enum err err = registry_metric(endpoint->registry, &description, &metric);
     if (err == USAGE)
-        return refuse(connection, "a metric of another type than others gave it");
+        return refuse(connection, "metric is in use with another type");
     if (err)
-        return OK; /* counted; what it is told is passed over */
-    return order_find(&connection->order, metric) < connection->order.count ? OK : add_metric(connection, gateway, metric);
+        return OK; /* counted; its values are ignored */
+    bool is_known = order_find(&connection->order, metric) < connection->order.items.count;
+    return is_known ? OK : add_metric(connection, endpoint, metric);
 }
 
-/* A name that was not foreseen. *place: order.count where the table has no room for more. */
-static enum err look_up(struct tau_connection *connection, struct tau_gateway *gateway, const char *name, size_t *place)
+/* A name that was not guessed. *index: order.items.count if the registry has no place for the metric. */
+static enum err look_up(struct tau_connection *connection, struct tau_endpoint *endpoint, const char *name, size_t *index)
 {
+    struct registry *registry = endpoint->registry;
     struct tau_order *order = &connection->order;
     size_t size = strnlen(name, TAU_TEXT_MAX);
-    struct program_metric *metric = size && size < TAU_TEXT_MAX
-                                    ? program_table_find(gateway->table, (struct bytes){ name, size }) : NULL;
-    *place = order->count;
-    if (!metric && size && gateway->table->figures.left_out)
+    struct program_metric *metric = NULL;
+    if (size && size < TAU_TEXT_MAX)
+        metric = metric_table_find(&registry->metrics, (struct bytes){ name, size });
+    *index = order->items.count;
+    if (!metric && size && registry->stats.left_out)
         return OK;
     if (!metric || metric->kind == PROGRAM_HISTOGRAM)
-        return refuse(connection, "a value of a metric that nobody has described");
-    *place = order_find(order, metric);
-    if (*place < order->count)
+        return refuse(connection, "value of a metric that was not described");
+    *index = order_find(order, metric);
+    if (*index < order->items.count)
         return OK;
-    bool is_ours = program_room_claim(gateway->table, metric, connection->scope) == OK;
-    gateway->table->figures.left_out += !is_ours;
-    return is_ours ? add_metric(connection, gateway, metric) : OK;
+    bool may_use = registry_claim(registry, metric, connection->scope) == OK;
+    registry->stats.left_out += !may_use;
+    return may_use ? add_metric(connection, endpoint, metric) : OK;
 }
 
-static void add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
+static void add_increment(struct registry *registry, struct cell *cell, double increment, uint64_t now_ns)
 {
-    if (program_cell_add(table, cell, increment, now_ns))
-        program_kept_add(table, cell, increment);
+    if (cell_add(cell, increment, now_ns))
+        saved_state_add(registry, cell, increment);
     else
-        table->figures.refused++;
+        registry->stats.refused++;
 }
 
-static enum err take_value(struct tau_connection *connection, struct tau_gateway *gateway, const struct tau_event *event,
-                           uint64_t now_ns)
+static enum err handle_value(struct tau_connection *connection, struct tau_endpoint *endpoint, const struct tau_event *event,
+                             uint64_t now_ns)
 {
     struct tau_order *order = &connection->order;
     if (!order_guess(order, event->name)) {
-        size_t place;
-        enum err err = look_up(connection, gateway, event->name, &place);
-        if (err || place >= order->count)
+        size_t index;
+        enum err err = look_up(connection, endpoint, event->name, &index);
+        if (err || index >= order->items.count)
             return err;
-        order->at = place;
+        order->at = index;
     }
-    struct program_hold *hold = order->items[order->at];
-    if (metric_of(hold)->kind == PROGRAM_GAUGE)
-        program_hold_set(gateway->table, hold, event->value, now_ns);
-    else if (event->value != 0 && !program_cell_is_counted(hold->cell))
-        add(gateway->table, hold->cell, event->value, now_ns);
+    struct contribution *contribution = order->items.items[order->at];
+    if (metric_of(contribution)->kind == PROGRAM_GAUGE)
+        contribution_set(contribution, event->value, now_ns);
+    else if (event->value != 0 && !cell_is_counted_by_kernel(contribution->cell))
+        add_increment(endpoint->registry, contribution->cell, event->value, now_ns);
     return OK;
 }
 
-static void end_text(char *text, size_t size) { text[size - 1] = '\0'; }
+static void terminate(char *string, size_t size) { string[size - 1] = '\0'; }
 
-static void fill_text(char *text, const char *other, size_t size)
+static void fill_string(char *string, const char *other, size_t size)
 {
-    if (!*text)
-        memcpy(text, other, size);
+    if (!*string)
+        memcpy(string, other, size);
 }
 
-/* A launcher, which speaks first, may know less of the job than the programs that it starts. */
+/* A launcher, which connects first, may know less of the job than the programs that it starts. */
 static void fill_job(struct tau_job *job, const struct tau_job *other)
 {
-    fill_text(job->command, other->command, sizeof job->command);
-    fill_text(job->nodelist, other->nodelist, sizeof job->nodelist);
-    fill_text(job->partition, other->partition, sizeof job->partition);
-    fill_text(job->cluster, other->cluster, sizeof job->cluster);
-    fill_text(job->run_dir, other->run_dir, sizeof job->run_dir);
+    fill_string(job->command, other->command, sizeof job->command);
+    fill_string(job->nodelist, other->nodelist, sizeof job->nodelist);
+    fill_string(job->partition, other->partition, sizeof job->partition);
+    fill_string(job->cluster, other->cluster, sizeof job->cluster);
+    fill_string(job->run_dir, other->run_dir, sizeof job->run_dir);
     if (other->size > job->size)
         job->size = other->size;
 }
 
-static enum err take_job(struct tau_connection *connection, struct tau_gateway *gateway, const char *bytes)
+/* Without memory it is missing in the profile. With several steps of a job, the profile is of the whole job. */
+static void note_job(struct scope *scope, const struct tau_job *job)
+{
+    struct tau_job *known = scope->job.tau;
+    if (!known && (known = scope->job.tau = malloc(sizeof *known)))
+        *known = *job;
+    if (!known)
+        return;
+    if (strcmp(known->id, job->id) != 0)
+        snprintf(known->id, sizeof known->id, "%s", scope->id);
+    fill_job(known, job);
+}
+
+static enum err handle_job(struct tau_connection *connection, struct tau_endpoint *endpoint, const char *bytes)
 {
     struct tau_job job;
     if (++connection->jobs_named > JOBS_MAX)
         return refuse(connection, "more jobs than one program can be in");
     memcpy(&job, bytes, sizeof job);
-    end_text(job.id, sizeof job.id);
-    end_text(job.command, sizeof job.command);
-    end_text(job.nodelist, sizeof job.nodelist);
-    end_text(job.partition, sizeof job.partition);
-    end_text(job.cluster, sizeof job.cluster);
-    end_text(job.run_dir, sizeof job.run_dir);
-    leave(connection, gateway);
-    enum err err = join(connection, gateway, job.id);
-    struct program_scope *scope = connection->scope;
-    if (err || scope->kind != PROGRAM_JOB)
-        return err;
-    if (!scope->has_tau)
-        scope->tau = job;
-    else if (strcmp(scope->tau.id, job.id) != 0) /* several steps of a job: what is summed up is of all of them */
-        snprintf(scope->tau.id, sizeof scope->tau.id, "%s", scope->job);
-    fill_job(&scope->tau, &job);
-    scope->has_tau = true;
-    return OK;
+    terminate(job.id, sizeof job.id);
+    terminate(job.command, sizeof job.command);
+    terminate(job.nodelist, sizeof job.nodelist);
+    terminate(job.partition, sizeof job.partition);
+    terminate(job.cluster, sizeof job.cluster);
+    terminate(job.run_dir, sizeof job.run_dir);
+    leave(connection, endpoint);
+    enum err err = join(connection, endpoint, job.id);
+    if (!err && connection->scope->kind == SCOPE_JOB)
+        note_job(connection->scope, &job);
+    return err;
 }
 
-/* --- messages --- */
-
-static enum err ask(struct tau_connection *connection, struct tau_gateway *gateway, const struct tau_message *message)
-{
-    tau_reply_begin(&connection->reply, gateway->table, message->type, message->descriptor.name);
-    return OK;
-}
-
-static enum err take_message(struct tau_connection *connection, struct tau_gateway *gateway, const char *bytes,
-                             uint64_t now_ns)
+static enum err handle(struct tau_connection *connection, struct tau_endpoint *endpoint, const char *bytes, uint64_t now_ns)
 {
     const struct tau_message *message = (const void *)bytes; /* aligned by the caller */
-    gateway->table->figures.messages++;
+    endpoint->registry->stats.messages++;
     switch (message->type) {
     case TAU_DESC:
-        return take_descriptor(connection, gateway, &message->descriptor);
+        return handle_descriptor(connection, endpoint, &message->descriptor);
     case TAU_VAL:
-        return take_value(connection, gateway, &message->event, now_ns);
+        return handle_value(connection, endpoint, &message->event, now_ns);
     case TAU_JOB:
-        return take_job(connection, gateway, bytes + sizeof *message);
+        return handle_job(connection, endpoint, bytes + sizeof *message);
     default:
-        return ask(connection, gateway, message);
+        tau_reply_begin(&connection->reply, endpoint->registry, message->type, message->descriptor.name);
+        return OK;
     }
 }
 
-/* How long the message at the beginning of bytes is; 0: it is none. */
+/* The size of the message at the beginning of bytes; 0: it is none. */
 static size_t size_of(const char *bytes)
 {
     int32_t type;
@@ -369,19 +344,19 @@ static size_t size_of(const char *bytes)
     return sizeof(struct tau_message) + (type == TAU_JOB ? sizeof(struct tau_job) : 0);
 }
 
-enum err tau_connection_take(struct tau_connection *connection, struct tau_gateway *gateway, struct bytes in, size_t *used)
+enum err tau_connection_receive(struct tau_connection *connection, struct tau_endpoint *endpoint, struct bytes in, size_t *used)
 {
     uint64_t now_ns = clock_realtime_ns();
     *used = 0;
     if (connection->scope)
-        follow(connection, gateway, now_ns);
+        follow(connection, endpoint, now_ns);
     while (in.size - *used >= sizeof(struct tau_message) && connection->reply.type == TAU_DESC) {
         size_t size = size_of(in.data + *used);
         if (!size)
             return refuse(connection, "bytes that are no message of tau");
         if (in.size - *used < size)
             break;
-        enum err err = take_message(connection, gateway, in.data + *used, now_ns);
+        enum err err = handle(connection, endpoint, in.data + *used, now_ns);
         if (err)
             return err;
         *used += size;

@@ -1,52 +1,48 @@
-/* What one client of tau says: the bytes of its socket become values of the table of programs, its questions answers. Knows no
- * sockets; for server.c. Everything under the table's lock, but for open and what is said to be free of it. */
+/* One client of tau: the bytes of its socket become values in the registry, and its queries replies. Knows no sockets; for
+ * server.c. Everything under the registry's lock. */
 #ifndef SONDE_COMPAT_TAU_CONNECTION_H
 #define SONDE_COMPAT_TAU_CONNECTION_H
 
-#include "appmetrics/program_job.h"
+#include "appmetrics/program_jobs.h"
 #include "compat/tau/reply.h"
 
-#include <stdbool.h>
-
-struct tau_gateway {
-    struct program_table *table;
+/* Where the values of all clients go. Borrowed. */
+struct tau_endpoint {
+    struct registry *registry;
     struct program_jobs *jobs;
 };
 
-/* Which metrics a program speaks of, in the order in which it made them. */
+/* The metrics of a program in the order in which it described them, which is that of its messages or the reverse. */
 struct tau_order {
-    struct program_hold **items;
-    size_t count, room;
-    uint32_t *map; /* from metrics to places in items, plus one: made when the order was not as foreseen */
-    size_t map_room;
-    size_t at;     /* the one that was met last */
-    bool is_down;  /* the one before it is likely next */
+    VEC(struct contribution *) items;
+    struct map by_metric; /* indices of items */
+    size_t at;            /* the item of the last message */
+    bool is_down;         /* the one before it is likely to be next, not the one after it */
 };
 
 struct tau_connection {
     pid_t pid;
     uint32_t uid;
-    struct program_scope *scope;
-    enum program_word word;      /* by which it is there */
-    struct program_asked asked;  /* whether it is in another one now */
+    struct scope *scope;
+    enum program_job_source source;   /* how the scope is known */
+    struct program_job_check check;   /* when it was looked up last */
     struct tau_order order;
+    VEC(struct contribution *) gauges; /* its own; a counter has that of its cell, since messages are increments */
     struct tau_reply reply;
-    struct program_hold **holds; /* of its gauges: its own */
-    size_t hold_count, hold_room;
     unsigned jobs_named;
-    const char *why;             /* it is to be closed: what it did wrong */
-    bool was_refused;            /* it named another user's job, and that was not said yet */
+    const char *error;                /* why the connection has to be closed; NULL: it has not */
+    bool was_refused;                 /* it has named a job of another user, which was not logged yet */
 };
 
 /* NOMEM. */
-enum err tau_connection_open(struct tau_connection *connection, struct tau_gateway *gateway, pid_t pid, uint32_t uid);
-void tau_connection_close(struct tau_connection *connection, struct tau_gateway *gateway);
+enum err tau_connection_open(struct tau_connection *connection, struct tau_endpoint *endpoint, pid_t pid, uint32_t uid);
+void tau_connection_close(struct tau_connection *connection, struct tau_endpoint *endpoint);
 
-/* Its job is over: what it says from now on is its user's. Without memory it stays where it is. */
-void tau_connection_leave_job(struct tau_connection *connection, struct tau_gateway *gateway);
+/* Its job has ended: what it reports from now on is its user's. Without memory it stays where it is. */
+void tau_connection_leave_job(struct tau_connection *connection, struct tau_endpoint *endpoint);
 
-/* Takes the whole messages of in, which is aligned as they are, until one asks something (reply.type); *used: so many bytes.
- * CORRUPT: connection->why. */
-enum err tau_connection_take(struct tau_connection *connection, struct tau_gateway *gateway, struct bytes in, size_t *used);
+/* Handles the complete messages of in, which is aligned for them, up to the first query (reply.type); *used: how many bytes.
+ * CORRUPT: connection->error. */
+enum err tau_connection_receive(struct tau_connection *connection, struct tau_endpoint *endpoint, struct bytes in, size_t *used);
 
 #endif

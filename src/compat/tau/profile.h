@@ -12,7 +12,7 @@
 struct tau_profile {
     struct tau_job job;
     struct tau_snapshot *metrics; /* owned; their texts end with a NUL; each name once */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* An empty one of a job, whose texts are made to end. */

@@ -15,17 +15,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATH_ROOM 4096
+#define PATH_SIZE 4096
 #define DUMP_END ".taumetric"
 #define NEW_MARK ".new-" /* then the name of the dump that is in it */
 #define STALE_S 60       /* a dump that cannot be read may still be under way for so long */
 #define LOCK_STALE_S 120 /* as tau has it */
 #define DUMPS_MAX 100    /* of one job and node, before any was merged */
 
-static bool join(char path[PATH_ROOM], const char *folder, const char *name)
+static bool join(char path[PATH_SIZE], const char *dir, const char *name)
 {
-    int size = snprintf(path, PATH_ROOM, "%s/%s", folder, name);
-    return size > 0 && size < PATH_ROOM;
+    int size = snprintf(path, PATH_SIZE, "%s/%s", dir, name);
+    return size > 0 && size < PATH_SIZE;
 }
 
 static bool ends_with(const char *name, const char *end)
@@ -34,11 +34,11 @@ static bool ends_with(const char *name, const char *end)
     return size > end_size && strcmp(name + size - end_size, end) == 0;
 }
 
-enum err tau_folder_make(const char *folder)
+enum err tau_profile_dir_create(const char *dir)
 {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     struct stat status;
-    if ((size_t)snprintf(path, sizeof path, "%s", folder) >= sizeof path || !*folder)
+    if ((size_t)snprintf(path, sizeof path, "%s", dir) >= sizeof path || !*dir)
         return USAGE;
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -87,20 +87,20 @@ static enum err write_file(const char *path, const struct tau_profile *profile)
     return err;
 }
 
-enum err tau_folder_dump(const char *folder, const struct tau_profile *profile)
+enum err tau_profile_dir_dump(const char *dir, const struct tau_profile *profile)
 {
-    char job[TAU_PROFILES_NAME], host[64] = "", name[256], path[PATH_ROOM], fresh[PATH_ROOM];
-    tau_profiles_file_name(job, profile->job.id);
+    char job[TAU_PROFILE_FILE_NAME], host[64] = "", name[256], path[PATH_SIZE], fresh[PATH_SIZE];
+    tau_profile_file_name(job, profile->job.id);
     gethostname(host, sizeof host - 1);
     snprintf(name, sizeof name, ".%s-%s.%d.tmp", job, host, (int)getpid());
-    if (!join(fresh, folder, name))
+    if (!join(fresh, dir, name))
         return USAGE;
     enum err err = write_file(fresh, profile);
     if (err)
         return err;
     for (int i = 1; i <= DUMPS_MAX; i++) {
         snprintf(name, sizeof name, i == 1 ? "%s-%s.%d" DUMP_END : "%s-%s.%d.%d" DUMP_END, job, host, (int)getpid(), i);
-        if (!join(path, folder, name))
+        if (!join(path, dir, name))
             break;
         if (access(path, F_OK) == 0) /* only we use names with our pid: nobody comes in between */
             continue;
@@ -114,18 +114,18 @@ enum err tau_folder_dump(const char *folder, const struct tau_profile *profile)
 }
 
 /* One dump into the profile of its job. */
-static enum err merge_dump(const char *folder, const char *dump_name, const struct tau_profile *dump)
+static enum err merge_dump(const char *dir, const char *dump_name, const struct tau_profile *dump)
 {
-    char job[TAU_PROFILES_NAME], place[PATH_ROOM], path[PATH_ROOM], fresh[PATH_ROOM + 512], dump_path[PATH_ROOM], name[80];
+    char job[TAU_PROFILE_FILE_NAME], subdir[PATH_SIZE], path[PATH_SIZE], fresh[PATH_SIZE + 512], dump_path[PATH_SIZE], name[80];
     struct tau_profile whole = { 0 };
-    tau_profiles_file_name(job, dump->job.id);
+    tau_profile_file_name(job, dump->job.id);
     snprintf(name, sizeof name, "profiles/%c", *job ? *job : '_');
-    if (!join(place, folder, name) || !join(dump_path, folder, dump_name))
+    if (!join(subdir, dir, name) || !join(dump_path, dir, dump_name))
         return USAGE;
     snprintf(name, sizeof name, "%s.profile", *job ? job : "_");
-    if (!join(path, place, name) || snprintf(fresh, sizeof fresh, "%s" NEW_MARK "%s", path, dump_name) >= PATH_ROOM)
+    if (!join(path, subdir, name) || snprintf(fresh, sizeof fresh, "%s" NEW_MARK "%s", path, dump_name) >= PATH_SIZE)
         return USAGE;
-    enum err err = tau_folder_make(place);
+    enum err err = tau_profile_dir_create(subdir);
     if (err)
         return err;
     err = tau_profile_load(&whole, path);
@@ -147,15 +147,15 @@ static bool is_old(const char *path)
     return stat(path, &status) == 0 && time(NULL) - status.st_mtime > STALE_S;
 }
 
-static enum err take_dump(const char *folder, const char *name, uint64_t *merged)
+static enum err take_dump(const char *dir, const char *name, uint64_t *merged)
 {
-    char path[PATH_ROOM], aside[PATH_ROOM + 8];
+    char path[PATH_SIZE], aside[PATH_SIZE + 8];
     struct tau_profile dump;
-    if (!join(path, folder, name))
+    if (!join(path, dir, name))
         return OK;
     enum err err = tau_profile_load(&dump, path);
     if (!err)
-        err = merge_dump(folder, name, &dump);
+        err = merge_dump(dir, name, &dump);
     tau_profile_clear(&dump);
     *merged += !err;
     if (err != CORRUPT)
@@ -169,13 +169,13 @@ static enum err take_dump(const char *folder, const char *name, uint64_t *merged
 }
 
 /* What a merge that was stopped has left: with its dump still there it has not happened, else only the last step is missing. */
-static void mend(const char *folder, const char *place, const char *name)
+static void finish_merge(const char *dir, const char *subdir, const char *name)
 {
     const char *mark = strstr(name, NEW_MARK);
-    char fresh[PATH_ROOM], dump[PATH_ROOM], path[PATH_ROOM];
-    if (!mark || !join(fresh, place, name) || !join(dump, folder, mark + strlen(NEW_MARK)) || !join(path, place, name))
+    char fresh[PATH_SIZE], dump[PATH_SIZE], path[PATH_SIZE];
+    if (!mark || !join(fresh, subdir, name) || !join(dump, dir, mark + strlen(NEW_MARK)) || !join(path, subdir, name))
         return;
-    path[strlen(place) + 1 + (size_t)(mark - name)] = '\0';
+    path[strlen(subdir) + 1 + (size_t)(mark - name)] = '\0';
     if (access(dump, F_OK) == 0)
         unlink(fresh);
     else
@@ -196,25 +196,25 @@ static enum err walk(const char *path, enum err (*each)(void *context, const cha
 }
 
 struct merging {
-    const char *folder, *place;
+    const char *dir, *subdir;
     uint64_t merged;
 };
 
-static enum err mend_one(void *context, const char *name)
+static enum err finish_entry(void *context, const char *name)
 {
     const struct merging *merging = context;
-    mend(merging->folder, merging->place, name);
+    finish_merge(merging->dir, merging->subdir, name);
     return OK;
 }
 
-static enum err mend_place(void *context, const char *name)
+static enum err finish_dir(void *context, const char *name)
 {
     struct merging merging = *(const struct merging *)context;
-    char place[PATH_ROOM], below[256];
+    char subdir[PATH_SIZE], below[256];
     snprintf(below, sizeof below, "profiles/%.200s", name);
-    if (join(place, merging.folder, below)) {
-        merging.place = place;
-        walk(place, mend_one, &merging);
+    if (join(subdir, merging.dir, below)) {
+        merging.subdir = subdir;
+        walk(subdir, finish_entry, &merging);
     }
     return OK;
 }
@@ -222,22 +222,22 @@ static enum err mend_place(void *context, const char *name)
 static enum err take_entry(void *context, const char *name)
 {
     struct merging *merging = context;
-    return ends_with(name, DUMP_END) ? take_dump(merging->folder, name, &merging->merged) : OK;
+    return ends_with(name, DUMP_END) ? take_dump(merging->dir, name, &merging->merged) : OK;
 }
 
 /* Tau's own proxy says in the lock who it is, and touches it; we hold it with flock too. */
-static enum err lock(const char *folder, int *fd)
+static enum err lock(const char *dir, int *fd)
 {
     struct { char host[64]; int32_t pid; } own = { "", (int32_t)getpid() }, other = { "", 0 };
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     struct stat status;
     gethostname(own.host, sizeof own.host - 1);
-    *fd = join(path, folder, "lock") ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
+    *fd = join(path, dir, "lock") ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
     if (*fd < 0)
         return err_from_errno(errno);
-    bool is_other = read(*fd, &other, sizeof other) == sizeof other && *other.host && memcmp(&own, &other, sizeof own) != 0
+    bool is_locked = read(*fd, &other, sizeof other) == sizeof other && *other.host && memcmp(&own, &other, sizeof own) != 0
                     && fstat(*fd, &status) == 0 && time(NULL) - status.st_mtime < LOCK_STALE_S;
-    if (flock(*fd, LOCK_EX | LOCK_NB) || is_other) {
+    if (flock(*fd, LOCK_EX | LOCK_NB) || is_locked) {
         close(*fd);
         *fd = -1;
         return AGAIN;
@@ -254,17 +254,17 @@ static void unlock(int fd)
     }
 }
 
-enum err tau_folder_merge(const char *folder, uint64_t *merged)
+enum err tau_profile_dir_merge(const char *dir, uint64_t *merged)
 {
-    struct merging merging = { .folder = folder };
-    char places[PATH_ROOM];
+    struct merging merging = { .dir = dir };
+    char subdirs[PATH_SIZE];
     int fd = -1;
-    enum err err = lock(folder, &fd);
+    enum err err = lock(dir, &fd);
     if (err)
         return err;
-    if (join(places, folder, "profiles"))
-        walk(places, mend_place, &merging);
-    err = walk(folder, take_entry, &merging);
+    if (join(subdirs, dir, "profiles"))
+        walk(subdirs, finish_dir, &merging);
+    err = walk(dir, take_entry, &merging);
     *merged += merging.merged;
     unlock(fd);
     return err;

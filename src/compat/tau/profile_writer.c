@@ -17,22 +17,22 @@
 #define MERGE_NS (3 * NS_PER_S)
 #define CLOSE_NS (10 * NS_PER_S)
 
-struct waiting {
-    struct waiting *next;
+struct queued {
+    struct queued *next;
     struct tau_profile profile;
 };
 
-/* mutex guards all but folder, is_worker and what only the thread uses. */
-struct tau_profiles {
-    char *folder;
+/* mutex guards all but dir, is_worker and what only the thread uses. */
+struct tau_profile_writer {
+    char *dir;
     bool is_worker;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* CLOCK_MONOTONIC */
-    struct waiting *first, **last;
+    struct queued *first, **last;
     size_t bytes;
     bool stop, has_ended, is_abandoned;
-    enum err told; /* of the thread: what was said last */
+    enum err logged; /* of the thread: what was said last */
 };
 
 /* How the character at that place of an id stands in its file's name; returns the size. */
@@ -43,14 +43,14 @@ static size_t write_char(char out[4], const char *job, size_t at)
     return (size_t)snprintf(out, 4, is_fine ? "%c" : "%%%02X", (unsigned char)job[at]);
 }
 
-void tau_profiles_file_name(char name[TAU_PROFILES_NAME], const char *job)
+void tau_profile_file_name(char name[TAU_PROFILE_FILE_NAME], const char *job)
 {
     size_t size = 0, id_size = strnlen(job, sizeof((struct tau_job *)0)->id);
     for (size_t i = 0; i < id_size; i++) {
         char part[4];
         size_t more = write_char(part, job, i);
-        if (size + more >= TAU_PROFILES_NAME) { /* what is too long is told apart by a number */
-            size = size > TAU_PROFILES_NAME - 18 ? TAU_PROFILES_NAME - 18 : size;
+        if (size + more >= TAU_PROFILE_FILE_NAME) { /* what is too long is logged apart by a number */
+            size = size > TAU_PROFILE_FILE_NAME - 18 ? TAU_PROFILE_FILE_NAME - 18 : size;
             size += (size_t)snprintf(name + size, 18, "%%%016" PRIx64, hash_add(HASH_START, job, id_size));
             break;
         }
@@ -60,64 +60,64 @@ void tau_profiles_file_name(char name[TAU_PROFILES_NAME], const char *job)
     name[size] = '\0';
 }
 
-static void tell(struct tau_profiles *profiles, enum err err, const char *what)
+static void log_failure(struct tau_profile_writer *profiles, enum err err, const char *what)
 {
-    if (err && err != profiles->told)
-        log_warn("cannot %s in %s: %s. The profiles of jobs are missing there until it can be written", what, profiles->folder,
+    if (err && err != profiles->logged)
+        log_warn("cannot %s in %s: %s. The profiles of jobs are missing there until it can be written", what, profiles->dir,
                  err_text(err));
-    profiles->told = err;
+    profiles->logged = err;
 }
 
-static void write_dump(struct tau_profiles *profiles, const struct tau_profile *profile)
+static void write_dump(struct tau_profile_writer *profiles, const struct tau_profile *profile)
 {
-    tell(profiles, tau_folder_dump(profiles->folder, profile), "write the profile of a job");
+    log_failure(profiles, tau_profile_dir_dump(profiles->dir, profile), "write the profile of a job");
 }
 
-static void merge(struct tau_profiles *profiles)
+static void merge(struct tau_profile_writer *profiles)
 {
     uint64_t merged = 0;
-    enum err err = tau_folder_merge(profiles->folder, &merged);
+    enum err err = tau_profile_dir_merge(profiles->dir, &merged);
     if (err != AGAIN)
-        tell(profiles, err, "merge profiles");
+        log_failure(profiles, err, "merge profiles");
 }
 
-static void wait_ns(struct tau_profiles *profiles, uint64_t until_ns)
+static void wait_ns(struct tau_profile_writer *profiles, uint64_t until_ns)
 {
     struct timespec until = { (time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S) };
     pthread_cond_timedwait(&profiles->changed, &profiles->mutex, &until);
 }
 
 /* The next that waits; NULL when none came until then, or all is to end. */
-static struct waiting *take(struct tau_profiles *profiles, uint64_t until_ns)
+static struct queued *take(struct tau_profile_writer *profiles, uint64_t until_ns)
 {
     pthread_mutex_lock(&profiles->mutex);
     while (!profiles->first && !profiles->stop && clock_monotonic_ns() < until_ns)
         wait_ns(profiles, until_ns);
-    struct waiting *waiting = profiles->is_abandoned ? NULL : profiles->first;
-    if (waiting) {
-        profiles->first = waiting->next;
+    struct queued *queued = profiles->is_abandoned ? NULL : profiles->first;
+    if (queued) {
+        profiles->first = queued->next;
         if (!profiles->first)
             profiles->last = &profiles->first;
-        profiles->bytes -= waiting->profile.room * sizeof(struct tau_snapshot);
+        profiles->bytes -= queued->profile.capacity * sizeof(struct tau_snapshot);
     }
     pthread_mutex_unlock(&profiles->mutex);
-    return waiting;
+    return queued;
 }
 
-static void free_all(struct tau_profiles *profiles)
+static void free_all(struct tau_profile_writer *profiles)
 {
-    for (struct waiting *waiting = profiles->first, *next; waiting; waiting = next) {
-        next = waiting->next;
-        tau_profile_clear(&waiting->profile);
-        free(waiting);
+    for (struct queued *queued = profiles->first, *next; queued; queued = next) {
+        next = queued->next;
+        tau_profile_clear(&queued->profile);
+        free(queued);
     }
     pthread_cond_destroy(&profiles->changed);
     pthread_mutex_destroy(&profiles->mutex);
-    free(profiles->folder);
+    free(profiles->dir);
     free(profiles);
 }
 
-static bool ends_now(struct tau_profiles *profiles)
+static bool ends_now(struct tau_profile_writer *profiles)
 {
     pthread_mutex_lock(&profiles->mutex);
     bool ends = profiles->stop && (!profiles->first || profiles->is_abandoned);
@@ -125,17 +125,17 @@ static bool ends_now(struct tau_profiles *profiles)
     return ends;
 }
 
-/* Who was given up by tau_profiles_close frees itself, once the disk has let it go. */
+/* Who was given up by tau_profile_writer_close frees itself, once the disk has let it go. */
 static void *work(void *context)
 {
-    struct tau_profiles *profiles = context;
+    struct tau_profile_writer *profiles = context;
     uint64_t next_ns = clock_monotonic_ns();
     while (!ends_now(profiles)) {
-        struct waiting *waiting = take(profiles, next_ns);
-        if (waiting) {
-            write_dump(profiles, &waiting->profile);
-            tau_profile_clear(&waiting->profile);
-            free(waiting);
+        struct queued *queued = take(profiles, next_ns);
+        if (queued) {
+            write_dump(profiles, &queued->profile);
+            tau_profile_clear(&queued->profile);
+            free(queued);
         }
         if (clock_monotonic_ns() >= next_ns) {
             if (!profiles->is_worker)
@@ -155,7 +155,7 @@ static void *work(void *context)
     return NULL;
 }
 
-static enum err start(struct tau_profiles *profiles)
+static enum err start(struct tau_profile_writer *profiles)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -165,11 +165,11 @@ static enum err start(struct tau_profiles *profiles)
     return err_from_errno(number);
 }
 
-enum err tau_profiles_open(struct tau_profiles **out, const struct tau_profiles_settings *settings)
+enum err tau_profile_writer_open(struct tau_profile_writer **out, const struct tau_profile_writer_settings *settings)
 {
     *out = NULL;
-    enum err err = tau_folder_make(settings->folder);
-    struct tau_profiles *profiles = err ? NULL : calloc(1, sizeof *profiles);
+    enum err err = tau_profile_dir_create(settings->dir);
+    struct tau_profile_writer *profiles = err ? NULL : calloc(1, sizeof *profiles);
     if (!profiles)
         return err ? err : NOMEM;
     pthread_condattr_t attributes;
@@ -178,10 +178,10 @@ enum err tau_profiles_open(struct tau_profiles **out, const struct tau_profiles_
     pthread_cond_init(&profiles->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&profiles->mutex, NULL);
-    profiles->folder = strdup(settings->folder);
+    profiles->dir = strdup(settings->dir);
     profiles->is_worker = settings->is_worker;
     profiles->last = &profiles->first;
-    err = profiles->folder ? start(profiles) : NOMEM;
+    err = profiles->dir ? start(profiles) : NOMEM;
     if (err)
         free_all(profiles);
     else
@@ -189,9 +189,9 @@ enum err tau_profiles_open(struct tau_profiles **out, const struct tau_profiles_
     return err;
 }
 
-void tau_profiles_close(struct tau_profiles **closing)
+void tau_profile_writer_close(struct tau_profile_writer **closing)
 {
-    struct tau_profiles *profiles = *closing;
+    struct tau_profile_writer *profiles = *closing;
     *closing = NULL;
     if (!profiles)
         return;
@@ -205,7 +205,7 @@ void tau_profiles_close(struct tau_profiles **closing)
     bool has_ended = profiles->has_ended;
     profiles->is_abandoned = !has_ended;
     if (!has_ended)
-        log_warn("the disk of %s does not answer: profiles of jobs may be missing there", profiles->folder);
+        log_warn("the disk of %s does not answer: profiles of jobs may be missing there", profiles->dir);
     pthread_mutex_unlock(&profiles->mutex);
     if (!has_ended) {
         pthread_detach(thread);
@@ -215,14 +215,14 @@ void tau_profiles_close(struct tau_profiles **closing)
     free_all(profiles);
 }
 
-static enum err push_take(struct tau_profiles *profiles, struct waiting *waiting)
+static enum err push_take(struct tau_profile_writer *profiles, struct queued *queued)
 {
-    size_t bytes = waiting->profile.room * sizeof(struct tau_snapshot);
+    size_t bytes = queued->profile.capacity * sizeof(struct tau_snapshot);
     pthread_mutex_lock(&profiles->mutex);
     bool fits = profiles->bytes + bytes <= QUEUE_MAX && !profiles->stop;
     if (fits) {
-        *profiles->last = waiting;
-        profiles->last = &waiting->next;
+        *profiles->last = queued;
+        profiles->last = &queued->next;
         profiles->bytes += bytes;
         pthread_cond_broadcast(&profiles->changed);
     }
@@ -230,23 +230,23 @@ static enum err push_take(struct tau_profiles *profiles, struct waiting *waiting
     return fits ? OK : FULL;
 }
 
-enum err tau_profiles_put_take(struct tau_profiles *profiles, struct tau_profile *profile)
+enum err tau_profile_writer_put_take(struct tau_profile_writer *profiles, struct tau_profile *profile)
 {
     uint64_t now_s = clock_realtime_ns() / NS_PER_S;
     bool is_wanted = profiles && *profile->job.id && profile->count;
-    struct waiting *waiting = is_wanted ? calloc(1, sizeof *waiting) : NULL;
-    enum err err = is_wanted && !waiting ? NOMEM : OK;
-    if (waiting) {
-        waiting->profile = *profile;
+    struct queued *queued = is_wanted ? calloc(1, sizeof *queued) : NULL;
+    enum err err = is_wanted && !queued ? NOMEM : OK;
+    if (queued) {
+        queued->profile = *profile;
         *profile = (struct tau_profile){ 0 };
-        tau_profile_real_command(waiting->profile.job.command);
-        if (waiting->profile.job.end_s < now_s)
-            waiting->profile.job.end_s = now_s;
-        err = push_take(profiles, waiting);
+        tau_profile_real_command(queued->profile.job.command);
+        if (queued->profile.job.end_s < now_s)
+            queued->profile.job.end_s = now_s;
+        err = push_take(profiles, queued);
     }
-    if (waiting && err) {
-        tau_profile_clear(&waiting->profile);
-        free(waiting);
+    if (queued && err) {
+        tau_profile_clear(&queued->profile);
+        free(queued);
     }
     tau_profile_clear(profile);
     return err;

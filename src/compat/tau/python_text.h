@@ -1,4 +1,5 @@
-/* Numbers and strings as Python prints them, for tools that parse the output of tau_metric_client; and the same as YAML. */
+/* Numbers and strings as Python prints them, for tools that parse the output of tau_metric_client; and the same as
+ * YAML. */
 #ifndef SONDE_COMPAT_TAU_PYTHON_TEXT_H
 #define SONDE_COMPAT_TAU_PYTHON_TEXT_H
 
@@ -13,7 +14,8 @@ void python_text_json(struct buf *out, const char *text);
 /* json.dumps of a float, but null for NaN and infinities, which JSON lacks. */
 void python_text_json_float(struct buf *out, double value);
 
-/* A YAML scalar on one line that every YAML 1.1 or 1.2 parser reads as a string: plain where that is safe, else in double quotes. */
+/* A YAML scalar on one line that every YAML 1.1 or 1.2 parser reads as a string: plain where that is safe, else in
+ * double quotes. */
 void python_text_yaml(struct buf *out, const char *string);
 
 /* A YAML float. */

@@ -7,7 +7,7 @@
 /* Tau has no histograms, and no names of more than 299 bytes. */
 static bool is_for_tau(const struct program_metric *metric)
 {
-    return metric && metric->kind != PROGRAM_HISTOGRAM && metric->name_size < TAU_TEXT_MAX;
+    return metric && metric->kind != PROGRAM_HISTOGRAM && metric->name.size < TAU_TEXT_MAX;
 }
 
 /* Has it a value? A gauge whose programs have gone, or have not set it, has none. */
@@ -15,8 +15,8 @@ static bool has_value(struct program_metric *metric)
 {
     if (!is_for_tau(metric) || metric->kind != PROGRAM_GAUGE)
         return is_for_tau(metric);
-    program_table_settle(metric);
-    return metric->node.gauge.programs > 0;
+    cells_refresh_gauges(metric);
+    return metric->values.node->gauge.programs > 0;
 }
 
 static bool is_asked_for(int32_t type, struct program_metric *metric)
@@ -29,7 +29,7 @@ static void write_descriptor(const struct program_metric *metric, char *out)
     struct tau_descriptor descriptor = { .type = TAU_NULL }; /* of what has gone: clients pass it over */
     if (metric) {
         descriptor.type = metric->kind == PROGRAM_GAUGE ? TAU_GAUGE : TAU_COUNTER;
-        memcpy(descriptor.name, metric->name, metric->name_size);
+        memcpy(descriptor.name, metric->name.text, metric->name.size);
         memcpy(descriptor.doc, metric->doc, strnlen(metric->doc, TAU_TEXT_MAX - 1));
     }
     memcpy(out, &descriptor, sizeof descriptor);
@@ -40,8 +40,8 @@ static void write_event(struct program_metric *metric, char *out)
 {
     struct tau_event event = { .value = 0 };
     if (has_value(metric)) {
-        const struct program_cell *cell = &metric->node;
-        memcpy(event.name, metric->name, metric->name_size);
+        const struct cell *cell = metric->values.node;
+        memcpy(event.name, metric->name.text, metric->name.size);
         bool is_gauge = metric->kind == PROGRAM_GAUGE;
         event.value = is_gauge ? cell->gauge.sum / (double)cell->gauge.programs : cell->total;
         event.update_s = (double)cell->changed_ns / 1e9;
@@ -49,38 +49,40 @@ static void write_event(struct program_metric *metric, char *out)
     memcpy(out, &event, sizeof event);
 }
 
-void tau_reply_begin(struct tau_reply *reply, struct program_table *table, int32_t type, const char *name)
+void tau_reply_begin(struct tau_reply *reply, struct registry *registry, int32_t type, const char *name)
 {
     *reply = (struct tau_reply){ .type = type };
     if (type == TAU_GET_ONE) {
         size_t size = strnlen(name, TAU_TEXT_MAX);
-        write_event(size < TAU_TEXT_MAX ? program_table_find(table, (struct bytes){ name, size }) : NULL, (char *)&reply->one);
+        write_event(size < TAU_TEXT_MAX ? metric_table_find(&registry->metrics, (struct bytes){ name, size }) : NULL, (char *)&reply->one);
         reply->left = reply->has_head = true;
         return;
     }
-    for (size_t i = 0; i < table->metric_places; i++)
-        reply->left += is_asked_for(type, table->metrics[i]);
+    for (size_t i = 0; i < registry->metrics.metrics.count; i++)
+        reply->left += is_asked_for(type, registry->metrics.metrics.items[i]);
 }
 
 /* NULL: some have gone since their number was told. */
-static struct program_metric *next_metric(struct tau_reply *reply, const struct program_table *table)
+static struct program_metric *next_metric(struct tau_reply *reply, const struct registry *registry)
 {
-    while (reply->next < table->metric_places && !is_asked_for(reply->type, table->metrics[reply->next]))
+    struct program_metric *const *metrics = registry->metrics.metrics.items;
+    size_t count = registry->metrics.metrics.count;
+    while (reply->next < count && !is_asked_for(reply->type, metrics[reply->next]))
         reply->next++;
-    return reply->next < table->metric_places ? table->metrics[reply->next++] : NULL;
+    return reply->next < count ? metrics[reply->next++] : NULL;
 }
 
-static void write_next(struct tau_reply *reply, const struct program_table *table, char *out)
+static void write_next(struct tau_reply *reply, const struct registry *registry, char *out)
 {
     if (reply->type == TAU_LIST_ALL)
-        write_descriptor(next_metric(reply, table), out);
+        write_descriptor(next_metric(reply, registry), out);
     else if (reply->type == TAU_GET_ALL)
-        write_event(next_metric(reply, table), out);
+        write_event(next_metric(reply, registry), out);
     else
         memcpy(out, &reply->one, sizeof reply->one);
 }
 
-size_t tau_reply_fill(struct tau_reply *reply, struct program_table *table, char *out, size_t room)
+size_t tau_reply_fill(struct tau_reply *reply, struct registry *registry, char *out, size_t capacity)
 {
     size_t size = 0, item = reply->type == TAU_LIST_ALL ? sizeof(struct tau_descriptor) : sizeof(struct tau_event);
     if (reply->type == TAU_DESC)
@@ -90,8 +92,8 @@ size_t tau_reply_fill(struct tau_reply *reply, struct program_table *table, char
         size = sizeof reply->left;
         reply->has_head = true;
     }
-    for (; reply->left > 0 && size + item <= room; reply->left--, size += item)
-        write_next(reply, table, out + size);
+    for (; reply->left > 0 && size + item <= capacity; reply->left--, size += item)
+        write_next(reply, registry, out + size);
     if (size == 0)
         *reply = (struct tau_reply){ 0 };
     return size;

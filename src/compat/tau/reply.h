@@ -3,9 +3,10 @@
 #ifndef SONDE_COMPAT_TAU_REPLY_H
 #define SONDE_COMPAT_TAU_REPLY_H
 
-#include "appmetrics/table.h"
+#include "appmetrics/registry.h"
+#include "compat/tau/protocol.h"
 
-#define TAU_REPLY_ROOM 65536u /* so much of an answer is made at once */
+#define TAU_REPLY_SIZE 65536u /* so much of an answer is made at once */
 
 /* Zeroed: there is none. */
 struct tau_reply {
@@ -17,9 +18,9 @@ struct tau_reply {
 };
 
 /* Both under the table's lock. name: TAU_TEXT_MAX bytes, of which GET_ONE is asked. */
-void tau_reply_begin(struct tau_reply *reply, struct program_table *table, int32_t type, const char *name);
+void tau_reply_begin(struct tau_reply *reply, struct registry *registry, int32_t type, const char *name);
 
-/* The next piece; 0: it is whole, and the reply is none any more. room is at least TAU_REPLY_ROOM. */
-size_t tau_reply_fill(struct tau_reply *reply, struct program_table *table, char *out, size_t room);
+/* The next piece; 0: it is whole, and the reply is none any more. capacity is at least TAU_REPLY_SIZE. */
+size_t tau_reply_fill(struct tau_reply *reply, struct registry *registry, char *out, size_t capacity);
 
 #endif

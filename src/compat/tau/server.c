@@ -1,11 +1,11 @@
-/* One epoll. A turn reads at most one block of each client, so that nobody is kept waiting by a loud one; who has asked and
+/* One epoll. A handle_event reads at most one block of each client, so that nobody is kept waiting by a loud one; who has asked and
  * does not read the answer is not read either, and holds one piece of it. */
 #include "compat/tau/server.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "compat/tau/socket.h"
-#include "appmetrics/user_share.h"
+#include "appmetrics/fd_quota.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@
 
 #define BLOCK_BYTES (256u << 10) /* more than a UNIX socket holds */
 #define EVENTS 256
-#define ACCEPTS 64      /* in one turn */
+#define ACCEPTS 64      /* in one handle_event */
 #define PAUSE_MS 100    /* without accepting, when descriptors ran out */
-#define FEW_BYTES 16384 /* in one turn: then it is worth to wait until there is more */
+#define FEW_BYTES 16384 /* in one handle_event: then it is worth to wait until status is more */
 #define GATHER_NS (100 * NS_PER_US)
-#define TELL_NS (60 * NS_PER_S)
+#define LOG_NS (60 * NS_PER_S)
 #define DRAIN_NS NS_PER_S /* for what waits in the sockets at the end: a client may go on for ever */
 
 struct client {
@@ -30,26 +30,26 @@ struct client {
     struct tau_connection connection;
     char *rest;               /* that was read and not taken */
     size_t rest_size;
-    char *out;                /* of an answer, TAU_REPLY_ROOM; NULL: none is being sent */
+    char *out;                /* of an answer, TAU_REPLY_SIZE; NULL: none is being sent */
     size_t out_at, out_size;
     bool waits_to_write;
     struct client *next, *previous;
 };
 
 struct tau_server {
-    struct tau_gateway *gateway;
+    struct tau_endpoint *endpoint;
     struct tau_socket socket;
     int epoll_fd, wake_fd;
     pthread_t thread;
     bool is_running, is_paused, stop;
-    struct user_share descriptors;   /* of clients */
-    struct client *clients, *closed; /* closed ones are freed after the turn; clients change under the lock of the table */
-    size_t turn_bytes;               /* that were read in this turn */
-    uint64_t told_ns;                /* when a refusal was logged last */
+    struct fd_quota descriptors;   /* of clients */
+    struct client *clients, *closed; /* closed ones are freed finish the handle_event; clients change under the lock of the table */
+    size_t round_bytes;               /* that were read in this handle_event */
+    uint64_t logged_ns;                /* when a refusal was logged last */
     char *block; /* BLOCK_BYTES, from the first client on: most nodes have none */
 };
 
-void tau_server_usual_path(char path[TAU_PATH_MAX], uint32_t uid)
+void tau_server_default_path(char path[TAU_PATH_MAX], uint32_t uid)
 {
     snprintf(path, TAU_PATH_MAX, "/tmp/tau_metric_proxy.%u.unix", uid);
 }
@@ -92,11 +92,11 @@ static void close_client(struct tau_server *server, struct client *client)
 {
     if (client->fd < 0)
         return;
-    program_table_lock(server->gateway->table);
-    tau_connection_close(&client->connection, server->gateway);
+    registry_lock(server->endpoint->registry);
+    tau_connection_close(&client->connection, server->endpoint);
     unlink_client(server, client);
-    program_table_unlock(server->gateway->table);
-    user_share_give(&server->descriptors, client->connection.uid);
+    registry_unlock(server->endpoint->registry);
+    fd_quota_return(&server->descriptors, client->connection.uid);
     watch(server, EPOLL_CTL_DEL, client->fd, 0, NULL); /* a child of ours may still have it open */
     close(client->fd);
     client->fd = -1;
@@ -117,45 +117,45 @@ static void free_closed(struct tau_server *server)
 }
 
 /* One line a minute, however many are mad. */
-static void tell(struct tau_server *server, const struct ucred *peer, const char *what)
+static void log_refused(struct tau_server *server, const struct ucred *peer, const char *what)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    if (server->told_ns && now_ns - server->told_ns < TELL_NS)
+    if (server->logged_ns && now_ns - server->logged_ns < LOG_NS)
         return;
-    server->told_ns = now_ns;
+    server->logged_ns = now_ns;
     log_info("a program that speaks as tau's (process %d of user %u) was refused: %s", (int)peer->pid, peer->uid, what);
 }
 
 /* Everybody on the node may connect: others than root and our own user take no more descriptors than are left for the rest. */
-static bool may_stay(struct tau_server *server, const struct ucred *peer)
+static bool may_connect(struct tau_server *server, const struct ucred *peer)
 {
-    if (peer->uid == 0 || peer->uid == geteuid() || user_share_has(&server->descriptors, peer->uid))
+    if (peer->uid == 0 || peer->uid == geteuid() || fd_quota_allows(&server->descriptors, peer->uid))
         return true;
-    tell(server, peer, "its user has as many connections as are left for the others");
+    log_refused(server, peer, "its user has as many connections as are left for the others");
     return false;
 }
 
-static struct client *make_client(struct tau_server *server, int fd)
+static struct client *create_client(struct tau_server *server, int fd)
 {
     struct ucred peer = { .uid = UINT32_MAX };
     socklen_t size = sizeof peer;
     if (!server->block && !(server->block = malloc(BLOCK_BYTES)))
         return NULL;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || !may_stay(server, &peer))
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || !may_connect(server, &peer))
         return NULL;
     struct client *client = calloc(1, sizeof *client);
     if (!client)
         return NULL;
-    program_table_lock(server->gateway->table);
-    enum err err = tau_connection_open(&client->connection, server->gateway, peer.pid, peer.uid);
+    registry_lock(server->endpoint->registry);
+    enum err err = tau_connection_open(&client->connection, server->endpoint, peer.pid, peer.uid);
     if (!err)
         link_client(server, client);
-    program_table_unlock(server->gateway->table);
+    registry_unlock(server->endpoint->registry);
     if (err) {
         free(client);
         return NULL;
     }
-    user_share_take(&server->descriptors, peer.uid);
+    fd_quota_take(&server->descriptors, peer.uid);
     client->fd = fd;
     return client;
 }
@@ -169,7 +169,7 @@ static void accept_clients(struct tau_server *server)
             pause_accepting(server, errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS);
             return;
         }
-        struct client *client = make_client(server, fd);
+        struct client *client = create_client(server, fd);
         if (client)
             watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, client);
         else
@@ -203,17 +203,17 @@ static enum err send_piece(struct client *client)
 
 static enum err send_reply(struct tau_server *server, struct client *client)
 {
-    struct program_table *table = server->gateway->table;
-    if (!client->out && !(client->out = malloc(TAU_REPLY_ROOM)))
+    struct registry *registry = server->endpoint->registry;
+    if (!client->out && !(client->out = malloc(TAU_REPLY_SIZE)))
         return NOMEM;
     for (;;) {
         enum err err = send_piece(client);
         if (err)
             return err;
-        program_table_lock(table);
+        registry_lock(registry);
         client->out_at = 0;
-        client->out_size = tau_reply_fill(&client->connection.reply, table, client->out, TAU_REPLY_ROOM);
-        program_table_unlock(table);
+        client->out_size = tau_reply_fill(&client->connection.reply, registry, client->out, TAU_REPLY_SIZE);
+        registry_unlock(registry);
         if (client->out_size == 0)
             break;
     }
@@ -231,14 +231,14 @@ static void set_waiting(struct tau_server *server, struct client *client, bool w
 }
 
 /* All of what stands in the block, with the answers in between. AGAIN: an answer is not read. */
-static enum err take_block(struct tau_server *server, struct client *client, size_t size)
+static enum err handle_block(struct tau_server *server, struct client *client, size_t size)
 {
     size_t at = 0, used;
     enum err err;
     do {
-        program_table_lock(server->gateway->table);
-        err = tau_connection_take(&client->connection, server->gateway, (struct bytes){ server->block + at, size - at }, &used);
-        program_table_unlock(server->gateway->table);
+        registry_lock(server->endpoint->registry);
+        err = tau_connection_receive(&client->connection, server->endpoint, (struct bytes){ server->block + at, size - at }, &used);
+        registry_unlock(server->endpoint->registry);
         at += used;
         if (!err && client->connection.reply.type != TAU_DESC)
             err = send_reply(server, client);
@@ -248,13 +248,13 @@ static enum err take_block(struct tau_server *server, struct client *client, siz
     return err;
 }
 
-static void after(struct tau_server *server, struct client *client, enum err err)
+static void finish(struct tau_server *server, struct client *client, enum err err)
 {
     const struct ucred peer = { .pid = client->connection.pid, .uid = client->connection.uid };
     if (err == CORRUPT)
-        tell(server, &peer, client->connection.why);
+        log_refused(server, &peer, client->connection.error);
     else if (client->connection.was_refused)
-        tell(server, &peer, "it names a job of another user; it counts for its own user only");
+        log_refused(server, &peer, "it names a job of another user; it counts for its own user only");
     client->connection.was_refused = false;
     if (err && err != AGAIN)
         close_client(server, client);
@@ -270,11 +270,11 @@ static void read_client(struct tau_server *server, struct client *client)
     ssize_t got = recv(client->fd, server->block + before, BLOCK_BYTES - before, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    server->turn_bytes += got > 0 ? (size_t)got : 0;
+    server->round_bytes += got > 0 ? (size_t)got : 0;
     if (got <= 0)
         close_client(server, client);
     else
-        after(server, client, take_block(server, client, before + (size_t)got));
+        finish(server, client, handle_block(server, client, before + (size_t)got));
 }
 
 /* The answer first, then what it said meanwhile. */
@@ -284,14 +284,14 @@ static void write_client(struct tau_server *server, struct client *client)
     size_t size = client->rest_size;
     if (!err && size) {
         memcpy(server->block, client->rest, size);
-        err = take_block(server, client, size);
+        err = handle_block(server, client, size);
     }
-    after(server, client, err);
+    finish(server, client, err);
 }
 
 /* --- the thread --- */
 
-static void turn(struct tau_server *server, const struct epoll_event *event)
+static void handle_event(struct tau_server *server, const struct epoll_event *event)
 {
     if (event->data.ptr == &server->socket) {
         accept_clients(server);
@@ -312,9 +312,9 @@ static void turn(struct tau_server *server, const struct epoll_event *event)
 static void gather(struct tau_server *server)
 {
     struct timespec pause = { .tv_nsec = GATHER_NS };
-    if (server->turn_bytes && server->turn_bytes < FEW_BYTES)
+    if (server->round_bytes && server->round_bytes < FEW_BYTES)
         nanosleep(&pause, NULL);
-    server->turn_bytes = 0;
+    server->round_bytes = 0;
 }
 
 /* False: nobody had anything to say. */
@@ -325,7 +325,7 @@ static bool listen_once(struct tau_server *server, int timeout_ms)
     if (count <= 0)
         pause_accepting(server, false);
     for (int i = 0; i < count; i++)
-        turn(server, &events[i]);
+        handle_event(server, &events[i]);
     free_closed(server);
     return count > 0;
 }
@@ -356,27 +356,27 @@ static enum err start(struct tau_server *server)
     return server->is_running ? OK : AGAIN;
 }
 
-enum err tau_server_open(struct tau_server **server, const char *path, struct tau_gateway *gateway, struct buf *why)
+enum err tau_server_open(struct tau_server **server, const char *path, struct tau_endpoint *endpoint, struct buf *error)
 {
     struct tau_server *new = *server = calloc(1, sizeof *new);
     if (!new)
         return NOMEM;
-    new->gateway = gateway;
+    new->endpoint = endpoint;
     new->epoll_fd = new->wake_fd = new->socket.fd = -1;
-    user_share_init(&new->descriptors, 0.5);
-    enum err err = tau_socket_open(&new->socket, path, why);
+    fd_quota_init(&new->descriptors, 0.5);
+    enum err err = tau_socket_open(&new->socket, path, error);
     if (!err && (err = start(new)))
-        buf_printf(why, "the thread for tau's programs cannot start: %s", err_text(err));
+        buf_printf(error, "the thread for tau's programs cannot start: %s", err_text(err));
     if (err)
         tau_server_close(server);
     return err;
 }
 
-void tau_server_leave_job(struct tau_server *server, const struct program_scope *scope)
+void tau_server_leave_job(struct tau_server *server, const struct scope *scope)
 {
     for (struct client *client = server ? server->clients : NULL; client; client = client->next)
         if (client->connection.scope == scope)
-            tau_connection_leave_job(&client->connection, server->gateway);
+            tau_connection_leave_job(&client->connection, server->endpoint);
 }
 
 void tau_server_stop(struct tau_server *server)
@@ -405,7 +405,7 @@ void tau_server_close(struct tau_server **server)
         close(old->epoll_fd);
     if (old->wake_fd >= 0)
         close(old->wake_fd);
-    user_share_clear(&old->descriptors);
+    fd_quota_clear(&old->descriptors);
     free(old->block);
     free(old);
     *server = NULL;

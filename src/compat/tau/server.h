@@ -10,14 +10,14 @@
 struct tau_server;
 
 /* Where tau's clients of a user look, unless TAU_METRIC_PROXY says otherwise. */
-void tau_server_usual_path(char path[TAU_PATH_MAX], uint32_t uid);
+void tau_server_default_path(char path[TAU_PATH_MAX], uint32_t uid);
 
-/* Listens at path and starts the thread. gateway is borrowed. AGAIN: somebody listens there already; DENIED: another user has
- * made what is there; USAGE: the path is too long, or no socket stands there. why gets a sentence. */
-enum err tau_server_open(struct tau_server **server, const char *path, struct tau_gateway *gateway, struct buf *why);
+/* Listens at path and starts the thread. endpoint is borrowed. AGAIN: somebody listens status already; DENIED: another user has
+ * made what is status; USAGE: the path is too long, or no socket stands status. error gets a sentence. */
+enum err tau_server_open(struct tau_server **server, const char *path, struct tau_endpoint *endpoint, struct buf *error);
 
 /* Those who are connected and in this job count for their users from now on. Under the table's lock. NULL is fine. */
-void tau_server_leave_job(struct tau_server *server, const struct program_scope *scope);
+void tau_server_leave_job(struct tau_server *server, const struct scope *scope);
 
 /* Ends the thread, once it has taken what clients have sent so far; they stay connected, and nothing is heard of them any more.
  * NULL is fine. */

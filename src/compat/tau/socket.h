@@ -13,9 +13,9 @@ struct tau_socket {
     uint64_t inode; /* of it, so that only our own is removed */
 };
 
-/* AGAIN: somebody listens there; DENIED: another user made what is there; USAGE: it is no socket, or the path is too long. why
+/* AGAIN: somebody listens status; DENIED: another user made what is status; USAGE: it is no socket, or the path is too long. error
  * gets a sentence that says what to do. */
-enum err tau_socket_open(struct tau_socket *socket, const char *path, struct buf *why);
+enum err tau_socket_open(struct tau_socket *socket, const char *path, struct buf *error);
 void tau_socket_close(struct tau_socket *socket);
 
 #endif

@@ -1,5 +1,5 @@
 /* What a client of tau says, byte by byte: taken, answered, or refused as tau's own proxy does. */
-#include "appmetrics/cells.h"
+#include "appmetrics/registry.h"
 #include "compat/tau/connection.h"
 
 #include "tools/unit.h"
@@ -7,9 +7,9 @@
 #include <math.h>
 #include <unistd.h>
 
-static struct program_table *table;
+static struct registry *registry;
 static struct program_jobs jobs;
-static struct tau_gateway gateway;
+static struct tau_endpoint gateway;
 static struct tau_connection connection;
 _Alignas(16) static char block[2 << 20];
 static size_t block_size;
@@ -17,10 +17,10 @@ static size_t block_size;
 static int begin(void **state)
 {
     (void)state;
-    if (program_table_open(&table, &(struct program_table_settings){ .host = "n1", .metrics_max = 1000 }))
+    if (registry_open(&registry, &(struct registry_settings){ .host = "n1", .metrics_max = 1000 }))
         return 1;
     jobs = (struct program_jobs){ .root = "/nonexistent" };
-    gateway = (struct tau_gateway){ table, &jobs };
+    gateway = (struct tau_endpoint){ registry, &jobs };
     block_size = 0;
     return (int)tau_connection_open(&connection, &gateway, 0, 1000);
 }
@@ -29,9 +29,9 @@ static int end(void **state)
 {
     (void)state;
     tau_connection_close(&connection, &gateway);
-    assert_int_equal(table->figures.connections, 0);
+    assert_int_equal(registry->stats.connections, 0);
     program_jobs_clear(&jobs);
-    program_table_close(&table);
+    registry_close(&registry);
     return 0;
 }
 
@@ -60,7 +60,7 @@ static void job(const char *id)
 static enum err take(void)
 {
     size_t used;
-    enum err err = tau_connection_take(&connection, &gateway, (struct bytes){ block, block_size }, &used);
+    enum err err = tau_connection_receive(&connection, &gateway, (struct bytes){ block, block_size }, &used);
     if (!err)
         assert_int_equal(used, block_size);
     block_size = 0;
@@ -69,9 +69,9 @@ static enum err take(void)
 
 static double total(const char *name)
 {
-    struct program_metric *metric = program_table_find(table, bytes_of(name));
+    struct program_metric *metric = metric_table_find(&registry->metrics, bytes_of(name));
     assert_non_null(metric);
-    return metric->node.total;
+    return metric->values.node->total;
 }
 
 static void rounds_in_any_order_are_counted(void **state)
@@ -101,18 +101,18 @@ static void a_message_may_come_in_pieces(void **state)
     job("4711");
     value("a_total", 2);
     for (size_t size = 0, at = 0; size <= block_size; size++) {
-        assert_int_equal(tau_connection_take(&connection, &gateway, (struct bytes){ block + at, size - at }, &used), OK);
+        assert_int_equal(tau_connection_receive(&connection, &gateway, (struct bytes){ block + at, size - at }, &used), OK);
         at += used;
     }
     assert_true(total("a_total") == 3);
-    assert_string_equal(connection.scope->job, "4711");
+    assert_string_equal(connection.scope->id, "4711");
 }
 
 static void refused(void (*say)(void))
 {
     say();
     assert_int_equal(take(), CORRUPT);
-    assert_non_null(connection.why);
+    assert_non_null(connection.error);
     tau_connection_close(&connection, &gateway);
     assert_int_equal(tau_connection_open(&connection, &gateway, 0, 1000), OK);
 }
@@ -167,7 +167,7 @@ static void one_program_is_not_in_hundreds_of_jobs(void **state)
     assert_int_equal(take(), OK);
     job("one more");
     assert_int_equal(take(), CORRUPT);
-    assert_non_null(connection.why);
+    assert_non_null(connection.error);
 }
 
 static void nan_and_infinity(void **state)
@@ -184,14 +184,14 @@ static void nan_and_infinity(void **state)
     value("g", NAN);
     assert_int_equal(take(), OK);
     assert_true(total("x_total") == 3);
-    assert_int_equal(table->figures.refused, 4);
-    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
-    program_table_settle(gauge);
-    assert_int_equal(gauge->node.gauge.programs, 0); /* absent, as on a board */
+    assert_int_equal(registry->stats.refused, 4);
+    struct program_metric *gauge = metric_table_find(&registry->metrics, bytes_of("g"));
+    cells_refresh_gauges(gauge);
+    assert_int_equal(gauge->values.node->gauge.programs, 0); /* absent, as on a board */
     value("g", 5);
     assert_int_equal(take(), OK);
-    program_table_settle(gauge);
-    assert_true(gauge->node.gauge.sum == 5);
+    cells_refresh_gauges(gauge);
+    assert_true(gauge->values.node->gauge.sum == 5);
 }
 
 static void one_without_a_number_spoils_nobody_elses_gauge(void **state)
@@ -209,10 +209,10 @@ static void one_without_a_number_spoils_nobody_elses_gauge(void **state)
     assert_int_equal(take(), OK);
     other = connection;
     connection = first;
-    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
-    program_table_settle(gauge);
-    assert_int_equal(gauge->node.gauge.programs, 1);
-    assert_true(gauge->node.gauge.sum == 10 && gauge->node.gauge.max == 10);
+    struct program_metric *gauge = metric_table_find(&registry->metrics, bytes_of("g"));
+    cells_refresh_gauges(gauge);
+    assert_int_equal(gauge->values.node->gauge.programs, 1);
+    assert_true(gauge->values.node->gauge.sum == 10 && gauge->values.node->gauge.max == 10);
     tau_connection_close(&other, &gateway);
 }
 
@@ -220,7 +220,7 @@ static void one_without_a_number_spoils_nobody_elses_gauge(void **state)
 static size_t answer(char *out)
 {
     size_t size = 0, got;
-    while ((got = tau_reply_fill(&connection.reply, table, out + size, TAU_REPLY_ROOM)))
+    while ((got = tau_reply_fill(&connection.reply, registry, out + size, TAU_REPLY_SIZE)))
         size += got;
     return size;
 }
@@ -275,14 +275,14 @@ static void what_goes_during_an_answer_is_no_metric_in_it(void **state)
     job("");
     add(TAU_LIST_ALL, "");
     assert_int_equal(take(), OK);
-    size_t size = tau_reply_fill(&connection.reply, table, out, 4 + 10 * sizeof last);
+    size_t size = tau_reply_fill(&connection.reply, registry, out, 4 + 10 * sizeof last);
     memset(doc, 'd', sizeof doc);
     for (int i = 0; i < 10; i++) {
         char name[32];
         snprintf(name, sizeof name, "long%d_total", i);
-        struct program_description description = { .name = bytes_of(name), .doc = { doc, sizeof doc }, .unit = { "", 0 },
+        struct metric_description description = { .name = bytes_of(name), .doc = { doc, sizeof doc }, .unit = { "", 0 },
                                                    .kind = PROGRAM_COUNTER, .scope = connection.scope };
-        assert_int_equal(program_table_metric(table, &description, &metric), OK);
+        assert_int_equal(registry_metric(registry, &description, &metric), OK);
     }
     size += answer(out + size);
     assert_int_equal(size, 4 + 1000 * sizeof last);
@@ -320,18 +320,18 @@ static void a_program_speaks_for_its_own_users_job_only(void **state)
 {
     struct job known = { .id = "4711", .other_id = "", .user = "ada", .uid = 1001, .source = "slurm", .cgroup = "" };
     (void)state;
-    program_jobs_event(&jobs, table, &known, JOB_BEGIN);
+    program_jobs_update(&jobs, registry, &known, JOB_BEGIN);
     job("4711"); /* it is user 1000 */
     assert_int_equal(take(), OK);
     assert_true(connection.was_refused);
-    assert_int_equal(connection.scope->kind, PROGRAM_NODE);
+    assert_int_equal(connection.scope->kind, SCOPE_NODE);
     known.uid = 1000;
-    program_jobs_event(&jobs, table, &known, JOB_CHANGE);
+    program_jobs_update(&jobs, registry, &known, JOB_CHANGE);
     job("4711-0");
     assert_int_equal(take(), OK);
     assert_false(connection.was_refused);
-    assert_string_equal(connection.scope->job, "4711");
-    assert_true(connection.scope->is_known);
+    assert_string_equal(connection.scope->id, "4711");
+    assert_true(connection.scope->job.is_known);
 }
 
 static void beyond_the_maximum_a_client_goes_on(void **state)
@@ -344,7 +344,7 @@ static void beyond_the_maximum_a_client_goes_on(void **state)
         value(name, 1);
     }
     assert_int_equal(take(), OK);
-    assert_int_equal(table->figures.left_out, 5);
+    assert_int_equal(registry->stats.left_out, 5);
     assert_true(total("x999_total") == 1);
 }
 
@@ -354,13 +354,13 @@ static void gauges_leave_with_their_program(void **state)
     describe("g", TAU_GAUGE);
     value("g", 5);
     assert_int_equal(take(), OK);
-    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
-    program_table_settle(gauge);
-    assert_int_equal(gauge->node.gauge.programs, 1);
+    struct program_metric *gauge = metric_table_find(&registry->metrics, bytes_of("g"));
+    cells_refresh_gauges(gauge);
+    assert_int_equal(gauge->values.node->gauge.programs, 1);
     job(""); /* begins anew */
     assert_int_equal(take(), OK);
-    program_table_settle(gauge);
-    assert_int_equal(gauge->node.gauge.programs, 0);
+    cells_refresh_gauges(gauge);
+    assert_int_equal(gauge->values.node->gauge.programs, 0);
 }
 
 static void one_that_is_connected_moves_into_a_job_that_is_told(void **state)
@@ -375,23 +375,23 @@ static void one_that_is_connected_moves_into_a_job_that_is_told(void **state)
     value("g", 7);
     assert_int_equal(take(), OK);
     struct job told = { .id = "night", .other_id = "", .source = "told", .user = "", .cgroup = "", .pid = (uint32_t)getpid() };
-    program_jobs_event(&jobs, table, &told, JOB_BEGIN);
+    program_jobs_update(&jobs, registry, &told, JOB_BEGIN);
     value("c_total", 2);
     assert_int_equal(take(), OK);
     assert_true(total("c_total") == 7);
-    assert_string_equal(connection.scope->job, "night");
-    assert_true(program_table_find(table, bytes_of("c_total"))->cells->total == 2); /* since it was told */
-    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
-    program_table_settle(gauge);
-    assert_int_equal(gauge->node.gauge.programs, 1);
-    assert_true(gauge->cells->gauge.sum == 7);
+    assert_string_equal(connection.scope->id, "night");
+    assert_true(LIST_FIRST(&metric_table_find(&registry->metrics, bytes_of("c_total"))->values.cells)->total == 2); /* since it was told */
+    struct program_metric *gauge = metric_table_find(&registry->metrics, bytes_of("g"));
+    cells_refresh_gauges(gauge);
+    assert_int_equal(gauge->values.node->gauge.programs, 1);
+    assert_true(LIST_FIRST(&gauge->values.cells)->gauge.sum == 7);
 }
 
 static void tell(const char *id, pid_t pid)
 {
     struct job told = { .id = id, .other_id = "", .source = "told", .user = "", .uid = getuid(), .cgroup = "" };
     told.pid = (uint32_t)pid;
-    program_jobs_event(&jobs, table, &told, JOB_BEGIN);
+    program_jobs_update(&jobs, registry, &told, JOB_BEGIN);
 }
 
 static void one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_it_named(void **state)
@@ -404,13 +404,13 @@ static void one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_
     describe("c_total", TAU_COUNTER);
     value("c_total", 5);
     assert_int_equal(take(), OK);
-    assert_string_equal(connection.scope->job, "far");
+    assert_string_equal(connection.scope->id, "far");
     tell("near", getpid());
     value("c_total", 10);
     assert_int_equal(take(), OK);
-    assert_string_equal(connection.scope->job, "near");
+    assert_string_equal(connection.scope->id, "near");
     assert_true(total("c_total") == 15);
-    assert_true(program_table_find(table, bytes_of("c_total"))->cells->total == 10);
+    assert_true(LIST_FIRST(&metric_table_find(&registry->metrics, bytes_of("c_total"))->values.cells)->total == 10);
     connection.pid = 0; /* so that what it names counts */
     tell("named", 0);
     job("named");
@@ -418,7 +418,7 @@ static void one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_
     connection.pid = getpid();
     tell("near too", getpid());
     assert_int_equal(take(), OK);
-    assert_string_equal(connection.scope->job, "named");
+    assert_string_equal(connection.scope->id, "named");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -1,4 +1,4 @@
-/* Tau's profiles: bytes as its own programs write them, sums over nodes, names that stay in their folder, and merges that are
+/* Tau's profiles: bytes as its own programs write them, sums over nodes, names that stay in their dir, and merges that are
  * stopped in the middle. */
 #include "base/clock.h"
 #include "compat/tau/profile_dir.h"
@@ -102,11 +102,11 @@ static void jobs_cannot_name_files_elsewhere(void **state)
 {
     (void)state;
     char name[65];
-    tau_profiles_file_name(name, "../evil");
+    tau_profile_file_name(name, "../evil");
     assert_string_equal(name, "%2E.%2Fevil");
-    tau_profiles_file_name(name, "/etc/passwd");
+    tau_profile_file_name(name, "/etc/passwd");
     assert_string_equal(name, "%2Fetc%2Fpasswd");
-    tau_profiles_file_name(name, "4711-0");
+    tau_profile_file_name(name, "4711-0");
     assert_string_equal(name, "4711-0");
 }
 
@@ -114,21 +114,21 @@ static void two_jobs_never_share_a_file(void **state)
 {
     (void)state;
     static const char *const ids[] = { "a/b", "a b", "a_b", "a%2Fb", "a\xff" "b", "A/b" };
-    char names[sizeof ids / sizeof *ids][TAU_PROFILES_NAME], one[TAU_PROFILES_NAME], other[TAU_PROFILES_NAME], id[64];
+    char names[sizeof ids / sizeof *ids][TAU_PROFILE_FILE_NAME], one[TAU_PROFILE_FILE_NAME], other[TAU_PROFILE_FILE_NAME], id[64];
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        tau_profiles_file_name(names[i], ids[i]);
+        tau_profile_file_name(names[i], ids[i]);
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(names[i], names[k]);
     }
     memset(id, '/', sizeof id); /* escaped it would be too long */
     id[63] = '\0';
-    tau_profiles_file_name(one, id);
+    tau_profile_file_name(one, id);
     id[62] = '*';
-    tau_profiles_file_name(other, id);
-    assert_int_equal(strlen(one), TAU_PROFILES_NAME - 1);
+    tau_profile_file_name(other, id);
+    assert_int_equal(strlen(one), TAU_PROFILE_FILE_NAME - 1);
     assert_string_not_equal(one, other);
     memset(id, 'x', sizeof id); /* as long as one can be, and without an end */
-    tau_profiles_file_name(one, id);
+    tau_profile_file_name(one, id);
     assert_memory_equal(one, id, sizeof id);
 }
 
@@ -154,11 +154,11 @@ static size_t files_in(const char *path)
     return count ? count - 2 : 0;
 }
 
-static void expect_profile(const char *folder, const char *name, double hits)
+static void expect_profile(const char *dir, const char *name, double hits)
 {
     char path[TEMP_PATH_MAX];
     struct tau_profile profile;
-    temp_join(path, folder, name);
+    temp_join(path, dir, name);
     assert_int_equal(tau_profile_load(&profile, path), OK);
     assert_true(profile.metrics[0].event.value == hits);
     assert_true(profile.job.end_s + 60 > (uint64_t)time(NULL));
@@ -168,31 +168,31 @@ static void expect_profile(const char *folder, const char *name, double hits)
 static void workers_dump_and_the_leader_merges(void **state)
 {
     (void)state;
-    char folder[TEMP_PATH_MAX], below[TEMP_PATH_MAX];
-    struct tau_profiles *worker, *leader;
+    char dir[TEMP_PATH_MAX], below[TEMP_PATH_MAX];
+    struct tau_profile_writer *worker, *leader;
     struct tau_profile profile;
-    temp_dir(folder);
-    temp_join(below, folder, "a/b");
-    assert_int_equal(tau_profiles_open(&worker, &(struct tau_profiles_settings){ below, true }), OK);
+    temp_dir(dir);
+    temp_join(below, dir, "a/b");
+    assert_int_equal(tau_profile_writer_open(&worker, &(struct tau_profile_writer_settings){ below, true }), OK);
     for (int i = 0; i < 3; i++) {
         make(&profile, i < 2 ? "../x" : "77", "c", i + 1, 0);
-        assert_int_equal(tau_profiles_put_take(worker, &profile), OK);
+        assert_int_equal(tau_profile_writer_put_take(worker, &profile), OK);
     }
-    tau_profiles_close(&worker);
+    tau_profile_writer_close(&worker);
     assert_null(worker);
     assert_int_equal(files_in(below), 3);
-    assert_int_equal(tau_profiles_open(&leader, &(struct tau_profiles_settings){ below, false }), OK);
+    assert_int_equal(tau_profile_writer_open(&leader, &(struct tau_profile_writer_settings){ below, false }), OK);
     make(&profile, "77", "c", 10, 0);
-    assert_int_equal(tau_profiles_put_take(leader, &profile), OK);
-    tau_profiles_close(&leader);
+    assert_int_equal(tau_profile_writer_put_take(leader, &profile), OK);
+    tau_profile_writer_close(&leader);
     expect_profile(below, "profiles/%/%2E.%2Fx.profile", 3);
     expect_profile(below, "profiles/7/77.profile", 13);
     assert_int_equal(files_in(below), 2); /* profiles, lock */
-    assert_int_equal(files_in(folder), 1);
-    temp_remove(folder);
+    assert_int_equal(files_in(dir), 1);
+    temp_remove(dir);
 }
 
-static void write_profile(const char *folder, const char *name, double hits)
+static void write_profile(const char *dir, const char *name, double hits)
 {
     char path[TEMP_PATH_MAX];
     struct tau_profile profile;
@@ -201,7 +201,7 @@ static void write_profile(const char *folder, const char *name, double hits)
     make(&profile, "5", "c", hits, 0);
     profile.job.end_s = (uint64_t)time(NULL);
     tau_profile_write(&profile, &bytes);
-    temp_join(path, folder, name);
+    temp_join(path, dir, name);
     temp_write(path, bytes.data, bytes.size);
     tau_profile_clear(&profile);
     buf_clear(&bytes);
@@ -210,58 +210,58 @@ static void write_profile(const char *folder, const char *name, double hits)
 static void a_merge_that_was_stopped_counts_once(void **state)
 {
     (void)state;
-    char folder[TEMP_PATH_MAX];
+    char dir[TEMP_PATH_MAX];
     uint64_t merged = 0;
-    temp_dir(folder);
+    temp_dir(dir);
     /* Stopped before the dump was removed: it is merged now. */
-    write_profile(folder, "profiles/5/5.profile", 1);
-    write_profile(folder, "profiles/5/5.profile.new-5-n1.1.taumetric", 11);
-    write_profile(folder, "5-n1.1.taumetric", 10);
-    assert_int_equal(tau_folder_merge(folder, &merged), OK);
+    write_profile(dir, "profiles/5/5.profile", 1);
+    write_profile(dir, "profiles/5/5.profile.new-5-n1.1.taumetric", 11);
+    write_profile(dir, "5-n1.1.taumetric", 10);
+    assert_int_equal(tau_profile_dir_merge(dir, &merged), OK);
     assert_int_equal(merged, 1);
-    expect_profile(folder, "profiles/5/5.profile", 11);
+    expect_profile(dir, "profiles/5/5.profile", 11);
     /* Stopped behind it: the new one is the truth. */
-    write_profile(folder, "profiles/5/5.profile.new-5-n2.1.taumetric", 42);
-    assert_int_equal(tau_folder_merge(folder, &merged), OK);
+    write_profile(dir, "profiles/5/5.profile.new-5-n2.1.taumetric", 42);
+    assert_int_equal(tau_profile_dir_merge(dir, &merged), OK);
     assert_int_equal(merged, 1);
-    expect_profile(folder, "profiles/5/5.profile", 42);
-    temp_remove(folder);
+    expect_profile(dir, "profiles/5/5.profile", 42);
+    temp_remove(dir);
 }
 
 static void garbage_is_put_aside_and_others_go_on(void **state)
 {
     (void)state;
-    char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
     struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
     uint64_t merged = 0;
-    temp_dir(folder);
-    temp_join(path, folder, "1-n.1.taumetric");
+    temp_dir(dir);
+    temp_join(path, dir, "1-n.1.taumetric");
     temp_write(path, "nonsense", 8);
-    write_profile(folder, "5-n.1.taumetric", 3);
-    assert_int_equal(tau_folder_merge(folder, &merged), OK);
+    write_profile(dir, "5-n.1.taumetric", 3);
+    assert_int_equal(tau_profile_dir_merge(dir, &merged), OK);
     assert_int_equal(merged, 1);
     assert_int_equal(access(path, F_OK), 0); /* somebody may still be writing it */
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-    assert_int_equal(tau_folder_merge(folder, &merged), OK);
+    assert_int_equal(tau_profile_dir_merge(dir, &merged), OK);
     assert_int_equal(access(path, F_OK), -1);
-    temp_join(path, folder, "1-n.1.taumetric.bad");
+    temp_join(path, dir, "1-n.1.taumetric.bad");
     assert_int_equal(access(path, F_OK), 0);
-    temp_remove(folder);
+    temp_remove(dir);
 }
 
 static void another_leader_keeps_its_folder(void **state)
 {
     (void)state;
-    char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX], other[68] = "some-other-host";
+    char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX], other[68] = "some-other-host";
     uint64_t merged = 0;
-    temp_dir(folder);
-    temp_join(path, folder, "lock");
+    temp_dir(dir);
+    temp_join(path, dir, "lock");
     temp_write(path, other, sizeof other);
-    assert_int_equal(tau_folder_merge(folder, &merged), AGAIN);
+    assert_int_equal(tau_profile_dir_merge(dir, &merged), AGAIN);
     struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-    assert_int_equal(tau_folder_merge(folder, &merged), OK);
-    temp_remove(folder);
+    assert_int_equal(tau_profile_dir_merge(dir, &merged), OK);
+    temp_remove(dir);
 }
 
 int main(void)

@@ -17,9 +17,9 @@
 #define SESSIONS 50
 
 static char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
-static struct program_table *table;
+static struct registry *registry;
 static struct program_jobs jobs;
-static struct tau_gateway gateway;
+static struct tau_endpoint gateway;
 static struct tau_server *server;
 
 static int begin(void **state)
@@ -30,8 +30,8 @@ static int begin(void **state)
     temp_join(path, folder, "tau.sock");
     buf_init(&why, 1024);
     jobs = (struct program_jobs){ .root = "" };
-    enum err err = program_table_open(&table, &(struct program_table_settings){ .host = "n1" });
-    gateway = (struct tau_gateway){ table, &jobs };
+    enum err err = registry_open(&registry, &(struct registry_settings){ .host = "n1" });
+    gateway = (struct tau_endpoint){ registry, &jobs };
     err = err ? err : tau_server_open(&server, path, &gateway, &why);
     buf_clear(&why);
     return (int)err;
@@ -43,7 +43,7 @@ static int end(void **state)
     (void)state;
     tau_server_close(&server);
     assert_int_not_equal(lstat(path, &st), 0);
-    program_table_close(&table);
+    registry_close(&registry);
     temp_remove(folder);
     return 0;
 }
@@ -97,7 +97,7 @@ static void pages_are_made_while_clients_come_and_go(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, hold_sessions, &good[i]), 0);
     for (int i = 0; i < 200; i++) {
         buf_reset(&out);
-        program_page_write(&out, table, &(struct program_page){ METRICS_TEXT, VIEW_ALL, false });
+        program_page_write(&out, registry, &(struct program_page){ METRICS_TEXT, VIEW_ALL, false });
     }
     for (size_t i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);

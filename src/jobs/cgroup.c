@@ -1,5 +1,5 @@
-/* /proc/self/cgroup tells the path in each hierarchy ("4:cpu,cpuacct:/job", "0::/job" for v2), /proc/self/mountinfo
- * where the hierarchy is mounted, and with which part of it: a container sees a subtree. */
+/* /proc/self/cgroup has the path in each hierarchy ("4:cpu,cpuacct:/job", "0::/job" for v2); /proc/self/mountinfo where
+ * the hierarchy is mounted, and which part of it: a container sees a subtree. */
 #include "jobs/cgroup.h"
 
 #include "base/file.h"
@@ -12,7 +12,7 @@
 #define MOUNTINFO_MAX (256 << 10)
 #define MEMBERSHIP_MAX (16 << 10)
 
-/* Is word one of a list with commas between, which ends at the first character of ends? */
+/* Is word in a comma-separated list that ends at the first character of ends? */
 static bool has_word(const char *list, const char *ends, const char *word)
 {
     size_t size = strlen(word);
@@ -60,7 +60,7 @@ static bool is_octal(char c)
     return c >= '0' && c <= '7';
 }
 
-/* The kernel writes blank, tab, newline and backslash as \040 and so on. */
+/* The kernel escapes blank, tab, newline and backslash as \040 and so on. */
 static void unescape(char *text)
 {
     char *out = text;
@@ -75,7 +75,7 @@ static void unescape(char *text)
     *out = '\0';
 }
 
-/* Behind the n-th blank of the line; NULL when it has fewer. */
+/* The text after the n-th blank of the line; NULL if it has fewer. */
 static const char *skip_fields(const char *line, int n)
 {
     while (n-- > 0) {
@@ -86,7 +86,7 @@ static const char *skip_fields(const char *line, int n)
     return line;
 }
 
-/* Is this line of mountinfo a mount of the hierarchy? Behind " - ": type, source, options of the file system. */
+/* Is this line of mountinfo a mount of the hierarchy? After " - ": type, source, options of the file system. */
 static bool is_hierarchy(const char *line, const char *controller)
 {
     const char *end = line + strcspn(line, "\n"), *dash = strstr(line, " - ");
@@ -118,8 +118,8 @@ enum err cgroup_parse_mount(const char *text, const char *controller, char mount
     return ABSENT;
 }
 
-/* The process's path begins at the top of the hierarchy, the mount may show a part of it only. A path that is not below
- * that part (or "/.." of another namespace) leaves the top of what we can see. */
+/* The path of the process starts at the top of the hierarchy, but the mount may show only a part of it. A path outside
+ * of that part (or "/.." of another namespace) becomes the top of what is visible. */
 static void strip_mount_root(char path[CGROUP_PATH_MAX], const char *mount_root)
 {
     size_t size = strlen(mount_root);

@@ -1,5 +1,5 @@
-/* Limits come from the job's folder, the rest from its processes: the batch system's own process there, run by root, names
- * the job in its title; the job's processes have it in their environment. */
+/* Limits come from the cgroup, the rest from its processes: the batch system's own process there, run by root, has the
+ * job id in its title; the job's processes have it in their environment. */
 #include "jobs/cgroup_facts.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 
 #define ENVIRON_MAX (128 << 10)
 #define PROCESSES_READ 16
-#define PROCESSES_SEARCHED 512 /* for the one of the batch system, which nobody else can pretend to be */
+#define PROCESSES_SEARCHED 512 /* to find the one of the batch system, which no user can fake */
 #define MEMORY_UNLIMITED (1ull << 62) /* v1 writes "no limit" as the largest page-aligned number */
 
 struct facts_search {
@@ -23,7 +23,7 @@ struct facts_search {
     const char *root;
     const struct job_source *source;
     unsigned processes;
-    bool has_trusted_id; /* the id is from the batch system itself */
+    bool has_trusted_id; /* the id is from the batch system's own process */
     char environment[ENVIRON_MAX];
 };
 
@@ -38,7 +38,7 @@ static bool read_number(const char *text, uint64_t *value)
     return scan_u64(&text, value);
 }
 
-/* cpuset.cpus is empty in v2 where nothing was asked for: then the job may use what is above it, which .effective tells. */
+/* In v2 cpuset.cpus is empty if nothing was requested: then the job may use what its parent has, as in .effective. */
 static uint64_t cpuset_milli(const struct hierarchies *hierarchies, const char *root, const char *path)
 {
     char text[4096];
@@ -84,7 +84,7 @@ static void take_string(const char *value, char *out, size_t size)
         *out = '\0';
 }
 
-/* True: it has what the batch system gives to the processes of a job. */
+/* True: it has the variables of the batch system. */
 static bool take_environment(struct facts_search *search, pid_t pid)
 {
     const struct job_source *source = search->source;
@@ -105,8 +105,8 @@ static bool take_environment(struct facts_search *search, pid_t pid)
     return id != NULL;
 }
 
-/* The user of a job is that of its processes, of which some belong to the batch system: those with the job's environment
- * are to be believed, then others that are not root's. */
+/* The user of a job is that of its processes, some of which belong to the batch system. Those with the job's
+ * environment are trusted most, then others that are not root's. */
 static void take_user(struct facts_search *search, pid_t pid, uint32_t uid)
 {
     struct cgroup_facts *facts = search->facts;
@@ -139,7 +139,7 @@ static bool inspect_process(void *context, pid_t pid)
     return ++search->processes < (is_searched ? PROCESSES_SEARCHED : PROCESSES_READ);
 }
 
-/* A cgroup's times are those of its creation or of when the kernel last made its inode: never earlier. */
+/* The mtime of a cgroup directory is its creation, or when the kernel last created its inode: never earlier. */
 static void take_directory_time(struct cgroup_facts *facts, const char *directory)
 {
     struct stat st;
@@ -180,7 +180,7 @@ static bool stop_at_first(void *context, pid_t pid)
     return false;
 }
 
-/* v2 keeps count itself. */
+/* v2 has a flag for it in cgroup.events. */
 static bool is_populated(const struct hierarchies *hierarchies, const char *root, size_t i, const char *path)
 {
     char directory[FILE_PATH_MAX], text[256];

@@ -1,4 +1,4 @@
-/* Names in the cgroup tree, looked at piece by piece and without copies. */
+/* Works on the path in place, without copies. */
 #include "jobs/cgroup_path.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Folders of control groups that are watched with inotify: for folders that come and go in them, and for tasks that are put
- * into them or have all left. One descriptor for all. */
+/* Watches cgroup directories with inotify: for cgroups that appear and disappear in them, and for tasks that are moved
+ * into them or have all exited. One descriptor for all. */
 #ifndef SONDE_JOBS_CGROUP_WATCH_H
 #define SONDE_JOBS_CGROUP_WATCH_H
 
@@ -10,36 +10,36 @@
 #include <stdint.h>
 
 struct cgroup_watch {
-    int fd; /* -1: there is no inotify to be had */
+    int fd; /* -1: inotify is not available */
     struct watch_entry **table; /* by watch descriptor */
-    struct watch_entry **paths; /* by hierarchy and path, chained; as much room as the table has */
+    struct watch_entry **paths; /* by hierarchy and path, chained; same capacity as table */
     size_t count, capacity;
 };
 
-/* What happened in a watched folder. */
+/* An event in a watched directory. */
 struct cgroup_watch_event {
-    size_t hierarchy;  /* as given to cgroup_watch_add */
-    const char *path;  /* of the folder that is watched */
-    const char *name;  /* of the folder in it; "": its own tasks are others now */
-    bool appeared;         /* or it went */
+    size_t hierarchy;  /* as passed to cgroup_watch_add */
+    const char *path;  /* the watched directory */
+    const char *name;  /* the subdirectory; "": the tasks of path itself changed */
+    bool appeared;         /* true: created, false: removed */
 };
 
-/* On an error fd is -1, and the rest may be called all the same. */
+/* On an error fd is -1, and the other functions may still be called. */
 enum err cgroup_watch_open(struct cgroup_watch *watch);
 void cgroup_watch_close(struct cgroup_watch *watch);
 
-/* Watches the folder whose name below the root is whole. FULL: the kernel gives no more. Adding one again is no harm. */
+/* Watches full_path. FULL: the kernel's limit is reached. Adding a directory again is harmless. */
 enum err cgroup_watch_add(struct cgroup_watch *watch, const char *full_path, size_t hierarchy, const char *path);
 
-/* The folder has gone. For control groups the kernel itself does not take notice of that, and would keep the watch for ever. */
+/* The directory was removed. For cgroups the kernel does not notice that and would keep the watch. */
 void cgroup_watch_remove(struct cgroup_watch *watch, size_t hierarchy, const char *path);
 
-/* Removes all whose folder is not there: after events were lost. */
-void cgroup_watch_sweep(struct cgroup_watch *watch, bool (*directory_exists)(void *context, size_t hierarchy,
-                                                                             const char *path), void *context);
+/* Removes the watches of directories that no longer exist, after events were lost. */
+void cgroup_watch_sweep(struct cgroup_watch *watch,
+                        bool (*directory_exists)(void *context, size_t hierarchy, const char *path), void *context);
 
-/* Delivers what has happened, until until_ns (CLOCK_MONOTONIC) has passed: then there may be more to be read. Returns AGAIN when
- * some of it was lost: look at everything. */
+/* Delivers events until until_ns (CLOCK_MONOTONIC): then more may be waiting. AGAIN: events were lost, scan
+ * everything. */
 enum err cgroup_watch_read(struct cgroup_watch *watch, uint64_t until_ns,
                            void (*event)(void *context, const struct cgroup_watch_event *event), void *context);
 

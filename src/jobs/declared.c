@@ -1,4 +1,4 @@
-/* A job by word. It may be known from the tree already, or come up there later: it is one job then. */
+/* A declared job may already be known from the cgroup tree, or appear there later: then the two are one job. */
 #include "jobs/declared.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DECLARED_MAX 16384 /* a prolog without an epilog must not fill the memory */
+#define DECLARED_MAX 16384 /* a prolog without an epilog must not exhaust memory */
 
 static uint32_t find_hierarchy_bits(const struct job_registry *registry, const char *path)
 {
@@ -51,7 +51,7 @@ static struct job_entry *find(const struct job_registry *registry, const struct 
     return entry;
 }
 
-/* v1 has the controllers where a folder is in both. */
+/* If a cgroup is in both, v1 has the controllers. */
 static bool is_unified_only(const struct job_registry *registry, uint32_t hierarchy_bits)
 {
     return registry->hierarchies.unified != HIERARCHY_NONE && hierarchy_bits == 1u << registry->hierarchies.unified;
@@ -65,7 +65,7 @@ static bool fill_cgroup(struct job_registry *registry, struct job_entry *entry, 
         entry->job.cgroup = entry->cgroup ? entry->cgroup : "";
         entry->hierarchy_bits = entry->cgroup ? find_hierarchy_bits(registry, entry->cgroup) : 0;
         entry->job.unified = is_unified_only(registry, entry->hierarchy_bits);
-        entry->inspect_at_ns = entry->hierarchy_bits ? clock_monotonic_ns() : 0; /* limits and user may be read from it */
+        entry->inspect_at_ns = entry->hierarchy_bits ? clock_monotonic_ns() : 0; /* its limits and user can be read */
         is_new = true;
     }
     if (job->pid && !entry->job.pid) {
@@ -77,7 +77,7 @@ static bool fill_cgroup(struct job_registry *registry, struct job_entry *entry, 
     return is_new;
 }
 
-/* Who was told, else the owner of the process that is the job. */
+/* The declared user, else the owner of the job's process. */
 static bool fill_user(struct job_registry *registry, struct job_entry *entry, const struct job *job)
 {
     bool is_new = job_registry_fill_string(entry->user, sizeof entry->user, job->user), is_pending;
@@ -91,7 +91,7 @@ static bool fill_user(struct job_registry *registry, struct job_entry *entry, co
     return job_registry_set_user_name(registry, entry, &is_pending) || is_new;
 }
 
-/* Fills in what was not known. True: something was not. */
+/* Fills in unknown facts. True: there were some. */
 static bool fill(struct job_registry *registry, struct job_entry *entry, const struct job *job)
 {
     bool is_new = fill_user(registry, entry, job);
@@ -112,7 +112,7 @@ static bool is_run(const struct job *job)
     return job->source && !strcmp(job->source, "run");
 }
 
-/* sonde run inside of a job that is known adds nothing to it, and its end is not the job's. */
+/* `sonde run` inside a known job adds nothing to it, and its end is not the job's end. */
 static enum err declare_again(struct job_registry *registry, struct job_entry *entry, const struct job *job)
 {
     if (is_run(job))
@@ -177,7 +177,7 @@ static bool has_process(const struct job_registry *registry, const struct job_en
     if (pid_start_ns(registry->root, (pid_t)entry->job.pid, &start_ns))
         return false;
     uint64_t apart_ns = start_ns > entry->pid_start_ns ? start_ns - entry->pid_start_ns : entry->pid_start_ns - start_ns;
-    return !entry->pid_start_ns || apart_ns < NS_PER_S; /* the clock of the day may be corrected a little */
+    return !entry->pid_start_ns || apart_ns < NS_PER_S; /* the realtime clock may be adjusted slightly */
 }
 
 bool declared_is_alive(const struct job_registry *registry, struct job_entry *entry)

@@ -1,4 +1,4 @@
-/* Mounts of cgroup and cgroup2. A captured tree may have no mountinfo: then the folders tell as well. */
+/* Mounts of cgroup and cgroup2. A captured tree may have no mountinfo: then the directories show them. */
 #include "jobs/hierarchies.h"
 
 #include "base/file.h"
@@ -16,7 +16,7 @@ static const char *const controller_names[CONTROLLERS] = {
     [CONTROLLER_FREEZER] = "freezer", [CONTROLLER_DEVICES] = "devices", [CONTROLLER_PERF_EVENT] = "perf_event",
 };
 
-/* The place of the mount in the list, which it joins when it is new. */
+/* The index of the mount in the list, added if it is new. */
 static size_t add(struct hierarchies *hierarchies, const char *mount, bool unified)
 {
     for (size_t i = 0; i < hierarchies->count; i++)

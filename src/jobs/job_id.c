@@ -1,4 +1,4 @@
-/* Job ids: from the batch system, or made. */
+/* Job ids: from the batch system, or generated. */
 #include "jobs/job_id.h"
 
 #include "base/clock.h"
@@ -9,9 +9,9 @@
 #include <sys/random.h>
 #include <time.h>
 
-#define STAMP_SIZE 15 /* of "20261115-201354" */
+#define STAMP_SIZE 15 /* size of "20261115-201354" */
 #define SUFFIX_SIZE 4
-#define SUFFIX_ALPHABET "0123456789abcdefghjkmnpqrstvwxyz" /* 32, without those that are read as others */
+#define SUFFIX_ALPHABET "0123456789abcdefghjkmnpqrstvwxyz" /* 32 characters, without easily confused ones */
 
 static const char *const id_variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID",
                                            "PBS_JOB_ID",   "OAR_JOB_ID",  NULL };

@@ -1,4 +1,5 @@
-/* Which job we are in, as the batch system tells it through the environment: Slurm, PBS, OAR. */
+/* The id of the job that this process runs in, from the environment variables of Slurm, PBS and OAR; and generated
+ * ids. */
 #ifndef SONDE_JOBS_JOB_ID_H
 #define SONDE_JOBS_JOB_ID_H
 
@@ -10,21 +11,21 @@
 #define JOB_ID_MAX 128
 
 struct job_id {
-    char id[JOB_ID_MAX];   /* "" : no batch system */
-    char name[JOB_ID_MAX]; /* "" : none given */
+    char id[JOB_ID_MAX];   /* "": no batch system */
+    char name[JOB_ID_MAX]; /* "": none */
 };
 
-/* Values that are empty, too long or hold control characters are as if not set. */
+/* Empty or too long values and those with control characters count as unset. */
 void job_id_from_environment(struct job_id *id);
 
-/* The same from another environment than ours: find gives the value of a variable, or NULL. */
+/* The same for another environment: find returns the value of a variable, or NULL. */
 void job_id_from(struct job_id *id, const char *(*find)(const void *context, const char *name), const void *context);
 
-/* For runs outside of a batch system: "20261115-201354-27013-k7qd", local time, pid and chance: containers have the same
- * small pids, and nodes may share a store. */
+/* For runs outside of a batch system: "20261115-201354-27013-k7qd": local time, pid and a random suffix, because
+ * containers reuse small pids and nodes may share a job database. */
 void job_id_generate(uint64_t time_ns, uint32_t pid, char out[JOB_ID_MAX]);
 
-/* Whether job_id_generate could have made it for this pid; no batch system gives such ids. */
+/* Could job_id_generate have generated it for this pid? No batch system uses such ids. */
 bool job_id_is_generated(const char *id, uint32_t pid);
 
 #endif

@@ -1,11 +1,11 @@
-/* Processes of a job, by its folder or by what was told of it. */
+/* Checks for processes in a job's cgroup, or the declared process. */
 #include "jobs/job_processes.h"
 
 #include "base/clock.h"
 #include "jobs/declared.h"
 
 #define EMPTY_NS (10 * NS_PER_S)        /* a job without processes has ended after this time */
-#define DECLARED_EMPTY_NS (60 * NS_PER_S) /* the same for one that was told, whose end nobody told */
+#define DECLARED_EMPTY_NS (60 * NS_PER_S) /* the same for a declared job whose end was not reported */
 
 static bool is_alive(const struct job_registry *registry, struct job_entry *entry)
 {
@@ -14,7 +14,7 @@ static bool is_alive(const struct job_registry *registry, struct job_entry *entr
     return entry->hierarchy_bits && job_registry_is_populated(registry, entry);
 }
 
-/* How long a job may be without a process. A process that was told by its number does not come back. */
+/* How long a job may be without processes. A declared process does not come back. */
 static uint64_t grace_ns(const struct job_entry *entry)
 {
     if (!*entry->key)
@@ -27,7 +27,7 @@ void job_processes_check(struct job_registry *registry, struct job_entry *entry,
     bool alive = is_alive(registry, entry), is_pending;
     if (alive) {
         entry->empty_since_ns = 0;
-        if (job_registry_set_user_name(registry, entry, &is_pending)) /* a directory service has taken its time */
+        if (job_registry_set_user_name(registry, entry, &is_pending)) /* a directory service answered late */
             job_registry_change(registry, entry);
         if (entry->has_ended && !entry->ended_explicitly) {
             entry->has_ended = false;

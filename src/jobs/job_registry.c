@@ -1,4 +1,4 @@
-/* A job's life in the table, and the looks that fill in what is known of it. */
+/* Begins and ends jobs, and inspects new ones until their facts are known. */
 #include "jobs/job_registry.h"
 
 #include "base/clock.h"
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A batch system makes the folder first, then writes limits into it, then puts processes there: a young job is looked at
- * several times, with growing pauses, 4 s in all. */
+/* A batch system creates the cgroup, then sets its limits, then moves processes into it: a new job is inspected several
+ * times with growing pauses, over 4 s in total. */
 #define INSPECT_FIRST_NS (10 * NS_PER_MS)
 #define INSPECT_LAST_NS (4 * NS_PER_S)
 #define INSPECT_FACTOR 3
 
-#define STALE_NS (10 * NS_PER_S) /* a folder older than this in which there is nobody */
+#define STALE_NS (10 * NS_PER_S) /* an empty cgroup older than this is stale */
 
 static void notify(struct job_registry *registry, const struct job_entry *entry, enum job_event event)
 {
@@ -33,16 +33,15 @@ void job_registry_begin(struct job_registry *registry, struct job_entry *entry)
     if (job_registry_is_running(entry) || entry->has_ended)
         return;
     if (job_table_take_slot(&registry->table, entry)) {
-        log_warn("no memory for job %s: it is not watched", entry->id);
+        log_warn("no memory for job %s: it is not monitored", entry->id);
         return;
     }
     notify(registry, entry, JOB_BEGIN);
 }
 
-/* Frees entry, unless its folder is still there: then it must be known, so that it does not begin again. */
 void job_registry_end(struct job_registry *registry, struct job_entry *entry, uint64_t end_ns, bool is_explicit)
 {
-    job_registry_begin(registry, entry); /* who was never known well enough has a beginning all the same */
+    job_registry_begin(registry, entry); /* a job that never had enough facts gets its beginning now */
     entry->job.end_ns = end_ns > entry->job.start_ns ? end_ns : entry->job.start_ns;
     if (job_registry_is_running(entry))
         notify(registry, entry, JOB_END);
@@ -76,7 +75,7 @@ static bool set_number(uint64_t *number, uint64_t value)
     return is_new;
 }
 
-/* A sample that was given has the id that was known then: it stays the first of a job that runs. */
+/* Samples already have the id that was known then: the id of a running job does not change. */
 bool job_registry_set_id(struct job_registry *registry, struct job_entry *entry, const char *id)
 {
     if (!entry->waits_for_id || !*id || job_table_find_id(&registry->table, id))
@@ -91,7 +90,7 @@ bool job_registry_set_id(struct job_registry *registry, struct job_entry *entry,
     return true;
 }
 
-/* The folder is that of a job that was told by the id that people type: they are one, the one that runs. */
+/* The cgroup belongs to a job that was declared under the id that users know: merge the two into the running one. */
 static bool merge_with_declared(struct job_registry *registry, struct job_entry *entry, const char *id)
 {
     struct job_entry *declared = *id ? job_table_find_id(&registry->table, id) : NULL;
@@ -124,8 +123,8 @@ bool job_registry_set_user_name(struct job_registry *registry, struct job_entry 
                                     users_name(&registry->users, entry->job.uid, is_pending));
 }
 
-/* The name in the folder's is the user's; a process is believed when it has the job's environment, which it gets when it
- * has become the user's, or after a while when nothing better was found. */
+/* A user name in the cgroup path is trusted. A process is trusted if it has the job's environment, which it gets after
+ * changing to the user; or after a while, if nothing better was found. */
 static bool set_uid(struct job_registry *registry, struct job_entry *entry, const struct cgroup_facts *facts,
                     bool is_last)
 {
@@ -146,7 +145,7 @@ static bool set_user(struct job_registry *registry, struct job_entry *entry, con
 {
     bool is_pending = false, changed = set_uid(registry, entry, facts, is_last);
     changed |= job_registry_set_user_name(registry, entry, &is_pending);
-    if (!is_pending) /* nobody knows the user: the processes may say any name, but then they say it of themselves */
+    if (!is_pending) /* the user is unknown to the node: trust the name in the processes' environment */
         changed |= job_registry_fill_string(entry->user, sizeof entry->user, facts->user);
     return changed;
 }
@@ -208,7 +207,7 @@ enum err job_registry_set_cgroup(struct job_entry *entry, const struct job_sourc
 bool job_registry_is_complete(const struct job_entry *entry)
 {
     const struct job *job = &entry->job;
-    bool has_limits = (job->cores_milli && job->memory_bytes) || entry->existed_before; /* then they were written before */
+    bool has_limits = (job->cores_milli && job->memory_bytes) || entry->existed_before; /* then they were already set */
     return !entry->waits_for_id && *entry->user && job->uid != UINT32_MAX && has_limits;
 }
 
@@ -257,7 +256,6 @@ bool job_registry_is_populated(const struct job_registry *registry, const struct
     return cgroup_facts_is_populated(&registry->hierarchies, registry->root, entry->hierarchy_bits, entry->job.cgroup);
 }
 
-/* An ended job of an earlier agent's time: its folder was left behind. */
 bool job_registry_is_stale(const struct job_registry *registry, const struct job_entry *entry)
 {
     struct cgroup_facts facts;

@@ -1,4 +1,4 @@
-/* The batch systems that this build knows: one line each. */
+/* The list of supported batch systems, one line each. */
 #include "jobs/job_source.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ enum cgroup_kind job_source_classify(const char *path, const struct job_source *
     return CGROUP_UNRELATED;
 }
 
-/* The set that a name of a list stands for; 0: none. */
+/* The set of one name in a list; 0: unknown. */
 static uint32_t sources_of_name(const char *name)
 {
     uint32_t bit = 1;

@@ -1,6 +1,6 @@
-/* The jobs of this node, from the cgroup tree and by word. jobs/cgroup_watch.h tells of folders that come and go, jobs/job_source.h
- * what they are, jobs/job_registry.h keeps the table and tells the listener. A watch is set before a folder is read, so that
- * nothing is missed between the two. */
+/* The jobs of this node, from the cgroup tree and by declaration. cgroup_watch.h reports cgroups that appear and
+ * disappear, job_source.h says what they are, job_registry.h keeps the table and notifies the listener. A watch is
+ * added before a directory is read, so that nothing is missed in between. */
 #include "jobs/jobs.h"
 
 #include "base/clock.h"
@@ -21,29 +21,29 @@
 #include <unistd.h>
 
 #define ROUND_NS (1 * NS_PER_S)
-#define SCAN_ONE_IN 20    /* reading the whole tree over and over takes at most 5 % of the time */
-#define WATCH_ALL_MAX 4096 /* up to this many, steps are watched in every hierarchy and their tasks too */
-#define CHECKS_PER_ROUND 64   /* jobs that are looked at in one round, so that many jobs cost no more than these */
-#define TASK_MOVES_MAX 32    /* of tasks of a job in a round that are looked after; whoever moves more is seen at ticks */
+#define SCAN_ONE_IN 20    /* scanning the whole tree takes at most 5 % of the time */
+#define WATCH_ALL_MAX 4096 /* up to this many watches, steps are watched in every hierarchy, and their tasks too */
+#define CHECKS_PER_ROUND 64   /* bounds the cost of a round with many jobs */
+#define TASK_MOVES_MAX 32    /* task moves of a job that are handled per round; more are seen at the next tick */
 
 struct jobs {
     struct job_registry registry;
     struct cgroup_watch watch;
     int epoll, timer;
-    bool must_scan;    /* there are no watches to be had: the whole tree is read in each round */
-    bool is_scanning;  /* what is found may have been there for long */
-    bool has_changed;  /* some entry is_changed */
-    uint32_t sources;  /* those whose jobs are wanted */
-    char node[JOB_SOURCE_NAME_MAX]; /* of several of the batch system on this machine, only the jobs of this one; "": all */
+    bool must_scan;    /* watches are not available: the whole tree is scanned in each round */
+    bool is_scanning;  /* a scan is running: what it finds may have existed for long */
+    bool has_changed;  /* some entry has is_changed */
+    uint32_t sources;  /* the batch systems to monitor */
+    char node[JOB_SOURCE_NAME_MAX]; /* monitor only the jobs of this node of the batch system; "": all */
     uint64_t round_at_ns, scan_at_ns;
-    uint64_t until_ns; /* what is not done by then is left for the next call */
-    uint64_t timer_at_ns; /* what the timer is set to; 0: off */
+    uint64_t until_ns; /* the rest is postponed to the next call */
+    uint64_t timer_at_ns; /* current setting of the timer; 0: off */
     size_t round_next;
 };
 
 static void scan(struct jobs *jobs, size_t hierarchy, const char *path);
 
-/* The listener is told once, when all events were taken. One that waits to be known is looked at then. */
+/* The listener is notified once, after all events. A job that is not complete is inspected then. */
 static void mark_changed(struct jobs *jobs, struct job_entry *entry)
 {
     if (!entry->has_ended)
@@ -56,7 +56,7 @@ static struct job_entry *job_new(struct jobs *jobs, const struct job_source *sou
 {
     struct job_entry *entry = job_registry_find_or_add(&jobs->registry, key, facts);
     if (!entry || job_registry_set_cgroup(entry, source, path, unified)) {
-        log_warn("no memory for job %s: it is not watched", facts->id);
+        log_warn("no memory for job %s: it is not monitored", facts->id);
         if (entry && !job_registry_is_running(entry))
             job_table_remove(&jobs->registry.table, entry);
         return NULL;
@@ -69,13 +69,14 @@ static struct job_entry *job_new(struct jobs *jobs, const struct job_source *sou
     return entry;
 }
 
-/* What goes first tells that the processes have ended: then the numbers of the rest are whole and can still be read. */
+/* While there are few watches, all hierarchies are watched: the first cgroup that is removed shows that the processes
+ * have exited, and the final values of the others can still be read. */
 static bool is_wide(const struct jobs *jobs)
 {
     return jobs->watch.count < WATCH_ALL_MAX && !jobs->must_scan;
 }
 
-/* With many jobs the steps are watched in one hierarchy: the others have the same. */
+/* With many jobs, steps are watched in one hierarchy only: the others have the same. */
 static void watch_steps(struct jobs *jobs, struct job_entry *entry, size_t hierarchy)
 {
     if (is_wide(jobs) || (jobs->is_scanning && entry->steps_hierarchy == hierarchy))
@@ -87,7 +88,7 @@ static void watch_steps(struct jobs *jobs, struct job_entry *entry, size_t hiera
         }
 }
 
-/* Now or, when thousands come at once, as soon as there is time: a tick must not wait for them. */
+/* Inspects it now or, if thousands come at once, when there is time: a tick must not wait for them. */
 static void inspect_again(struct jobs *jobs, struct job_entry *entry)
 {
     uint64_t now_ns = clock_monotonic_ns();
@@ -109,7 +110,7 @@ static void job_appeared(struct jobs *jobs, size_t hierarchy, const char *path, 
         entry = job_new(jobs, source, facts, key, path, unified);
     if (!entry)
         return;
-    bool is_better = entry->job.unified && !unified; /* v1 has the controllers where there are both */
+    bool is_better = entry->job.unified && !unified; /* if there are both, v1 has the controllers */
     if (is_better)
         job_registry_set_cgroup(entry, source, path, unified);
     entry->hierarchy_bits |= 1u << hierarchy;
@@ -118,7 +119,7 @@ static void job_appeared(struct jobs *jobs, size_t hierarchy, const char *path, 
         entry->has_ended = job_registry_is_stale(&jobs->registry, entry);
     if (entry->has_ended)
         return;
-    if ((is_new || is_better) && job_registry_is_running(entry)) /* it has another folder now */
+    if ((is_new || is_better) && job_registry_is_running(entry)) /* it has another cgroup now */
         mark_changed(jobs, entry);
     watch_steps(jobs, entry, hierarchy);
     if (is_new || is_better)
@@ -144,17 +145,17 @@ static void job_disappeared(struct jobs *jobs, size_t hierarchy, const struct jo
         entry->steps_hierarchy = HIERARCHY_NONE;
         watch_steps(jobs, entry, HIERARCHY_NONE);
     }
-    if (entry->hierarchy_bits) { /* its processes have ended, and what is left can be read for the last time */
+    if (entry->hierarchy_bits) { /* its processes have exited, and the rest can be read for the last time */
         mark_changed(jobs, entry);
         return;
     }
     if (entry->is_declared && !entry->has_ended)
-        entry->empty_since_ns = clock_monotonic_ns(); /* steps may come yet */
+        entry->empty_since_ns = clock_monotonic_ns(); /* steps may still come */
     else
         job_registry_end(&jobs->registry, entry, clock_realtime_ns(), false);
 }
 
-/* A step or a task of it came or went. */
+/* A step or a task of it appeared or disappeared. */
 static void steps_changed(struct jobs *jobs, const struct job_source *source, const struct job_source_facts *facts)
 {
     struct job_entry *entry = find_entry(jobs, source, facts);
@@ -162,7 +163,7 @@ static void steps_changed(struct jobs *jobs, const struct job_source *source, co
         mark_changed(jobs, entry);
 }
 
-/* While the whole tree is read, a sum over the steps tells whether they are the same as the last time. */
+/* During a scan, a hash sum over the steps shows whether they have changed since the last one. */
 static void note_step(struct jobs *jobs, size_t hierarchy, const char *path, const struct job_source *source,
                       const struct job_source_facts *facts)
 {
@@ -188,11 +189,12 @@ static void notify_changes(struct jobs *jobs)
         entry->is_changed = false;
         job_registry_change(&jobs->registry, entry);
         if (!job_registry_is_complete(entry))
-            inspect_again(jobs, entry); /* a new step has new processes, which may know more */
+            inspect_again(jobs, entry); /* a new step has new processes, which may have more facts */
     }
 }
 
-/* Jobs of other nodes on this machine, and those that nobody wants, are as if they were not there. A way may be another's too. */
+/* Ignores jobs of other nodes on this machine and of batch systems that are not monitored. A parent cgroup may be
+ * shared. */
 static enum cgroup_kind classify(const struct jobs *jobs, const char *path, const struct job_source **source,
                                  struct job_source_facts *facts)
 {
@@ -239,11 +241,11 @@ static void watch_cgroup(struct jobs *jobs, size_t hierarchy, const char *path, 
     if (!err || err == ABSENT)
         return;
     jobs->must_scan = true;
-    log_warn("cannot watch %s: %s. Jobs are looked for once a second; to see them at once, raise "
-             "fs.inotify.max_user_watches.", full_path, err_text(err));
+    log_warn("cannot watch %s: %s. Jobs are searched for once a second instead; raise fs.inotify.max_user_watches to detect "
+             "them at once.", full_path, err_text(err));
 }
 
-/* Watches a folder and takes in what is there already. */
+/* Watches a directory and handles what is already in it. */
 static void scan(struct jobs *jobs, size_t hierarchy, const char *path)
 {
     char full_path[FILE_PATH_MAX], below[CGROUP_PATH_MAX];
@@ -273,7 +275,7 @@ static bool cgroup_exists(void *context, size_t hierarchy, const char *path)
            && access(full_path, F_OK) == 0;
 }
 
-/* Reads the whole tree; jobs whose folder is not found have ended. */
+/* Scans the whole tree; jobs whose cgroup is not found have ended. */
 static void scan_all(struct jobs *jobs)
 {
     struct job_table *table = &jobs->registry.table;
@@ -283,7 +285,7 @@ static void scan_all(struct jobs *jobs)
     for (size_t i = 0; i < jobs->registry.hierarchies.count; i++)
         scan(jobs, i, "");
     jobs->is_scanning = false;
-    for (size_t i = table->count; i-- > 0;) { /* backwards: the last takes the place of one that is removed */
+    for (size_t i = table->count; i-- > 0;) { /* backwards: the last entry replaces a removed one */
         struct job_entry *entry = table->all[i];
         bool is_gone = *entry->key && entry->hierarchy_bits && !entry->seen_bits;
         if (entry->steps_seen != entry->steps)
@@ -297,8 +299,8 @@ static void scan_all(struct jobs *jobs)
     }
 }
 
-/* Tasks were put into a job, or its last one ended: the only moment to see who is in one that is over before the next tick, and
- * to read the numbers of one whose folder goes with its last task. */
+/* Tasks were moved into a job, or its last one exited: the only moment to see the tasks of a job that ends before the
+ * next tick, and to read the values of a cgroup that is removed with its last task. */
 static void tasks_moved(struct jobs *jobs, const char *path)
 {
     const struct job_source *source;
@@ -309,7 +311,7 @@ static void tasks_moved(struct jobs *jobs, const char *path)
         mark_changed(jobs, entry);
 }
 
-/* A task of a step: only steps have such folders that are watched. */
+/* A cgroup below a step was removed, which is that of a task. */
 static void task_disappeared(struct jobs *jobs, const char *step_path)
 {
     const struct job_source *source;
@@ -337,11 +339,12 @@ static void take_event(void *context, const struct cgroup_watch_event *event)
         task_disappeared(jobs, event->path);
 }
 
-/* Those that nobody tells of. Told ones are few and looked at in each round. */
+/* Checks jobs whose end is not reported. Declared jobs are few and checked in each round. */
 static void run_checks(struct jobs *jobs, uint64_t now_ns)
 {
     struct job_table *table = &jobs->registry.table;
-    bool has_no_hierarchies = !jobs->registry.hierarchies.count; /* they may be mounted yet, or there was no descriptor to look */
+    bool has_no_hierarchies = !jobs->registry.hierarchies.count; /* they may be mounted later, or there was no
+                                                                  * descriptor */
     if (has_no_hierarchies)
         hierarchies_read(&jobs->registry.hierarchies, jobs->registry.root);
     if ((jobs->must_scan && now_ns >= jobs->scan_at_ns) || (has_no_hierarchies && jobs->registry.hierarchies.count)) {
@@ -364,17 +367,17 @@ static void run_checks(struct jobs *jobs, uint64_t now_ns)
 
 static void set_timer(struct jobs *jobs, uint64_t at_ns)
 {
-    if (!at_ns && !jobs->timer_at_ns) /* off already, as almost always */
+    if (!at_ns && !jobs->timer_at_ns) /* already off, as almost always */
         return;
     jobs->timer_at_ns = at_ns;
     struct itimerspec spec = {
         .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S), .tv_nsec = (long)(at_ns % NS_PER_S) },
     };
     if (jobs->timer >= 0)
-        timerfd_settime(jobs->timer, TFD_TIMER_ABSTIME, &spec, NULL); /* 0: off; also takes back that it has run out */
+        timerfd_settime(jobs->timer, TFD_TIMER_ABSTIME, &spec, NULL); /* 0: off; also clears an expiration */
 }
 
-/* A timer that has run out keeps the descriptor readable. */
+/* An expired timer keeps the descriptor readable. */
 static void set_wakeup(struct jobs *jobs)
 {
     uint64_t now_ns = clock_monotonic_ns(), next_ns = job_registry_inspect_new(&jobs->registry, now_ns, jobs->until_ns);

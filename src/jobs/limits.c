@@ -1,5 +1,5 @@
-/* Limits of the job, taken where the kernel enforces them. A batch system that hands out 4 of 64 cores does so by
- * affinity (cpuset) or by quota; either way it is found here, whoever set it. */
+/* Reads limits where the kernel enforces them. A batch system that allocates 4 of 64 cores does so by affinity (cpuset)
+ * or by quota; both are found here. */
 #include "jobs/limits.h"
 
 #include "base/file.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Version 1 writes "no limit" as the largest page-aligned number. */
+/* v1 writes "no limit" as the largest page-aligned number. */
 #define MEMORY_UNLIMITED (1ull << 62)
 
 static void take_smaller(uint64_t *limit, uint64_t value)
@@ -18,7 +18,7 @@ static void take_smaller(uint64_t *limit, uint64_t value)
         *limit = value;
 }
 
-/* The mask of an unbound task has CPUs that this machine could have but has not: only those online count. */
+/* The mask of an unbound task includes CPUs that could be added later: only those online count. */
 static uint64_t read_affinity(const char *root)
 {
     char status[8192], online[4096];
@@ -47,7 +47,7 @@ static uint64_t quota_unified(const char *root, const struct cgroup *cgroup)
     return quota_of(quota_us, period_us);
 }
 
-/* cpu.cfs_quota_us is -1 when there is none, which does not scan as a number. */
+/* cpu.cfs_quota_us is -1 if there is none, which does not parse as a number. */
 static uint64_t quota_legacy(const char *root, const struct cgroup *cgroup)
 {
     char quota[64], period[64];
@@ -103,7 +103,7 @@ static uint64_t read_node_memory(const char *root)
     return kb * 1024;
 }
 
-/* The soft limit; "unlimited" is no number. */
+/* The soft limit; "unlimited" is not a number. */
 static uint64_t read_address_space(const char *root)
 {
     char text[4096];

@@ -1,5 +1,4 @@
-/* What this process and its children may use: cores by affinity and cgroup quota, memory by cgroups and what the node
- * has. */
+/* Limits of this process and its children: cores by affinity and cgroup quota, memory by cgroups and node. */
 #ifndef SONDE_JOBS_LIMITS_H
 #define SONDE_JOBS_LIMITS_H
 
@@ -7,17 +6,17 @@
 
 #include <stdint.h>
 
-/* 0 in any of them: not known, or no such limit. */
+/* 0: unknown or no limit. */
 struct limits {
-    uint64_t cores_milli;         /* the smaller of the two below; 1000 = one core */
-    uint64_t affinity_cores;      /* online CPUs that the affinity allows */
-    uint64_t quota_milli;         /* smallest CPU quota on the way up the cgroups */
-    uint64_t memory_bytes;        /* the smaller of the cgroups' and the node's */
-    uint64_t cgroup_memory_bytes; /* smallest memory limit on the way up the cgroups */
-    uint64_t address_space_bytes; /* RLIMIT_AS: of each process, not of all together */
+    uint64_t cores_milli;         /* the smaller of the next two; 1000 = one core */
+    uint64_t affinity_cores;      /* online CPUs in the affinity mask */
+    uint64_t quota_milli;         /* smallest CPU quota of the cgroup and its ancestors */
+    uint64_t memory_bytes;        /* the smaller of the cgroup limit and the node's memory */
+    uint64_t cgroup_memory_bytes; /* smallest memory limit of the cgroup and its ancestors */
+    uint64_t address_space_bytes; /* RLIMIT_AS: per process, not for all together */
 };
 
-/* Of the process /proc/self below root ("" or NULL: ourselves). What cannot be read stays unknown. */
+/* Reads the limits of /proc/self below root ("" or NULL: ourselves). What cannot be read stays unknown. */
 void limits_read(const char *root, struct limits *limits);
 
 #endif

@@ -1,17 +1,17 @@
-/* OAR's folders: OAR 2 makes /oar/USER_JOB in each v1 hierarchy, OAR 3 the slices of systemd
+/* OAR's cgroups: OAR 2 creates /oar/USER_JOB in each v1 hierarchy, OAR 3 systemd slices
  * /oar.slice/oar-uUID.slice/oar-uUID-jJOB.slice with a scope per step below, or /oar.slice/USER_JOB.scope. */
 #include "jobs/job_source.h"
 
 #include "jobs/cgroup_path.h"
 
-/* "anna_b_4711": a name may have the character that parts it from the job. */
+/* "anna_b_4711": a user name may contain the separator. */
 static bool is_user_job(struct bytes part, struct job_source_facts *facts)
 {
     struct bytes user, job;
     uint64_t number;
     return cgroup_path_split_last(part, '_', &user, &job) && cgroup_path_number(job, &number)
-           && cgroup_path_copy(user, facts->user, sizeof facts->user) && cgroup_path_copy(job, facts->id,
-                                                                                          sizeof facts->id);
+           && cgroup_path_copy(user, facts->user, sizeof facts->user)
+           && cgroup_path_copy(job, facts->id, sizeof facts->id);
 }
 
 /* "oar-u1000", also without the u. */
@@ -32,10 +32,9 @@ static bool is_job_slice(struct bytes part, struct job_source_facts *facts)
 {
     struct bytes user, job;
     uint64_t number;
-    return cgroup_path_cut_suffix(&part, ".slice") && cgroup_path_split_last(part, '-', &user, &job) && is_uid(user,
-                                                                                                               facts)
-           && cgroup_path_cut_prefix(&job, "j") && cgroup_path_number(job, &number) && cgroup_path_copy(job, facts->id,
-                                                                                                        sizeof facts->id);
+    return cgroup_path_cut_suffix(&part, ".slice") && cgroup_path_split_last(part, '-', &user, &job)
+           && is_uid(user, facts) && cgroup_path_cut_prefix(&job, "j") && cgroup_path_number(job, &number)
+           && cgroup_path_copy(job, facts->id, sizeof facts->id);
 }
 
 /* "oar-u1000-j4711-s20261.scope" */

@@ -1,6 +1,6 @@
-/* The folders of PBS Pro and OpenPBS (the cgroups hook): /pbs_jobs.service/jobid/ID in v1, /pbs_jobs.service/jobs/ID in
+/* The cgroups of PBS Pro and OpenPBS (the cgroups hook): /pbs_jobs.service/jobid/ID in v1, /pbs_jobs.service/jobs/ID in
  * v2, and the systemd slices /pbspro.slice/pbspro-ID.slice of older versions; of Torque: /torque/ID. An id is a number
- * with the server's name behind it ("4711.head", "4711[3].head"), as PBS_JOBID has it. */
+ * and the server's name ("4711.head", "4711[3].head"), as in PBS_JOBID. */
 #include "jobs/job_source.h"
 
 #include "jobs/cgroup_path.h"
@@ -17,7 +17,7 @@ static int hex(char c)
     return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/* systemd writes what may not be in the name of a unit as \x5b. */
+/* systemd escapes special characters in unit names as \x5b. */
 static bool unescape(char *text)
 {
     char *out = text;
@@ -35,7 +35,7 @@ static bool unescape(char *text)
     return true;
 }
 
-/* Every id begins with a number; the folders of the hook itself do not. */
+/* Every id begins with a digit; directories of the hook itself do not. */
 static enum cgroup_kind job_named(struct bytes part, struct job_source_facts *facts)
 {
     if (part.data[0] < '0' || part.data[0] > '9' || !cgroup_path_copy(part, facts->id, sizeof facts->id)
@@ -69,8 +69,8 @@ static enum cgroup_kind pbs_place(const char *path, struct job_source_facts *fac
     const char *at = path;
     if (!cgroup_path_next(&at, &top))
         return CGROUP_UNRELATED;
-    bool service = cgroup_path_is(top, "pbs_jobs.service"), slice = cgroup_path_is(top,
-                                                                                   "pbspro.slice"), torque = cgroup_path_is(top, "torque");
+    bool service = cgroup_path_is(top, "pbs_jobs.service"), slice = cgroup_path_is(top, "pbspro.slice");
+    bool torque = cgroup_path_is(top, "torque");
     if (!service && !slice && !torque)
         return CGROUP_UNRELATED;
     if (!*at)

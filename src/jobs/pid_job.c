@@ -1,4 +1,4 @@
-/* Paths of cgroups are asked part by part; variables in the order of job_id.c. */
+/* Checks each prefix of the cgroup path, then the environment in the order of job_id.c. */
 #include "jobs/pid_job.h"
 
 #include "base/file.h"
@@ -11,7 +11,7 @@
 
 #define ENVIRON_MAX (256u << 10)
 
-/* The first folder on the way that is a job. */
+/* The first prefix of the path that is the cgroup of a job. */
 static bool find_job_in_path(const char *path, size_t size, struct job_source_facts *facts)
 {
     char part[FILE_PATH_MAX];
@@ -50,7 +50,7 @@ bool pid_job_in_group(const char *membership, const char *group)
         const char *path = strchr(line, ':');
         path = path ? strchr(path + 1, ':') : NULL; /* "4:cpu,cpuacct:/slurm/job_1" */
         if (path && !strncmp(path + 1, group, size) && strchr("/\n", path[1 + size]))
-            return true; /* strchr finds the NUL at the end, too */
+            return true; /* strchr also finds the NUL at the end */
     }
     return false;
 }

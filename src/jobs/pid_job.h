@@ -1,4 +1,5 @@
-/* The job that a process is in, by its cgroup, which is the kernel's word, and by its environment, which is its own. */
+/* The job that a process belongs to, by its cgroup, which the kernel guarantees, and by its environment, which it can
+ * set itself. */
 #ifndef SONDE_JOBS_PID_JOB_H
 #define SONDE_JOBS_PID_JOB_H
 
@@ -6,17 +7,17 @@
 
 #include <sys/types.h>
 
-#define PID_CGROUP_MAX 16384 /* of the text of /proc/PID/cgroup */
+#define PID_CGROUP_MAX 16384 /* bytes of /proc/PID/cgroup */
 
-/* The next line of /proc/PID/cgroup, from text on, whose path leads through the folder of a job. Returns what follows it; NULL:
- * there is none. */
+/* The next line of /proc/PID/cgroup, from text on, whose path contains the cgroup of a job. Returns the text after it;
+ * NULL: there is none. */
 const char *pid_job_next(const char *text, struct job_source_facts *facts);
 
-/* Is the process whose /proc/PID/cgroup this is in the group, or in one below it? Takes any text. */
+/* Given /proc/PID/cgroup: is the process in the cgroup or in one below it? Accepts any text. */
 bool pid_job_in_group(const char *membership, const char *group);
 
-/* "4711", and its name, "" where nobody tells it. ABSENT: it is in none that can be seen; GONE: there is no such process. With
- * is_any, a job that only SONDE_JOB names counts too: what programs tell an agent goes by it. */
+/* Finds the job's id and name ("": unknown). ABSENT: not in a visible job; GONE: no such process. accepts_sonde_job:
+ * the variable SONDE_JOB counts too, as for program metrics sent to an agent. */
 enum err pid_job(const char *root, pid_t pid, bool accepts_sonde_job, struct job_id *job);
 
 #endif

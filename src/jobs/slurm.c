@@ -1,6 +1,6 @@
-/* Slurm's folders: in each v1 hierarchy /slurm[_NODE]/uid_U/job_J/step_S, in v2 /system.slice/[NODE_]slurmstepd.scope/
- * job_J/step_S. From 26.05 on the job's folder in v2 has its SLUID as name ('s' and 13 characters in base 32), from which
- * the job's number cannot be told: it is in the title of slurmstepd and in the environment of the job's processes. */
+/* Slurm's cgroups: in each v1 hierarchy /slurm[_NODE]/uid_U/job_J/step_S, in v2 /system.slice/[NODE_]slurmstepd.scope/
+ * job_J/step_S. Since 26.05 the job's cgroup in v2 is named by its SLUID ('s' and 13 characters in base 32), which does
+ * not contain the job number: that is in the title of slurmstepd and in the environment of the job's processes. */
 #include "jobs/job_source.h"
 
 #include "jobs/cgroup_path.h"
@@ -9,7 +9,7 @@
 
 #define SLUID_SIZE 14
 
-/* "slurm", or "slurm_NODE" where several slurmd share a machine. */
+/* "slurm", or "slurm_NODE" if several slurmd share a machine. */
 static bool is_top_v1(struct bytes part, struct job_source_facts *facts)
 {
     return cgroup_path_is(part, "slurm") || (cgroup_path_cut_prefix(&part, "slurm_")
@@ -23,7 +23,7 @@ static bool is_scope(struct bytes part, struct job_source_facts *facts)
                && cgroup_path_copy(part, facts->node, sizeof facts->node));
 }
 
-/* Crockford's base 32, as Slurm prints it: in capitals, without I, L, O and U. */
+/* Crockford's base 32 as printed by Slurm: upper case, without I, L, O and U. */
 static bool is_sluid(struct bytes part)
 {
     if (part.size != SLUID_SIZE || part.data[0] != 's')
@@ -43,7 +43,7 @@ static bool is_job(struct bytes part, struct job_source_facts *facts)
     return cgroup_path_copy(part, facts->id, sizeof facts->id);
 }
 
-/* At the job's part: the job, then its step. In v2 the tasks of a step are in "user" below it. */
+/* Parses the job, then its step. In v2 the tasks of a step are in "user" below it. */
 static enum cgroup_kind from_job(const char *at, struct job_source_facts *facts)
 {
     struct bytes part;
@@ -98,7 +98,7 @@ static bool slurm_title(const char *title, char id[JOB_ID_MAX])
 
 const struct job_source job_source_slurm = {
     .name = "slurm",
-    .about = "Slurm, cgroup v1 and v2, several slurmd on a node, folders with SLUIDs",
+    .about = "Slurm, cgroup v1 and v2, several slurmd on a node, SLUIDs",
     .place = slurm_place,
     .id_variable = "SLURM_JOB_ID",
     .user_variable = "SLURM_JOB_USER",

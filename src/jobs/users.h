@@ -1,5 +1,5 @@
-/* Names of users by their numbers, and the other way. A directory service may take seconds to answer, so that is asked in
- * a thread of its own and nobody waits for it. */
+/* Looks up user names by uid and vice versa. A directory service may take seconds to answer, so it is queried in a
+ * thread and nobody waits for it. */
 #ifndef SONDE_JOBS_USERS_H
 #define SONDE_JOBS_USERS_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct users {
-    const char *root; /* borrowed; other than "": /etc/passwd below it is all that is asked */
+    const char *root; /* borrowed; if not "", only /etc/passwd below it is used */
     struct user **list;
     size_t count, capacity;
 };
@@ -16,10 +16,10 @@ struct users {
 void users_init(struct users *users, const char *root);
 void users_clear(struct users *users);
 
-/* "": not known, or not yet; in the second case *later is set. Borrowed until users_clear. */
+/* "": unknown, or not known yet: then *is_pending is set. Borrowed until users_clear. */
 const char *users_name(struct users *users, uint32_t uid, bool *is_pending);
 
-/* UINT32_MAX: not known, or not yet. */
+/* UINT32_MAX: unknown, or not known yet. */
 uint32_t users_uid(struct users *users, const char *name, bool *is_pending);
 
 #endif

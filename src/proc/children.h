@@ -1,5 +1,5 @@
-/* Who is whose child: from /proc/PID/task/TID/children where the kernel has it, else from the parents that all
- * processes of the node name. */
+/* Lists threads and children of processes: from /proc/PID/task/TID/children where the kernel has it, else from the
+ * parent pids of all processes of the node. */
 #ifndef SONDE_PROC_CHILDREN_H
 #define SONDE_PROC_CHILDREN_H
 
@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A list of pids or tids that is used again at each tick. */
+/* A reusable list of pids or tids. */
 struct pidlist {
     uint32_t *ids;
     size_t count, capacity;
 };
 
 enum err pidlist_add(struct pidlist *list, uint32_t id);
-void pidlist_clear(struct pidlist *list); /* frees */
+void pidlist_clear(struct pidlist *list); /* frees the memory */
 
 struct parent_entry {
     uint32_t ppid, pid;
@@ -24,22 +24,22 @@ struct parent_entry {
 
 struct children {
     int proc_fd; /* borrowed: a directory descriptor of /proc */
-    bool scans_proc;  /* the kernel has no children files: the whole of /proc is read at each tick */
+    bool scans_proc;  /* the kernel has no children files: all of /proc is read at each tick */
     struct parent_entry *all;
     size_t count, capacity;
 };
 
-/* Finds out which way there is. */
+/* Detects which method the kernel supports. */
 void children_init(struct children *children, int proc_fd, uint32_t pid);
 void children_clear(struct children *children);
 
-/* At the beginning of each tick. */
+/* Call at the beginning of each tick. */
 enum err children_refresh(struct children *children);
 
-/* The threads of a process. */
+/* Adds the threads of a process. */
 enum err children_threads(const struct children *children, uint32_t pid, struct pidlist *tids);
 
-/* Adds the children that these threads of pid made. A list that the kernel wrote while children ended may lack one. */
+/* Adds the children that these threads of pid started. The kernel's list may miss some if children exit meanwhile. */
 enum err children_add(const struct children *children, uint32_t pid, const struct pidlist *tids, struct pidlist *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Counting in range lists; the ranges are ascending and do not overlap, as the kernel prints them. */
+/* Range lists. The ranges are ascending and do not overlap, as the kernel prints them. */
 #include "proc/cpulist.h"
 
 #include "base/scan.h"
@@ -36,7 +36,7 @@ static uint64_t overlap(struct cpu_range a, struct cpu_range b)
     return first <= last ? last - first + 1 : 0;
 }
 
-/* How much of one range is in a list. False when the list does not parse. */
+/* Counts the CPUs of range that are in list. False: the list does not parse. */
 static int count_in(struct cpu_range range, const char *list, uint64_t *count)
 {
     struct cpu_range other;

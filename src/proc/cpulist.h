@@ -1,4 +1,4 @@
-/* Lists of CPUs as the kernel writes them: "0-3,8,10-11". */
+/* Parses the kernel's CPU lists: "0-3,8,10-11". Accepts any text. */
 #ifndef SONDE_PROC_CPULIST_H
 #define SONDE_PROC_CPULIST_H
 
@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many CPUs are in list and, when it is not NULL, in also. 0 when a list does not parse. Takes any text. */
+/* The number of CPUs in list and, unless NULL, also in also. 0 if a list does not parse. */
 uint64_t cpulist_count(const char *list, const char *also);
 
-/* Sets flags[cpu] for those in list, and clears the others of size. Returns the highest and 1; 0 when the list is empty, does
- * not parse or has one that is not below size. Takes any text. */
+/* Sets flags[cpu] for the CPUs in list and clears the others. Returns the highest CPU plus 1; 0 if the list is empty,
+ * does not parse, or has a CPU that is not below size. */
 size_t cpulist_flags(const char *list, bool *flags, size_t size);
 
 #endif

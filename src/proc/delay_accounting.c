@@ -1,5 +1,5 @@
-/* Since Linux 5.14 there is a sysctl, off at first. Before, there is none: the accounting is on unless the boot parameter
- * nodelayacct says otherwise. */
+/* Since Linux 5.14 there is a sysctl, off by default. Before, delay accounting is on unless the boot parameter
+ * nodelayacct is given. */
 #include "proc/delay_accounting.h"
 
 #include "base/file.h"
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* "4.18.0-553.el8_10.x86_64". One that cannot be read is not taken for an old one. */
+/* "4.18.0-553.el8_10.x86_64". An unreadable version does not count as old. */
 static bool is_before_sysctl(const char *root)
 {
     char text[128];
@@ -20,14 +20,14 @@ static bool is_before_sysctl(const char *root)
     return major < 5 || (major == 5 && minor < 14);
 }
 
-/* The accounting needs the scheduler's own, which a kernel that was built without either does not show. */
+/* Delay accounting requires scheduler accounting, which a kernel built without either does not show. */
 static bool has_scheduler_accounting(const char *root)
 {
     char text[128];
     return file_read_line(root, "/proc/self/schedstat", text, sizeof text) == OK && *text;
 }
 
-/* The kernel takes what begins so for the parameter, whatever follows ("nodelayacct=1"). */
+/* The kernel matches the beginning of a parameter only ("nodelayacct=1"). */
 static bool has_parameter(const char *text, const char *name)
 {
     for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {

@@ -1,4 +1,4 @@
-/* From the kernel's struct linux_dirent64, which libc does not show, to names. */
+/* Parses struct linux_dirent64, which libc does not declare. */
 #include "proc/dirents.h"
 
 #include <errno.h>

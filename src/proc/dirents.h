@@ -1,4 +1,4 @@
-/* The names in a folder, read with getdents64 itself: opendir and readdir would allocate at each reading. */
+/* Reads the names in a directory with getdents64: opendir and readdir would allocate at each reading. */
 #ifndef SONDE_PROC_DIRENTS_H
 #define SONDE_PROC_DIRENTS_H
 
@@ -8,15 +8,15 @@
 
 struct dirents {
     int fd;        /* borrowed */
-    long got, at;  /* of what the kernel gave last */
-    enum err err;  /* when there is no next */
+    long got, at;  /* size of the last result of getdents64, and the position in it */
+    enum err err;  /* set when dirents_next returns NULL after an error */
     char bytes[DIRENTS_BYTES] __attribute__((aligned(8)));
 };
 
-/* fd stands where reading is to begin. */
+/* Reading starts at the current position of fd. */
 void dirents_begin(struct dirents *dirents, int fd);
 
-/* Borrowed until the next call, "." and ".." too. NULL: there is none left, or err says why. */
+/* Borrowed until the next call; includes "." and "..". NULL: no more names, or err is set. */
 const char *dirents_next(struct dirents *dirents);
 
 #endif

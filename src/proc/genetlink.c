@@ -1,4 +1,4 @@
-/* Generic netlink without a library: a handful of messages is all that taskstats needs. */
+/* Generic netlink without a library: taskstats needs only a few messages. */
 #include "proc/genetlink.h"
 
 #include "base/clock.h"
@@ -47,7 +47,7 @@ bool genetlink_next(struct bytes *datagram, struct nlmsghdr *head, struct bytes 
     return true;
 }
 
-/* Takes the next attribute off a list of them. */
+/* Takes the next attribute off a list. */
 static bool next_attribute(struct bytes *rest, uint16_t *type, struct bytes *value)
 {
     struct nlattr head;
@@ -82,8 +82,8 @@ struct bytes genetlink_attributes(struct bytes body)
 
 struct genetlink_reply {
     bool acknowledged;
-    int number;      /* errno of the acknowledgement */
-    uint16_t family; /* found in a description of a family */
+    int number;      /* errno in the acknowledgement */
+    uint16_t family; /* from a family description */
 };
 
 static void take_reply(void *context, struct bytes datagram)

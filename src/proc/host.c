@@ -1,4 +1,4 @@
-/* Facts of the node, from /proc and /sys. */
+/* Reads the facts of the node from /proc and /sys. */
 #include "proc/host.h"
 
 #include "base/file.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What x86, loongarch, mips, power, risc-v and old arm call the processor's model. */
+/* The key of the processor model on x86, loongarch, mips, power, risc-v and old arm. */
 static const char *const model_keys[] = { "model name", "Model Name", "cpu model", "cpu\t", "uarch", "Processor" };
 
 static bool copy_value(const char *line, char *out, size_t size)
@@ -24,7 +24,7 @@ static bool copy_value(const char *line, char *out, size_t size)
     return length > 0;
 }
 
-/* The first page is enough, and on a large node much cheaper than the file: the kernel writes it CPU by CPU. */
+/* The first page is enough, and much cheaper than the whole file on a large node: the kernel writes it CPU by CPU. */
 static void read_cpu_model(const char *root, struct host_facts *facts)
 {
     char text[4096];

@@ -1,4 +1,4 @@
-/* A counter that never falls, from sums that sometimes do. */
+/* A counter that never decreases, from sums that sometimes do. */
 #include "proc/monotonic_sum.h"
 
 uint64_t monotonic_sum_update(struct monotonic_sum *sum, uint64_t value, uint64_t tolerance)

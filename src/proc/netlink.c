@@ -1,4 +1,4 @@
-/* Netlink sockets, without a library: the kernel's messages come in by recvmmsg, many with one call. */
+/* Netlink sockets without a library, read with recvmmsg, many datagrams per call. */
 #include "proc/netlink.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define RECEIVE_BUFFER_BYTES (32 << 20) /* the kernel's, not ours: charged only while messages wait in it */
+#define RECEIVE_BUFFER_BYTES (32 << 20) /* in the kernel, charged only while messages are waiting */
 #define BATCH_MAX 64
 #define BATCH_BYTES (64 << 10)
 #define BATCHES_MAX (1 << 16)
@@ -51,8 +51,7 @@ enum err netlink_wait(int fd, int timeout_ms)
     return ready > 0 ? OK : ready == 0 ? AGAIN : err_from_errno(errno);
 }
 
-/* The kernel counts what it could not put into the buffer; before Linux 4.12 it does not tell, and each overflow counts
- * as one. */
+/* The kernel counts dropped messages. Before Linux 4.12 the count is not available, and each overflow counts as one. */
 static void count_overflow(int fd, uint64_t *lost)
 {
     uint32_t meminfo[SK_MEMINFO_VARS];
@@ -126,7 +125,7 @@ enum err netlink_drain(int fd, size_t message_max, uint64_t *lost,
         if (count < 0)
             return errno == EAGAIN ? OK : err_from_errno(errno);
         pass_datagrams(&slots, count, each, context);
-        /* Also when fewer came than fit: an overflow behind them is told by the next call only. */
+        /* Continue even if fewer came than fit: only the next call reports an overflow after them. */
     }
     return OK;
 }

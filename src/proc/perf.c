@@ -1,4 +1,4 @@
-/* From the names after -e to events that are known to open here. Those that do not are told of, once, in words. */
+/* Resolves event names, checks that the kernel opens each, and explains those that it does not. */
 #include "proc/perf.h"
 
 #include "base/log.h"
@@ -46,7 +46,7 @@ void perf_event_attr_init(const struct perf_event_spec *spec, struct perf_event_
     };
 }
 
-/* 0, or errno. Counts nothing: it is closed at once. */
+/* Opens the event and closes it at once. Returns 0 or errno. */
 static int try_open(const struct perf_event_spec *spec)
 {
     struct perf_event_attr attr;
@@ -59,7 +59,7 @@ static int try_open(const struct perf_event_spec *spec)
     return 0;
 }
 
-/* These happen in the kernel only: without it they would count 0 and look like a fact. */
+/* These happen in kernel mode only: restricted to user mode they would count 0 and look valid. */
 static bool needs_kernel(const struct perf_event_spec *spec)
 {
     return spec->type == PERF_TYPE_SOFTWARE
@@ -69,7 +69,7 @@ static bool needs_kernel(const struct perf_event_spec *spec)
 
 static enum err explain_kernel_only(struct perf_problem *problem)
 {
-    explain(problem, "it cannot be counted in user mode alone, which is all that this user may count",
+    explain(problem, "it happens in kernel mode, which this user may not count",
             "sysctl kernel.perf_event_paranoid=1, or run as root");
     return DENIED;
 }
@@ -78,30 +78,30 @@ static enum err explain_errno(int number, struct perf_problem *problem)
 {
     switch (number) {
     case EACCES: case EPERM:
-        explain(problem, "this user may not open performance events",
+        explain(problem, "permission denied for performance events",
                 "sysctl kernel.perf_event_paranoid=2 (1 to count in the kernel too), or run as root");
         return DENIED;
     case ENOSYS:
-        explain(problem, "this kernel has no performance events", "a kernel with CONFIG_PERF_EVENTS");
+        explain(problem, "this kernel has no performance events", "use a kernel with CONFIG_PERF_EVENTS");
         return ABSENT;
     case ENOENT: case ENODEV: case EOPNOTSUPP: case ENXIO:
-        explain(problem, "this machine has no such counter",
-                "a virtual machine needs a virtual PMU from its host; else see 'perf list' for what there is");
+        explain(problem, "this node has no such counter",
+                "a virtual machine needs a virtual PMU from its hypervisor; otherwise see 'perf list'");
         return ABSENT;
     case EINVAL:
         explain(problem, "the kernel cannot count it per thread on this processor",
-                "see 'perf list' for what there is; counters of a whole package cannot be counted per thread");
+                "see 'perf list'; events of a whole package cannot be counted per thread");
         return ABSENT;
     case EMFILE: case ENFILE:
-        explain(problem, "no file descriptor is left", "raise ulimit -n");
+        explain(problem, "out of file descriptors", "raise ulimit -n");
         return FULL;
     default:
-        explain(problem, strerror(number), "try without this event");
+        explain(problem, strerror(number), "remove this event");
         return err_from_errno(number);
     }
 }
 
-/* A user whom the kernel forbids to look at the kernel may count in user mode, where that means anything. */
+/* Falls back to user mode if this user may not count in the kernel. */
 static enum err check_event(struct perf_event_spec *spec, struct perf_problem *problem)
 {
     int number = try_open(spec);
@@ -112,7 +112,7 @@ static enum err check_event(struct perf_event_spec *spec, struct perf_problem *p
         return explain_kernel_only(problem);
     spec->exclude |= USER_MODE;
     number = try_open(spec);
-    if (number == EINVAL) /* the unit cannot tell user mode from kernel */
+    if (number == EINVAL) /* the PMU cannot distinguish user and kernel mode */
         return explain_kernel_only(problem);
     spec->is_reduced = !number;
     return number ? explain_errno(number, problem) : OK;
@@ -123,14 +123,14 @@ static enum err encode_with_pfm(const char *name, struct perf_event_spec *spec, 
     enum err err = perf_pfm_encode(name, spec, problem->reason, sizeof problem->reason);
     if (err == ABSENT)
         explain(problem,
-                "the kernel's list has no event of this name, and libpfm4, which may know it, is not installed",
+                "the kernel has no event of this name, and libpfm4, which may have it, is not installed",
                 "apt install libpfm4, or see 'perf list'");
     else if (err)
-        snprintf(problem->fix, sizeof problem->fix, "see 'perf list', or showevtinfo of libpfm4");
+        snprintf(problem->fix, sizeof problem->fix, "see 'perf list' or showevtinfo of libpfm4");
     return err;
 }
 
-/* A name of the kernel's list may end in ":u". */
+/* A kernel event name may end in ":u". */
 static enum err encode_known(const char *name, struct perf_event_spec *spec)
 {
     char plain[NAME_MAX_BYTES];
@@ -148,7 +148,7 @@ static enum err encode(const char *name, struct perf_event_spec *spec, struct pe
     if (strchr(name, '/')) {
         enum err err = perf_sysfs_encode("", name, spec);
         if (err)
-            explain(problem, err == ABSENT ? "this machine has no such unit" : "the unit has no such event or term",
+            explain(problem, err == ABSENT ? "this node has no such PMU" : "the PMU has no such event or term",
                     "see /sys/bus/event_source/devices");
         return err;
     }
@@ -162,19 +162,19 @@ enum err perf_resolve_one(const char *name, struct perf_event_spec *spec, struct
     *spec = (struct perf_event_spec){ 0 };
     *problem = (struct perf_problem){ "", "" };
     if (strlen(name) >= sizeof spec->name) {
-        explain(problem, "the name is too long", "63 characters at most");
+        explain(problem, "the name is too long", "use at most 63 characters");
         return USAGE;
     }
     memcpy(spec->name, name, strlen(name) + 1);
     enum err err = encode(name, spec, problem);
     if (!err && spec->exclude & PROBE_EXCLUDE_KERNEL && needs_kernel(spec)) {
-        explain(problem, "it happens in the kernel, never in user mode", "leave out \":u\"");
+        explain(problem, "it never happens in user mode", "remove \":u\"");
         return USAGE;
     }
     return err ? err : check_event(spec, problem);
 }
 
-/* Takes the next name off the list. A comma between two slashes belongs to the name: cpu/event=1,umask=2/. */
+/* Takes the next name off the list. A comma between slashes belongs to the name: cpu/event=1,umask=2/. */
 static bool next_name(const char **list, char name[NAME_MAX_BYTES])
 {
     bool inside = false;
@@ -211,8 +211,8 @@ size_t perf_resolve_with(const char *list, struct perf_event_spec *specs, size_t
         if (is_duplicate(list, rest, name))
             continue;
         if (count == max) {
-            snprintf(problem.reason, sizeof problem.reason, "%zu events at most", max);
-            snprintf(problem.fix, sizeof problem.fix, "run again for the others");
+            snprintf(problem.reason, sizeof problem.reason, "more than %zu events", max);
+            snprintf(problem.fix, sizeof problem.fix, "count the others in another run");
             missing(name, &problem);
         } else if (perf_resolve_one(name, &spec, &problem)) {
             missing(name, &problem);
@@ -239,7 +239,7 @@ bool perf_find_unknown(const char *list, char *name, size_t size)
 
 static void warn_of_missing(const char *name, const struct perf_problem *problem)
 {
-    log_warn("event %s is not counted: %s. Remedy: %s.", name, problem->reason, problem->fix);
+    log_warn("event %s is not counted: %s. Fix: %s.", name, problem->reason, problem->fix);
 }
 
 static bool has_name(const struct perf_event_spec *specs, size_t count, const char *name)
@@ -250,8 +250,8 @@ static bool has_name(const struct perf_event_spec *specs, size_t count, const ch
     return false;
 }
 
-/* A count without the kernel's part is another number, and must not be filed under the same name. Returns how many are left:
- * who asked for both has asked for one twice. */
+/* A count without kernel mode is another number and must not be stored under the same name. Returns how many are left
+ * after removing duplicates. */
 static size_t name_reduced(struct perf_event_spec *specs, size_t count)
 {
     size_t kept = 0;
@@ -260,9 +260,8 @@ static size_t name_reduced(struct perf_event_spec *specs, size_t count)
         struct perf_event_spec spec = specs[i];
         size_t size = strlen(spec.name);
         if (spec.is_reduced && !has_logged)
-            log_warn("perf events are counted in user mode only, as their names then say (%s" USER_SUFFIX "): this user may "
-                     "not count in the kernel. Remedy: sysctl kernel.perf_event_paranoid=1, or run as root.",
-                     spec.name);
+            log_warn("perf events are counted in user mode only, and named so (%s" USER_SUFFIX "): this user may not count in "
+                     "the kernel. Fix: sysctl kernel.perf_event_paranoid=1, or run as root.", spec.name);
         has_logged = has_logged || spec.is_reduced;
         if (spec.is_reduced && size + sizeof USER_SUFFIX <= sizeof spec.name)
             memcpy(spec.name + size, USER_SUFFIX, sizeof USER_SUFFIX);

@@ -1,4 +1,4 @@
-/* Software, hardware and hardware-cache events as perf, the kernel's header and Colmet spell them; rNNN as hexadecimal. */
+/* Software, hardware and hw-cache events as perf, the kernel's header and Colmet spell them; rNNN is hexadecimal. */
 #include "proc/perf_names.h"
 
 #include <stdbool.h>
@@ -51,8 +51,8 @@ static const struct known_event known_events[] = {
 #define COLMET_CACHE(name, constant) { name, NULL, PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_##constant }
 #define COLMET_SOFTWARE(name, constant) { name, NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##constant }
 
-/* Colmet's names, and what it counts under them: all caches are loads, and three of the names say something else than what
- * they count (cache_op_read and cache_result_access are L1 data loads, cache_op_prefetch is last-level loads). */
+/* Colmet's names and what it counts under them. All caches are loads, and three names do not say what is counted:
+ * cache_op_read and cache_result_access are L1 data loads, cache_op_prefetch is last-level loads. */
 static const struct known_event colmet_events[] = {
     COLMET_HARDWARE("cpu_cycles", CPU_CYCLES),
     COLMET_HARDWARE("instructions", INSTRUCTIONS),
@@ -89,7 +89,7 @@ struct event_word {
     unsigned value;
 };
 
-/* L1-dcache-load-misses = cache, operation, result; misses take the singular of the operation. */
+/* L1-dcache-load-misses = cache, operation, result; "misses" takes the singular of the operation. */
 static const struct event_word caches[] = {
     { "L1-dcache", PERF_COUNT_HW_CACHE_L1D }, { "L1-icache", PERF_COUNT_HW_CACHE_L1I },
     { "LLC", PERF_COUNT_HW_CACHE_LL },        { "dTLB", PERF_COUNT_HW_CACHE_DTLB },

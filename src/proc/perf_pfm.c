@@ -1,4 +1,4 @@
-/* libpfm4 through dlopen: Sonde neither needs it to be built nor to run. */
+/* libpfm4 through dlopen: not needed to build or to run Sonde. */
 #include "proc/perf_pfm.h"
 
 #include "spool/probe_env.h"
@@ -13,7 +13,7 @@
 #define PFM_LEVEL_USER 0x08
 #define PFM_FOR_PERF_EVENT_EXT 2
 
-/* pfm_perf_encode_arg_t: the library's documented argument. */
+/* pfm_perf_encode_arg_t of the library. */
 struct pfm_request {
     struct perf_event_attr *attr;
     char **full_name;
@@ -28,14 +28,14 @@ struct pfm_library {
     const char *(*error_text)(int code);
 };
 
-/* dlsym gives a data pointer; ISO C wants the detour for functions. */
+/* dlsym returns an object pointer; ISO C needs this detour for functions. */
 static bool find_function(void *handle, const char *name, void *function)
 {
     *(void **)function = dlsym(handle, name);
     return *(void **)function != NULL;
 }
 
-/* Opened once and kept: its tables stay in use until the process ends. */
+/* Loaded once and kept until the process exits. */
 static const struct pfm_library *library_get(void)
 {
     static struct pfm_library library;
@@ -64,7 +64,7 @@ enum err perf_pfm_encode(const char *name, struct perf_event_spec *spec, char *r
     struct pfm_request request = { .attr = &attr, .size = sizeof request, .cpu = -1 };
     int code = library->encode(name, PFM_LEVEL_USER | PFM_LEVEL_KERNEL, PFM_FOR_PERF_EVENT_EXT, &request);
     if (code != PFM_SUCCESS) {
-        snprintf(reason, reason_size, "libpfm4 says: %s", library->error_text(code));
+        snprintf(reason, reason_size, "libpfm4: %s", library->error_text(code));
         return USAGE;
     }
     spec->type = attr.type;

@@ -61,7 +61,7 @@ enum err perf_sysfs_apply(const char *format, uint64_t value, struct perf_event_
 static enum err apply_terms(const char *root, const char *unit, const char *terms, int depth,
                             struct perf_event_spec *spec);
 
-/* term=value, term (= 1), or the name of an event, which stands for more terms. */
+/* term=value, term (= 1), or the name of an event, which expands to more terms. */
 static enum err apply_term(const char *root, const char *unit, char *term, int depth, struct perf_event_spec *spec)
 {
     char text[TEXT_MAX], *equals = strchr(term, '=');

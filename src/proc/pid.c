@@ -1,4 +1,5 @@
-/* /proc/PID/stat, status, environ, cmdline, and cgroup.procs: opened, read and closed; jobs are looked at seldom. */
+/* /proc/PID/stat, status, environ, cmdline, and cgroup.procs. Files are opened for each read: jobs are inspected
+ * rarely. */
 #include "proc/pid.h"
 
 #include "base/clock.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROCS_MAX (16 << 10) /* of cgroup.procs are looked at: more than 2,000 processes */
+#define PROCS_MAX (16 << 10) /* bytes of cgroup.procs that are read: more than 2,000 processes */
 #define DEPTH_MAX 6
 
 static enum err read_file(const char *root, pid_t pid, const char *file, char *text, size_t size, size_t *got)
@@ -21,7 +22,7 @@ static enum err read_file(const char *root, pid_t pid, const char *file, char *t
     return err == ABSENT ? GONE : err;
 }
 
-/* When the machine was started. A captured one tells it in its /proc/stat, to the second. */
+/* Boot time. For a captured tree from /proc/stat, to the second. */
 static uint64_t boot_ns(const char *root)
 {
     char text[64 << 10];
@@ -39,7 +40,7 @@ static enum err read_stat(const char *root, pid_t pid, int field, uint64_t *valu
     enum err err = read_file(root, pid, "stat", text, sizeof text, NULL);
     if (err)
         return err;
-    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    const char *at = strrchr(text, ')'); /* the name before it may contain anything */
     for (int i = 2; at && i < field; i++)
         at = strchr(at + 1, ' ');
     return at && scan_u64(&at, value) ? OK : CORRUPT;
@@ -108,7 +109,7 @@ enum err pid_title(const char *root, pid_t pid, char *title, size_t size)
     return read_file(root, pid, "cmdline", title, size, NULL);
 }
 
-/* The processes of the folder itself. Those of another pid namespace are 0. */
+/* The processes of the cgroup itself. Those of another pid namespace are listed as 0. */
 static bool each_in_cgroup(const char *directory, bool (*each)(void *context, pid_t pid), void *context)
 {
     char path[FILE_PATH_MAX], text[PROCS_MAX];

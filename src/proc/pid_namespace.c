@@ -1,5 +1,5 @@
-/* NSpid of /proc/PID/status has the numbers of a process in all namespaces from ours down to its own. Of two namespaces that are
- * equally deep each has a process of the same number, so that the namespace itself is looked at, too. */
+/* NSpid in /proc/PID/status lists the pids of a process in all namespaces from ours down to its own. Two namespaces of
+ * the same depth may use the same pid, so the namespace itself is compared too. */
 #include "proc/pid_namespace.h"
 
 #include "base/file.h"
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 33 /* the kernel allows 32 below the first */
+#define DEPTH_MAX 33 /* the kernel allows 32 levels below the initial namespace */
 
 struct nspid_list {
     uint64_t at[DEPTH_MAX];
@@ -35,7 +35,7 @@ static enum err read_numbers(pid_t pid, struct nspid_list *numbers)
     return numbers->count ? OK : CORRUPT;
 }
 
-/* The pid namespace of a process, or one that is so many above it. */
+/* The pid namespace of a process, or the one levels_up above it. */
 static bool stat_namespace(pid_t pid, size_t levels_up, struct stat *namespace)
 {
     char path[64];

@@ -1,4 +1,4 @@
-/* Numbers of processes of another pid namespace. */
+/* Translates pids of another pid namespace. */
 #ifndef SONDE_PROC_PID_NAMESPACE_H
 #define SONDE_PROC_PID_NAMESPACE_H
 
@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-/* Which process does teller, a process that waits for us, call by this number? GONE: none that can be seen here. */
+/* Finds the process that is pid_there in the pid namespace of other, a live process. GONE: not visible here. */
 enum err pid_namespace_find(pid_t other, pid_t pid_there, pid_t *pid);
 
 #endif

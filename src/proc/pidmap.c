@@ -1,4 +1,4 @@
-/* Open addressing; a slot counts only when its round is the table's. */
+/* Open addressing. A slot is in use only if its round is that of the map. */
 #include "proc/pidmap.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A table from pids or tids to numbers, emptied in no time and used again at each tick. */
+/* A map from pids or tids to numbers, emptied in constant time and reused at each tick. */
 #ifndef SONDE_PROC_PIDMAP_H
 #define SONDE_PROC_PIDMAP_H
 
@@ -16,11 +16,11 @@ struct pidmap_slot {
 /* Zeroed: empty. */
 struct pidmap {
     struct pidmap_slot *slots;
-    size_t capacity, count; /* room is a power of two */
+    size_t capacity, count; /* capacity is a power of two */
     uint32_t round;
 };
 
-void pidmap_clear(struct pidmap *map); /* frees */
+void pidmap_clear(struct pidmap *map); /* frees the memory */
 void pidmap_reset(struct pidmap *map); /* empties, keeps the memory */
 
 /* The value, or PIDMAP_NONE. */

@@ -1,4 +1,4 @@
-/* Proc connector: asks the kernel to multicast process events to us, and reads them. */
+/* Subscribes to the kernel's process events and reads them. */
 #include "proc/proc_connector.h"
 
 #include "base/clock.h"
@@ -20,7 +20,7 @@
 #define WHAT_EXEC 0x00000002u
 #define WHAT_EXIT 0x80000000u
 
-/* Since Linux 6.6 a listener may say which events it wants; the header of older systems has no struct for it. */
+/* Since Linux 6.6 a listener may select events; older headers have no struct for it. */
 struct listen_request {
     struct nlmsghdr netlink;
     char connector[sizeof(struct cn_msg)];
@@ -132,8 +132,8 @@ static void take_ack(void *context, struct bytes datagram)
     ack->number = event.status;
 }
 
-/* A kernel that does not want us (older than 6.6 and we are not root, or another namespace) may say so, or may say
- * nothing at all: only an answer makes us a listener. Events that come before it are of others: dropped. */
+/* A kernel that refuses us (older than 6.6 without root, or another namespace) may say so or not answer at all: only an
+ * acknowledgement means that we are subscribed. Earlier events belong to other listeners and are dropped. */
 static enum err await_ack(struct proc_connector *connector)
 {
     struct connector_ack ack = { 0 };
@@ -160,7 +160,7 @@ static enum err listen_to_kernel(struct proc_connector *connector)
         err = await_ack(connector);
     if (err)
         return err;
-    /* Only now the wish for some kinds of events: it filters the answer away too. Older kernels ignore it. */
+    /* The filter is sent only now, because it would filter the acknowledgement too. Older kernels ignore it. */
     send_request(connector->fd, PROC_CN_MCAST_LISTEN, wanted(connector->kinds));
     connector->lost = 0;
     return OK;

@@ -1,4 +1,4 @@
-/* /proc/PID/…: by hand and without allocation. A process that ends meanwhile is GONE. */
+/* Reads /proc/PID/… without allocating. A process that exits meanwhile is GONE. */
 #include "proc/taskfile.h"
 
 #include "base/scan.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXITING 0x4u /* PF_EXITING of the kernel's flags, set before the exit record is sent */
+#define EXITING 0x4u /* the kernel's PF_EXITING, set before the exit record is sent */
 
-/* Fields of stat are counted from 1 in proc(5); the first behind the name is 3. Negative ones (tpgid) count too. */
+/* Fields of stat are numbered from 1 in proc(5); the first after the name is 3. Negative ones (tpgid) count too. */
 static bool skip_fields(const char **at, int count)
 {
     for (; count > 0; count--) {
@@ -26,7 +26,7 @@ static bool skip_fields(const char **at, int count)
 
 enum err taskfile_parse_stat(const char *text, struct taskfile_stat *stat)
 {
-    const char *at = strrchr(text, ')'); /* the name may hold anything, also ") R 1" */
+    const char *at = strrchr(text, ')'); /* the name may contain anything, even ") R 1" */
     uint64_t ppid, flags, user, system, children_user, children_system, threads;
     if (!at || at[1] != ' ' || !at[2])
         return CORRUPT;
@@ -61,7 +61,7 @@ enum err taskfile_parse_switches(const char *text, struct taskfile_switches *swi
     return whole ? OK : CORRUPT;
 }
 
-/* Once the first file of a process was there, one that is missing means that the process ended. */
+/* ENOENT means that the process has exited. */
 static enum err gone_or(int number)
 {
     return number == ENOENT || number == ESRCH ? GONE : err_from_errno(number);

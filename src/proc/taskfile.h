@@ -1,5 +1,5 @@
-/* The kernel's files about one process or thread: /proc/PID/stat, io, status. Parsers on texts, and readers that open,
- * read and close below a directory descriptor of /proc. */
+/* The kernel's files of one process or thread: /proc/PID/stat, io, status. Parsers, and readers relative to a directory
+ * descriptor of /proc. */
 #ifndef SONDE_PROC_TASKFILE_H
 #define SONDE_PROC_TASKFILE_H
 
@@ -11,12 +11,12 @@
 
 struct taskfile_stat {
     char state; /* R, S, D, Z, … */
-    bool is_exiting; /* on its way out, or a zombie: of the thread that has this number */
+    bool is_exiting; /* exiting or a zombie: of the thread with this id */
     uint32_t ppid;
-    uint64_t own_ticks;      /* CPU time of all its threads, those that ended too */
-    uint64_t children_ticks; /* CPU time of children that it waited for, with theirs */
+    uint64_t own_ticks;      /* CPU time of all its threads, including exited ones */
+    uint64_t children_ticks; /* CPU time of children that it waited for, and theirs */
     uint32_t threads;
-    uint64_t start_ticks; /* after boot: tells apart two processes with one pid */
+    uint64_t start_ticks; /* since boot; distinguishes processes with the same pid */
     uint64_t rss_pages;
 };
 
@@ -28,12 +28,12 @@ struct taskfile_switches {
     uint64_t voluntary, involuntary;
 };
 
-/* CORRUPT when the text is not one. They take any text that ends with a NUL. */
+/* CORRUPT: malformed. They accept any NUL-terminated text. */
 enum err taskfile_parse_stat(const char *text, struct taskfile_stat *stat);
 enum err taskfile_parse_io(const char *text, struct taskfile_io *io);
 enum err taskfile_parse_switches(const char *text, struct taskfile_switches *switches);
 
-/* path: below /proc, "27013/stat". GONE when the process is; DENIED. */
+/* path: relative to /proc, "27013/stat". GONE: the process has exited; DENIED. */
 enum err taskfile_read(int proc_fd, const char *path, char *text, size_t size);
 
 enum err taskfile_read_stat(int proc_fd, uint32_t pid, struct taskfile_stat *stat);
@@ -41,7 +41,7 @@ enum err taskfile_read_stat(int proc_fd, uint32_t pid, struct taskfile_stat *sta
 /* Of the process with all its threads and the children that it waited for. */
 enum err taskfile_read_io(int proc_fd, uint32_t pid, struct taskfile_io *io);
 
-/* Of the thread alone. */
+/* Of one thread. */
 enum err taskfile_read_thread_io(int proc_fd, uint32_t pid, uint32_t tid, struct taskfile_io *io);
 enum err taskfile_read_switches(int proc_fd, uint32_t pid, uint32_t tid, struct taskfile_switches *switches);
 

@@ -1,4 +1,4 @@
-/* Taskstats over generic netlink: finds the family, registers for the exits on all CPUs, reads the records. */
+/* Exit records over generic netlink: finds the family, registers for exits on all CPUs, reads the records. */
 #include "proc/taskstats_exits.h"
 
 #include "base/clock.h"
@@ -50,8 +50,8 @@ enum err taskstats_exits_open(struct taskstats_exits *exits)
     return OK;
 }
 
-/* The record of a thread in the attributes of a message. The sum over the group comes with the last of several threads:
- * not needed, but it names the process. */
+/* Finds the record of a thread in a message. The last of several threads also has the sum over the process: not needed,
+ * but it names the process. */
 static bool find_thread(struct bytes attributes, struct taskstats_exit *thread)
 {
     struct bytes aggregate, process, process_id;
@@ -112,7 +112,7 @@ struct exit_reading {
 static void pass_datagram(void *context, struct bytes datagram)
 {
     const struct exit_reading *reading = context;
-    /* Not once for all: a record that comes while others are read would seem to have ended before it began. */
+    /* Per datagram: a record that arrives while others are read would seem to end before it began. */
     reading->exits->accounting.now_ns = clock_realtime_ns();
     taskstats_exits_parse(datagram, reading->exits->family, &reading->exits->accounting, reading->each,
                           reading->context);

@@ -1,5 +1,5 @@
-/* Taskstats queries. The kernel answers each message of a datagram while it is being sent, so that all answers are there
- * when sendto returns; each carries the number of its question. */
+/* The kernel answers each message of a datagram while it is being sent, so all answers are there when sendto returns;
+ * each carries the sequence number of its query. */
 #include "proc/taskstats_queries.h"
 
 #include "proc/genetlink.h"
@@ -36,7 +36,7 @@ enum err taskstats_queries_open(struct taskstats_queries *queries)
     if (!err)
         err = taskstats_queries_run(queries, TASKSTATS_SUBJECT_THREAD, &self, 1, count_answer, &answers);
     if (!err && answers == 0)
-        err = DENIED; /* the only reason for which it does not tell us about ourselves */
+        err = DENIED; /* the only reason why it does not answer about ourselves */
     if (err)
         taskstats_queries_close(queries);
     return err;
@@ -51,8 +51,8 @@ void taskstats_queries_close(struct taskstats_queries *queries)
 
 struct query_batch {
     const struct taskstats_queries *queries;
-    size_t base, count; /* of the ids */
-    uint32_t first;     /* number of the first question */
+    size_t base, count; /* index and number of the ids in this batch */
+    uint32_t first;     /* sequence number of the first query */
     enum taskstats_subject subject;
     void (*each)(void *context, size_t place, struct bytes stats);
     void *context;
@@ -72,7 +72,7 @@ void taskstats_queries_parse(struct bytes datagram, uint16_t family, uint32_t fi
     struct nlmsghdr head;
     struct bytes body, stats;
     while (genetlink_next(&datagram, &head, &body)) {
-        uint32_t place = head.nlmsg_seq - first; /* numbers may wrap */
+        uint32_t place = head.nlmsg_seq - first; /* may wrap */
         if (head.nlmsg_type == family && place < count && find_stats(genetlink_attributes(body), &stats))
             each(context, place, stats);
     }
@@ -94,13 +94,13 @@ static enum err send_queries(const struct taskstats_queries *queries, const stru
                              const uint32_t *ids)
 {
     struct taskstats_query queries_out[QUERIES_PER_BATCH];
+    uint16_t attribute = batch->subject == TASKSTATS_SUBJECT_PROCESS ? TASKSTATS_CMD_ATTR_TGID : TASKSTATS_CMD_ATTR_PID;
     for (size_t i = 0; i < batch->count; i++)
         queries_out[i] = (struct taskstats_query){
             .netlink = { .nlmsg_len = sizeof *queries_out, .nlmsg_type = queries->family,
                          .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = batch->first + (uint32_t)i },
             .generic = { .cmd = TASKSTATS_CMD_GET, .version = TASKSTATS_GENL_VERSION },
-            .attribute = { NLA_HDRLEN + sizeof *ids, batch->subject == TASKSTATS_SUBJECT_PROCESS ? TASKSTATS_CMD_ATTR_TGID
-                                                                                       : TASKSTATS_CMD_ATTR_PID },
+            .attribute = { NLA_HDRLEN + sizeof *ids, attribute },
             .id = ids[i],
         };
     return netlink_send(queries->fd, queries_out, batch->count * sizeof *queries_out);

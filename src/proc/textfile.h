@@ -1,5 +1,5 @@
-/* A text of the kernel that is read at each tick: the file stays open, with one pread where the kernel gives the text in one
- * piece. All texts that are not large share the same memory, which is then warm after the first of a tick. */
+/* A file of the kernel that is read at each tick: it stays open, and one pread suffices where the kernel returns all of
+ * it at once. All but large files share one buffer per thread, which stays in the cache during a tick. */
 #ifndef SONDE_PROC_TEXTFILE_H
 #define SONDE_PROC_TEXTFILE_H
 
@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TEXTFILE_MAX (8u << 20)     /* of a longer text only the beginning is read */
-#define TEXTFILE_SHARED (64u << 10) /* what is longer has memory of its own */
+#define TEXTFILE_MAX (8u << 20)     /* longer files are truncated */
+#define TEXTFILE_SHARED (64u << 10) /* larger files have a buffer of their own */
 
-/* How the kernel gives the text. */
+/* How the kernel returns the content. */
 enum textfile_mode {
-    TEXTFILE_WHOLE,  /* all at once: a reading that does not fill our memory was all of it (meminfo, stat, files of sysfs) */
-    TEXTFILE_PAGES,  /* as many lines as fit into a page, then the next (vmstat, interrupts, diskstats, net/dev) */
+    TEXTFILE_WHOLE,  /* all at once: a short read was everything (meminfo, stat, files of sysfs) */
+    TEXTFILE_PAGES,  /* page by page, in whole lines (vmstat, interrupts, diskstats, net/dev) */
 };
 
 /* Zeroed, or after textfile_close: closed. */
@@ -22,18 +22,18 @@ struct textfile {
     bool is_open;
     int fd;
     enum textfile_mode mode;
-    const char *text; /* whole lines, a NUL behind them: a line that was cut off at the end is not there. Only until this
-                       * thread opens or reads another */
+    const char *text; /* complete lines, NUL-terminated; a truncated last line is dropped. Valid until this thread opens
+                       * or reads another file */
     size_t size;
-    char *own; /* memory of a large text; NULL: it is in the shared */
+    char *own; /* buffer of a large file; NULL: in the shared buffer */
     size_t capacity;
-    size_t longest_line; /* line of the first reading */
+    size_t longest_line; /* length of the longest line of the first reading */
 };
 
-/* Opens and reads it once, so that text is there and it is known how large it is. */
+/* Opens and reads it once, so that text is valid and the size is known. */
 enum err textfile_open(struct textfile *file, const char *root, const char *path, enum textfile_mode mode);
 
-/* Reads it anew from the beginning. Allocates only when a large text has grown by half since it was opened. */
+/* Reads it again. Allocates only if a large file has grown by half since it was opened. */
 enum err textfile_read(struct textfile *file);
 
 void textfile_close(struct textfile *file);

@@ -1,4 +1,4 @@
-/* The samplers of this build: one line each. */
+/* The list of samplers of this build, one line each. */
 #include "samplers/all.h"
 
 const struct sampler *const sampler_all[] = {

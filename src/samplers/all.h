@@ -1,10 +1,10 @@
-/* Every sampler by name, each in the file of that name. */
+/* All samplers. Each is defined in the file of its name, those of jobs in samplers/jobs/. */
 #ifndef SONDE_SAMPLERS_ALL_H
 #define SONDE_SAMPLERS_ALL_H
 
 #include "samplers/sampler.h"
 
-extern const struct sampler sampler_null; /* to copy; not in sampler_all */
+extern const struct sampler sampler_null; /* the file to copy; not in sampler_all */
 
 extern const struct sampler sampler_process_tree;
 extern const struct sampler sampler_loadavg;
@@ -26,11 +26,11 @@ extern const struct sampler sampler_gpu;
 extern const struct sampler sampler_ipmi;
 extern const struct sampler sampler_infiniband;
 extern const struct sampler sampler_lustre;
-extern const struct sampler sampler_taskstats; /* of jobs: samplers/jobs/taskstats.c */
-extern const struct sampler sampler_jobs;      /* which there are */
-extern const struct sampler sampler_cgroup;    /* of jobs */
-extern const struct sampler sampler_process;   /* of jobs: samplers/jobs/process.c */
-extern const struct sampler sampler_perf;      /* of jobs: samplers/jobs/perf.c */
-extern const struct sampler sampler_syscalls;  /* of jobs that ask: samplers/jobs/syscalls.c */
+extern const struct sampler sampler_taskstats;
+extern const struct sampler sampler_jobs;
+extern const struct sampler sampler_cgroup;
+extern const struct sampler sampler_process;
+extern const struct sampler sampler_perf;
+extern const struct sampler sampler_syscalls;
 
 #endif

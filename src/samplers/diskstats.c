@@ -1,6 +1,6 @@
-/* Block devices: /proc/diskstats, "8 0 sda" and then 11, 15 or 17 numbers, of which newer kernels have more. One sample for
- * each device; partitions, RAM disks and loop devices only if wanted, since their work is that of the device below too. Of others
- * of which that is so (LVM, RAID, multipath) the sample says it, for whoever adds up. */
+/* Block devices, from /proc/diskstats: "8 0 sda", then 11, 15 or 17 numbers depending on the kernel. One sample per
+ * device. Partitions, RAM disks and loop devices are read only on request, because their I/O is also counted by the
+ * device below. For other stacked devices (LVM, RAID, multipath) the sample says so, for whoever adds them up. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -15,35 +15,35 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the kernel's order. Times are counted in ms and in 32 bits, and pass their end after 49 days. */
+/* In the kernel's order. Times are in ms and 32 bits wide; they wrap after 49 days. */
 static const struct metric metrics[] = {
-    { "reads", "1", COUNTER, U64, "reads that are done", "reads_comp" },
-    { "reads_merged", "1", COUNTER, U64, "reads that became one with another", "reads_merg" },
+    { "reads", "1", COUNTER, U64, "completed reads", "reads_comp" },
+    { "reads_merged", "1", COUNTER, U64, "reads merged with another", "reads_merg" },
     { "read", "B", COUNTER, U64, "bytes read", "sect_read" },
-    { "read_time", "us", COUNTER, U64, "time that reads took, each counted in full", "time_read" },
-    { "writes", "1", COUNTER, U64, "writes that are done", "writes_comp" },
-    { "writes_merged", "1", COUNTER, U64, "writes that became one with another", "writes_merg" },
+    { "read_time", "us", COUNTER, U64, "time spent on reads, summed over all of them", "time_read" },
+    { "writes", "1", COUNTER, U64, "completed writes", "writes_comp" },
+    { "writes_merged", "1", COUNTER, U64, "writes merged with another", "writes_merg" },
     { "written", "B", COUNTER, U64, "bytes written", "sect_written" },
-    { "write_time", "us", COUNTER, U64, "time that writes took, each counted in full", "time_write" },
-    { "in_flight", "1", GAUGE, U64, "reads and writes on their way", "ios_in_progress" },
-    { "busy_time", "us", COUNTER, U64, "time in which there was something to do", "time_ios" },
-    { "queue_time", "us", COUNTER, U64, "time that reads and writes took together", "weighted_time" },
-    { "discards", "1", COUNTER, U64, "discards that are done" },
-    { "discards_merged", "1", COUNTER, U64, "discards that became one with another" },
+    { "write_time", "us", COUNTER, U64, "time spent on writes, summed over all of them", "time_write" },
+    { "in_flight", "1", GAUGE, U64, "reads and writes in flight", "ios_in_progress" },
+    { "busy_time", "us", COUNTER, U64, "time with at least one request in flight", "time_ios" },
+    { "queue_time", "us", COUNTER, U64, "time spent on all requests, summed over all of them", "weighted_time" },
+    { "discards", "1", COUNTER, U64, "completed discards" },
+    { "discards_merged", "1", COUNTER, U64, "discards merged with another" },
     { "discarded", "B", COUNTER, U64, "bytes discarded" },
-    { "discard_time", "us", COUNTER, U64, "time that discards took" },
+    { "discard_time", "us", COUNTER, U64, "time spent on discards" },
     { "flushes", "1", COUNTER, U64, "flushes of the device's cache" },
-    { "flush_time", "us", COUNTER, U64, "time that flushes took" },
-    { "stacked", "1", GAUGE, U64, "1: its work is that of the devices below it too, 0: it lies on no other" },
+    { "flush_time", "us", COUNTER, U64, "time spent on flushes" },
+    { "stacked", "1", GAUGE, U64, "1: stacked on other devices, which count the same I/O; 0: not stacked" },
 };
 
 enum { COLUMNS = 17, STACKED = COLUMNS, METRICS };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-/* The kernel's part of that list, short: c a count, s sectors, t a time in ms, l a level. */
+/* One letter per column of the file: c count, s sectors, t time in ms, l level (gauge). */
 static const char columns[COLUMNS + 1] = "ccstccstlttccstct";
-#define COLUMNS_MIN 11u   /* partitions of Linux before 2.6.25 had four others */
-#define SECTOR_BYTES 512u /* whatever the device's own sectors are */
+#define COLUMNS_MIN 11u   /* partitions had four other columns before Linux 2.6.25 */
+#define SECTOR_BYTES 512u /* always, whatever the device's sector size is */
 #define DEVICES_MAX 4096
 
 static const struct set set = { "diskstats", metrics, METRICS, "device" };
@@ -52,10 +52,10 @@ enum layer { LAYER_UNKNOWN, LAYER_LOWEST, LAYER_STACKED };
 
 struct diskstats {
     bool all, partitions;
-    bool has_blocks; /* the list of devices is there, which tells partitions from devices */
+    bool has_blocks; /* /sys/block exists, which tells devices from partitions */
     const char *root;
     struct textfile file;
-    struct instances devices; /* for each column: what it stood at, then the same without its end; then enum layer */
+    struct instances devices; /* per column the last value, then the last 64-bit extended one; then enum layer */
 };
 
 static const struct setting settings[] = {
@@ -87,7 +87,7 @@ static bool is_numbered(const char *name, const char *kind)
 
 #define DIRECTORY_PATH_MAX (INSTANCE_NAME_MAX + 16)
 
-/* Where a name has a slash ("cciss/c0d0"), the list has '!'. */
+/* A slash in the name ("cciss/c0d0") is '!' in /sys/block. */
 static const char *directory_of(const char *name, char path[DIRECTORY_PATH_MAX])
 {
     snprintf(path, DIRECTORY_PATH_MAX, "/sys/block/%s", name);
@@ -102,7 +102,7 @@ static bool is_device(const char *root, const char *name)
     return exists(root, directory_of(name, path));
 }
 
-/* Some are known by their names, also while they are being made and nothing is below them yet. */
+/* Some are recognised by name, because nothing is below them yet while they are set up. */
 static enum layer layer_of(const struct diskstats *diskstats, const char *name)
 {
     char path[DIRECTORY_PATH_MAX];
@@ -142,7 +142,7 @@ static void set_value(struct sample *sample, size_t i, uint64_t value, uint64_t 
         counter_set(sample, i, value, last);
 }
 
-/* Behind major and minor number; size 0: this is no line of a device. */
+/* The device name after the major and minor number; size 0: not a device line. */
 static struct bytes name_of(const char *line)
 {
     struct bytes name = { line, 0 };

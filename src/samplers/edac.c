@@ -1,7 +1,7 @@
-/* Errors of memory that were corrected, or could not be: /sys/devices/system/edac/mc/mcN of each memory controller, and
- * below it of each DIMM (or rank, or on old kernels csrow). The controllers' counts are read at each tick; those of DIMMs
- * only after a controller's count has changed, which is rare, so that no descriptors are held for hundreds of them; and once
- * more after they began anew, for what they begin with. */
+/* Corrected and uncorrected memory errors, from /sys/devices/system/edac/mc/mcN of each memory controller and below it
+ * of each DIMM (or rank, or csrow on old kernels). Controllers are read at each tick. DIMMs are read only after the
+ * count of their controller has changed, which is rare, so that no descriptors are kept open for hundreds of them, and
+ * once more after their counters restarted. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -18,10 +18,10 @@
 #define DIRECTORY "/sys/devices/system/edac/mc"
 
 static const struct metric metrics[] = {
-    { "corrected", "1", COUNTER, U64, "errors of memory that were corrected", "ce_count" },
-    { "uncorrected", "1", COUNTER, U64, "errors of memory that could not be corrected", "ue_count" },
-    { "corrected_elsewhere", "1", COUNTER, U64, "those corrected of which nobody knows the DIMM", "ce_noinfo_count" },
-    { "uncorrected_elsewhere", "1", COUNTER, U64, "those not corrected of which nobody knows the DIMM", "ue_noinfo_count" },
+    { "corrected", "1", COUNTER, U64, "corrected memory errors", "ce_count" },
+    { "uncorrected", "1", COUNTER, U64, "uncorrected memory errors", "ue_count" },
+    { "corrected_elsewhere", "1", COUNTER, U64, "corrected errors of unknown DIMM", "ce_noinfo_count" },
+    { "uncorrected_elsewhere", "1", COUNTER, U64, "uncorrected errors of unknown DIMM", "ue_noinfo_count" },
 };
 
 enum { CORRECTED, UNCORRECTED, CORRECTED_ELSEWHERE, UNCORRECTED_ELSEWHERE, METRICS, DIMM_METRICS = 2 };
@@ -30,7 +30,7 @@ static const struct set set = { "edac", metrics, METRICS, "controller" };
 static const struct set dimm_set = { "edac_dimm", metrics, DIMM_METRICS, "dimm" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-/* What the folders of DIMMs are called, and the files in them. */
+/* The directory name of DIMMs, and the files in it. */
 static const struct dimm_kind {
     const char *directory, *files[DIMM_METRICS];
 } kinds[] = {
@@ -42,16 +42,16 @@ static const struct dimm_kind {
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 struct edac_dimm {
-    char name[2 * LISTING_NAME_MAX]; /* "mc0/dimm3": also its path below the folder */
+    char name[2 * LISTING_NAME_MAX]; /* "mc0/dimm3": also its path below DIRECTORY */
     const struct dimm_kind *kind;
     uint64_t values[DIMM_METRICS], last[DIMM_METRICS];
     bool known[DIMM_METRICS];
-    bool is_open; /* a count of it is there and not known: it began anew, or could not be read */
+    bool is_open; /* must be read again: a counter restarted, or could not be read */
 };
 
 struct edac_controller {
     char name[LISTING_NAME_MAX];
-    int fds[METRICS]; /* -1: there is no such file */
+    int fds[METRICS]; /* -1: no such file */
     uint64_t last[METRICS], raw[METRICS];
     bool has_read;
     struct edac_dimm *dimms;
@@ -76,7 +76,7 @@ static void edac_close(void *state)
     free(edac->controllers);
 }
 
-/* Names with a number behind them: "mc0", but not "mc". */
+/* Names that end in a number: "mc0", but not "mc". */
 static enum err list(struct listing *listing, const char *root, const char *path, const char *prefix)
 {
     size_t kept = 0;
@@ -153,7 +153,7 @@ static enum err edac_open(void *state, const struct sampler_context *context)
     return err;
 }
 
-/* The whole line: a number that was cut off is none. */
+/* Requires the whole line: a truncated number would be wrong. */
 static bool read_count(int fd, uint64_t *value)
 {
     char text[32];
@@ -190,7 +190,7 @@ static void read_dimm(const char *root, struct edac_dimm *dimm)
     }
 }
 
-/* True: a count is not what it was. */
+/* True: a count has changed. */
 static bool read_controller(struct edac_controller *controller, struct sample *sample)
 {
     bool has_changed = !controller->has_read;
@@ -245,8 +245,8 @@ static enum err edac_read(void *state, struct batch *out)
 
 const struct sampler sampler_edac = {
     .name = "edac",
-    .about = "errors of memory, corrected or not",
-    .absent_reason = "No driver of a memory controller is loaded, or the memory has no error correction",
+    .about = "corrected and uncorrected memory errors",
+    .absent_reason = "No memory controller driver is loaded, or the memory has no error correction",
     .absent_fix = "On a server with ECC memory, load its driver: modprobe skx_edac (Intel), amd64_edac (AMD)",
     .set = &set,
     .state_size = sizeof(struct edac),

@@ -1,4 +1,4 @@
-/* Sharing out energy. No files, no clocks: numbers in, numbers out. */
+/* Pure arithmetic: no files, no clocks. */
 #include "samplers/energy_share.h"
 
 double energy_share_fraction(uint64_t job_ns, uint64_t busy_ns)

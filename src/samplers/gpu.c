@@ -1,5 +1,5 @@
-/* NVIDIA's GPUs: one sample per card, by NVML, which is opened when the agent starts and is there only where the driver is.
- * Slow: a question to a busy card can take tens of milliseconds. What jobs do with the cards is in gpu_jobs.c. */
+/* NVIDIA GPUs, one sample per card, read through NVML (nvml.h), which is loaded when the agent starts. Slow: a call on
+ * a busy card may take tens of milliseconds. gpu_jobs.c attributes the cards to jobs. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -10,13 +10,13 @@
 #include <string.h>
 
 static const struct metric metrics[] = {
-    { "utilization", "%", GAUGE, U64, "time in which the card computed, over the last second or less" },
-    { "memory_utilization", "%", GAUGE, U64, "time in which its memory was read or written" },
+    { "utilization", "%", GAUGE, U64, "share of time that kernels ran on the card, over the last second or less" },
+    { "memory_utilization", "%", GAUGE, U64, "share of time that its memory was read or written" },
     { "memory_total", "B", GAUGE, U64, "memory of the card" },
-    { "memory_used", "B", GAUGE, U64, "memory that is used" },
-    { "memory_free", "B", GAUGE, U64, "memory that is free" },
-    { "power", "W", GAUGE, F64, "power that the card draws" },
-    { "power_limit", "W", GAUGE, F64, "power at which it is slowed down" },
+    { "memory_used", "B", GAUGE, U64, "memory in use" },
+    { "memory_free", "B", GAUGE, U64, "free memory" },
+    { "power", "W", GAUGE, F64, "power draw of the card" },
+    { "power_limit", "W", GAUGE, F64, "power limit of the card" },
     { "temperature", "C", GAUGE, F64, "temperature of the chip" },
     { "energy", "uJ", COUNTER, U64, "energy since the driver was loaded" },
     { "clock", "Hz", GAUGE, U64, "clock of its processors" },
@@ -42,7 +42,7 @@ struct gpu {
 
 static const struct setting settings[] = {
     { "library", SETTING_TEXT, NVML_LIBRARY, offsetof(struct gpu,
-                                                      library), "NVML, where it is not in the usual place" },
+                                                      library), "path of NVML, if it is not where the loader finds it" },
     { .key = NULL },
 };
 
@@ -50,7 +50,7 @@ static void find_card(struct gpu *gpu, unsigned index)
 {
     unsigned at = gpu->names.count;
     struct gpu_card *card = &gpu->cards[at];
-    if (nvml_device_at(gpu->nvml, index, &card->device)) /* fell off the bus */
+    if (nvml_device_at(gpu->nvml, index, &card->device)) /* the card fell off the bus */
         return;
     snprintf(card->instance, sizeof card->instance, "gpu%u", index);
     if (nvml_minor(gpu->nvml, card->device, &gpu->names.minor[at]))
@@ -72,7 +72,7 @@ static enum err gpu_open(void *state, const struct sampler_context *context)
 {
     struct gpu *gpu = state;
     if (*context->root && !strcmp(gpu->library, NVML_LIBRARY))
-        return ABSENT; /* a captured node is not this one */
+        return ABSENT; /* a captured tree has no GPU to query */
     enum err err = nvml_open(&gpu->nvml, gpu->library);
     if (err)
         return err;
@@ -157,7 +157,7 @@ static enum err gpu_read(void *state, struct batch *out)
         read_levels(gpu, &gpu->cards[i], sample);
         known += count_known(sample);
     }
-    if (!known) /* the driver was unloaded, or all cards are lost: begin anew */
+    if (!known) /* the driver was unloaded or all cards are lost: close and retry */
         return IO;
     return gpu_jobs_update(&gpu->jobs, clock_monotonic_ns(), out);
 }
@@ -172,14 +172,14 @@ static enum err gpu_job(void *state, const struct job *job, enum job_event event
 
 const struct sampler sampler_gpu = {
     .name = "gpu",
-    .about = "NVIDIA's GPUs, and which jobs hold and use them",
+    .about = "NVIDIA GPUs, and which jobs they are allocated to and used by",
     .settings = settings,
     .set = &set,
     .state_size = sizeof(struct gpu),
     .is_slow = true,
-    .absent_reason = "There is no NVML (" NVML_LIBRARY "), or no GPU of NVIDIA with its driver loaded",
-    .absent_fix = "Where there is one, install NVIDIA's driver with its tools, and see that nvidia-smi works",
-    .denied_fix = "Run the agent as root, or see the permissions of /dev/nvidia*",
+    .absent_reason = "NVML is not installed (" NVML_LIBRARY "), or there is no NVIDIA GPU with its driver loaded",
+    .absent_fix = "If there is a GPU, install the NVIDIA driver with its tools and check that nvidia-smi works",
+    .denied_fix = "Run the agent as root, or check the permissions of /dev/nvidia*",
     .open = gpu_open,
     .read = gpu_read,
     .job = gpu_job,

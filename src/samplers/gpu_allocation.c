@@ -1,4 +1,5 @@
-/* Devices and environments of jobs. Of cgroup v2 the kernel does not tell which devices it allows. */
+/* Reads devices.list and /proc/PID/environ of jobs. For cgroup v2 the kernel does not show which devices are
+ * allowed. */
 #include "samplers/gpu_allocation.h"
 
 #include "base/file.h"
@@ -11,12 +12,12 @@
 #include <string.h>
 
 #define NVIDIA_MAJOR 195
-#define CONTROL_MINOR 254 /* from here on: nvidia-modeset, nvidiactl */
-#define DEPTH_MAX 5       /* of groups below a job's: step, user, task */
+#define CONTROL_MINOR 254 /* from here on control devices: nvidia-modeset, nvidiactl */
+#define DEPTH_MAX 5       /* cgroup levels below a job: step, user, task */
 #define ENVIRONMENT_MAX (256 << 10)
 #define TEXT_MAX (16 << 10)
 
-/* In the order in which they are to be believed. CUDA's own counts within what the cgroup allows: it comes last. */
+/* Most reliable first. CUDA_VISIBLE_DEVICES counts within what the cgroup allows, so it comes late. */
 static const char *const variables[] = {
     "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
 };
@@ -33,7 +34,7 @@ static uint32_t bit_of_minor(const struct gpu_names *names, uint64_t minor)
 
 static uint32_t bit_of_uuid(const struct gpu_names *names, const char *uuid, size_t size)
 {
-    for (unsigned i = 0; size >= strlen("GPU-") + 4 && i < names->count; i++) /* CUDA takes abbreviations */
+    for (unsigned i = 0; size >= strlen("GPU-") + 4 && i < names->count; i++) /* CUDA accepts abbreviated UUIDs */
         if (!strncmp(names->uuid[i], uuid, size))
             return UINT32_C(1) << i;
     return 0;
@@ -46,7 +47,7 @@ enum err gpu_allocation_parse_devices(const char *text, const struct gpu_names *
         uint64_t major, minor;
         const char *at = line + 2;
         if (!strncmp(line, "a ", 2) || !strncmp(line, "c *:", 4) || !strncmp(line, "c 195:*", 7))
-            return ABSENT; /* everything is allowed: that says nothing */
+            return ABSENT; /* everything is allowed, so this says nothing about the allocation */
         if (strncmp(line, "c ", 2) != 0 || !scan_u64(&at, &major) || major != NVIDIA_MAJOR || *at++ != ':'
             || !scan_u64(&at, &minor) || minor >= CONTROL_MINOR)
             continue;
@@ -66,7 +67,7 @@ static bool parse_range(const char **at, const struct gpu_names *names, uint32_t
         if (!scan_u64(at, &last) || last - first >= GPU_MAX)
             return false;
     }
-    for (uint64_t i = 0; i <= last - first; i++) /* the last may be the greatest number there is */
+    for (uint64_t i = 0; i <= last - first; i++) /* last may be UINT64_MAX */
         *allocated |= bit_of_minor(names, first + i);
     return true;
 }
@@ -99,7 +100,7 @@ enum err gpu_allocation_parse_list(const char *text, const struct gpu_names *nam
     return OK;
 }
 
-/* The value of a variable of that name, or NULL. */
+/* The value of the variable name, or NULL. */
 static const char *value_of(const char *entry, const char *name)
 {
     size_t size = strlen(name);
@@ -112,7 +113,7 @@ enum err gpu_allocation_parse_environment(struct bytes environment, const struct
     for (size_t at = 0; at < environment.size;) {
         const char *entry = environment.data + at, *end = memchr(entry, '\0', environment.size - at);
         if (!end)
-            break; /* cut short */
+            break; /* truncated */
         for (size_t i = 0; i < VARIABLES; i++)
             values[i] = values[i] ? values[i] : value_of(entry, variables[i]);
         at += (size_t)(end - entry) + 1;
@@ -142,7 +143,7 @@ static bool join(char path[2 * CGROUP_PATH_MAX], const char *group, const char *
     return size > 0 && size < 2 * CGROUP_PATH_MAX;
 }
 
-/* A process of the group or of one below it. */
+/* Finds a process of the cgroup or of one below it. */
 static enum err find_process(const char *root, const char *group, int depth, uint64_t *pid)
 {
     char path[2 * CGROUP_PATH_MAX], text[64];
@@ -155,7 +156,7 @@ static enum err find_process(const char *root, const char *group, int depth, uin
     enum err err = AGAIN;
     for (size_t i = 0; err && i < below.count; i++) {
         if (strchr(below.names[i], '.') && !strstr(below.names[i], ".scope") && !strstr(below.names[i], ".slice"))
-            continue; /* a file of the kernel: "cpu.stat" */
+            continue; /* a file such as "cpu.stat", not a cgroup */
         if (join(path, group, below.names[i]))
             err = find_process(root, path, depth - 1, pid);
     }

@@ -1,4 +1,4 @@
-/* Processes on cards, matched with jobs by their cgroup. */
+/* Matches the processes on each card to jobs by their cgroup. */
 #include "samplers/gpu_jobs.h"
 
 #include "base/clock.h"
@@ -13,17 +13,17 @@
 #include <unistd.h>
 
 #define ENDED_READINGS 3
-#define ALLOCATION_TRIES_MAX 60 /* for what a job was given, while nothing tells */
+#define ALLOCATION_TRIES_MAX 60 /* attempts to find the allocation of a job */
 #define ANCESTORS_MAX 64
 
 static const struct metric metrics[] = {
-    { "held", "1", GAUGE, U64, "1: the batch system gave the card to the job, 0: it did not" },
+    { "held", "1", GAUGE, U64, "1: the card is allocated to the job, 0: it is not" },
     { "processes", "1", GAUGE, U64, "processes of the job on the card" },
-    { "memory", "B", GAUGE, U64, "memory of the card that they use" },
-    { "idle", "us", COUNTER, U64, "time that the job held the card and had no process on it" },
-    { "utilization", "%", GAUGE, U64, "time in which the card computed, where no other job is on it" },
-    { "power", "W", GAUGE, F64, "power of the card, where no other job is on it" },
-    { "energy", "uJ", COUNTER, U64, "energy of the card since the job began, where no other job was on it" },
+    { "memory", "B", GAUGE, U64, "memory of the card used by these processes" },
+    { "idle", "us", COUNTER, U64, "time that the card was allocated to the job without a process of it on the card" },
+    { "utilization", "%", GAUGE, U64, "utilization of the card, if no other job is on it" },
+    { "power", "W", GAUGE, F64, "power of the card, if no other job is on it" },
+    { "energy", "uJ", COUNTER, U64, "energy of the card since the job began, if no other job was on it" },
 };
 
 enum { HELD, PROCESSES, MEMORY, IDLE, UTILIZATION, POWER, ENERGY, METRICS };
@@ -31,10 +31,11 @@ enum { HELD, PROCESSES, MEMORY, IDLE, UTILIZATION, POWER, ENERGY, METRICS };
 static const struct set set = { "gpu_job", metrics, METRICS, "gpu" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-/* A job and a card. */
+/* One job on one card. */
 struct gpu_usage {
-    bool is_used, was_used, alone; /* at the last update; ever; with nobody else on it */
-    bool energy_unknown;              /* there was somebody else, or nobody knows where the card's counter stood at first */
+    bool is_used, was_used, alone; /* at the last update; ever; no other job is on the card */
+    bool energy_unknown;              /* another job was on the card, or the card's counter was unknown at the
+                                       * beginning */
     bool memory_known;
     size_t processes;
     uint64_t memory_bytes, idle_ns, energy_mj, last_mj;
@@ -42,12 +43,12 @@ struct gpu_usage {
 
 struct gpu_job {
     struct gpu_job *next;
-    struct job job; /* with the texts below */
+    struct job job; /* its strings point to the fields below */
     char *id, *cgroup;
-    bool allocation_known, updated; /* updated: it was there at a reading */
+    bool allocation_known, updated; /* updated: it existed at a reading */
     uint32_t allocated;
-    unsigned allocation_tries, age; /* readings since it ended */
-    uint64_t last_ns;    /* CLOCK_MONOTONIC of its last update, or of its beginning */
+    unsigned allocation_tries, age; /* age: readings since it ended */
+    uint64_t last_ns;    /* CLOCK_MONOTONIC of its last update or its beginning */
     struct gpu_usage uses[];
 };
 
@@ -95,7 +96,7 @@ static bool descends(int proc_fd, uint32_t pid, uint32_t ancestor)
     return false;
 }
 
-/* Whose a process is; NULL: nobody's job. */
+/* The job that a process belongs to; NULL: none. */
 static struct gpu_job *owner_of(struct gpu_jobs *jobs, int proc_fd, uint32_t pid)
 {
     char path[64], text[4096];
@@ -118,7 +119,7 @@ static void note_process(struct gpu_job *owner, unsigned card, const struct nvml
     use->is_used = use->was_used = true;
 }
 
-/* How many jobs were given a card. */
+/* The number of jobs that a card is allocated to. */
 static unsigned holders(const struct gpu_jobs *jobs, unsigned card)
 {
     unsigned count = 0;
@@ -148,7 +149,7 @@ static void note_card(struct gpu_jobs *jobs, int proc_fd, unsigned card)
     }
 }
 
-/* Takes in the stretch of time since the last update. */
+/* Accounts for the time since the last update. */
 static void advance(const struct gpu_jobs *jobs, struct gpu_job *job, unsigned card, uint64_t interval_ns)
 {
     const struct gpu_card *now = &jobs->cards[card];
@@ -160,7 +161,7 @@ static void advance(const struct gpu_jobs *jobs, struct gpu_job *job, unsigned c
         use->energy_unknown = true;
     if (!now->has_energy)
         return;
-    if (now->energy_mj < use->last_mj) /* the driver was loaded anew */
+    if (now->energy_mj < use->last_mj) /* the driver was reloaded */
         use->energy_unknown = true;
     else if (use->alone)
         use->energy_mj += now->energy_mj - use->last_mj;
@@ -201,7 +202,7 @@ static enum err add_samples(const struct gpu_jobs *jobs, const struct gpu_job *j
     return err;
 }
 
-/* At the beginning of a job there may be no process yet to look at. */
+/* A job may have no process yet when it begins; then it is tried again. */
 static void find_allocation(const struct gpu_jobs *jobs, struct gpu_job *job)
 {
     if (job->allocation_known || job->allocation_tries++ >= ALLOCATION_TRIES_MAX)
@@ -243,10 +244,10 @@ static struct gpu_job **find(struct gpu_jobs *jobs, const char *id)
     return at;
 }
 
-/* A prolog tells of a job before its cgroup is there. What it was given is looked for anew in the new place. */
+/* A prolog declares a job before its cgroup exists. When the cgroup changes, the allocation is looked up again. */
 static enum err change(struct gpu_job *known, const struct job *job)
 {
-    known->allocation_tries = 0; /* more is known of it */
+    known->allocation_tries = 0; /* something about it has changed */
     if (!strcmp(known->cgroup, job->cgroup) && known->job.unified == job->unified && known->job.pid == job->pid)
         return OK;
     char *cgroup = strdup(job->cgroup);
@@ -260,7 +261,7 @@ static enum err change(struct gpu_job *known, const struct job *job)
     return OK;
 }
 
-/* The last stretch of time is taken to be as its beginning was: now its processes have gone. */
+/* Its processes are gone by now: the time since the last update is accounted as that update found it. */
 static enum err end(struct gpu_jobs *jobs, struct gpu_job **at, uint64_t now_ns, struct batch *out)
 {
     struct gpu_job *job = *at;

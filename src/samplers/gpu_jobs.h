@@ -1,5 +1,5 @@
-/* What the jobs of the node do with its GPUs: which they were given, which they use, and for how long they held one without
- * a process on it. Becomes samples of the set "gpu_job", one per job and card. */
+/* How the jobs of the node use its GPUs: which cards are allocated to them, which they use, and for how long an
+ * allocated card had no process of the job. Becomes the metric set "gpu_job", one sample per job and card. */
 #ifndef SONDE_SAMPLERS_GPU_JOBS_H
 #define SONDE_SAMPLERS_GPU_JOBS_H
 
@@ -9,7 +9,7 @@
 
 #define GPU_PROCESSES_MAX 128
 
-/* One card as it was read just now. */
+/* The latest reading of one card. */
 struct gpu_card {
     nvml_device device;
     char instance[16]; /* "gpu0" */
@@ -27,21 +27,21 @@ struct gpu_jobs {
     const char *root;
     const struct gpu_card *cards; /* names.count of them */
     const struct gpu_names *names;
-    struct gpu_job *jobs;  /* those that run */
-    struct gpu_job *ended; /* whose ids may be in a batch still */
+    struct gpu_job *jobs;  /* running jobs */
+    struct gpu_job *ended; /* ended jobs, whose id a batch may still borrow */
 };
 
-/* Everything is borrowed until gpu_jobs_close. */
+/* All arguments are borrowed until gpu_jobs_close. */
 void gpu_jobs_open(struct gpu_jobs *jobs, const char *root, const struct gpu_card *cards,
                    const struct gpu_names *names);
 void gpu_jobs_close(struct gpu_jobs *jobs);
 
-/* Hears of a job; the energy of the cards was read just now. At its beginning and its end samples are added to out, unless
- * that is NULL. */
+/* Handles a job event. The energy of the cards must have been read just before. At JOB_BEGIN and JOB_END samples are
+ * added to out, unless it is NULL. */
 enum err gpu_jobs_event(struct gpu_jobs *jobs, const struct job *job, enum job_event event, uint64_t now_ns,
                         struct batch *out);
 
-/* After all cards were read. */
+/* Call after all cards were read. */
 enum err gpu_jobs_update(struct gpu_jobs *jobs, uint64_t now_ns, struct batch *out);
 
 #endif

@@ -1,5 +1,6 @@
-/* The instances of a sensor that come and go (CPUs, disks, network devices), by name. Each has what its counters stood at.
- * They come in the same order at each reading, so one is looked for where it stood last. */
+/* The instances of a sensor (CPUs, disks, network devices) by name, each with the last values of its counters.
+ * Instances come and go, but appear in the same order at each reading, so the search starts where the previous one was
+ * found. */
 #ifndef SONDE_SAMPLERS_INSTANCES_H
 #define SONDE_SAMPLERS_INSTANCES_H
 
@@ -7,16 +8,16 @@
 
 #include <stdint.h>
 
-#define INSTANCE_NAME_MAX 40u /* so that all but the counters is in one line of a cache */
+#define INSTANCE_NAME_MAX 40u /* keeps everything but the counters in one cache line */
 
-/* Stays where it is as long as it is in the table: samples borrow its name. */
+/* Does not move while it is in the table: samples borrow its name. */
 struct instance {
-    uint64_t last_reading; /* the reading in which it was there last */
+    uint64_t last_reading; /* the last reading in which it was present */
     char name[INSTANCE_NAME_MAX];
     uint8_t name_size;
-    bool is_new; /* just made: decide on is_wanted and set to false */
+    bool is_new; /* just created: the sampler sets is_wanted and clears this */
     bool is_wanted;
-    uint64_t last[]; /* values of them, zeroed at first */
+    uint64_t last[]; /* `values` elements, zeroed at first */
 };
 
 struct instances {
@@ -26,15 +27,15 @@ struct instances {
     uint64_t reading;
 };
 
-/* values: of each instance. max: of instances at a time; those that are too many are not there. */
+/* values: counters per instance. max: instances at a time; more than that are ignored. */
 void instances_init(struct instances *instances, size_t values, size_t max);
 void instances_clear(struct instances *instances);
 
-/* A reading begins. */
+/* Starts a reading. */
 void instances_begin(struct instances *instances);
 
-/* By its name, made if need be; it then takes the place of one that is gone for two readings, where there is one. NULL: no
- * name, too many, or no memory. Valid until the reading after next in which it is not there. */
+/* Finds an instance by name or creates it, reusing one that has been absent for two readings. NULL: empty or long name,
+ * too many instances, or no memory. Valid until the second reading in which it is absent. */
 struct instance *instances_find(struct instances *instances, struct bytes name);
 
 #endif

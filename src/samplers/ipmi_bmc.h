@@ -1,5 +1,5 @@
-/* One BMC, spoken to with freeipmi: a session that stays open, the list of its sensors, the power of the node by DCMI. Part
- * of the module sample-ipmi.so. */
+/* A connection to one BMC through freeipmi: a session that stays open, the list of sensors, and the node's power
+ * through DCMI. Part of the module sample-ipmi.so. */
 #ifndef SONDE_SAMPLERS_IPMI_BMC_H
 #define SONDE_SAMPLERS_IPMI_BMC_H
 
@@ -10,17 +10,17 @@
 
 struct ipmi_bmc;
 
-/* Opens a session and reads the list of sensors, which takes seconds. DENIED: user, password or privilege; ABSENT: it has
- * neither sensors nor DCMI; IO: it does not answer. */
+/* Opens a session and reads the list of sensors, which takes seconds. DENIED: wrong user, password or privilege;
+ * ABSENT: neither sensors nor DCMI; IO: no answer. */
 enum err ipmi_bmc_open(struct ipmi_bmc **bmc, const struct ipmi_settings *settings);
 void ipmi_bmc_close(struct ipmi_bmc **bmc);
 
-/* What DCMI tells, all of the same moment. */
+/* The power reading of DCMI. */
 struct ipmi_bmc_power {
     uint64_t now_w, least_w, most_w, average_w, window_ms;
 };
 
-/* ABSENT: this BMC does not know DCMI's power, or does not measure at the moment. */
+/* ABSENT: this BMC does not support DCMI power, or does not measure now. */
 enum err ipmi_bmc_read_power(struct ipmi_bmc *bmc, struct ipmi_bmc_power *power);
 
 size_t ipmi_bmc_sensor_count(const struct ipmi_bmc *bmc);

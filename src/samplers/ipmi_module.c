@@ -1,12 +1,12 @@
-/* The module sample-ipmi.so: the sampler that asks a BMC. A session that broke, as one does that was idle for a minute, is
- * opened again at once. */
+/* The module sample-ipmi.so: the sampler that queries a BMC. A session that broke, for example after a minute without
+ * traffic, is reopened at once. */
 #include "samplers/sampler_module.h"
 
 #include "base/clock.h"
 #include "samplers/ipmi_bmc.h"
 
 struct ipmi_module {
-    struct ipmi_settings settings; /* first: ipmi.c fills it in */
+    struct ipmi_settings settings; /* first member: ipmi.c fills it in */
     struct ipmi_bmc *bmc;
 };
 
@@ -65,12 +65,12 @@ static enum err module_read(void *state, struct batch *out)
 {
     struct ipmi_module *module = state;
     size_t count = out->count, values_used = out->values_used;
-    if (!module->bmc) /* the last attempt failed */
+    if (!module->bmc) /* the last attempt to reopen failed */
         return IO;
     enum err err = add_all(module, out);
     if (err != IO)
         return err;
-    out->count = count; /* what was added points to names of the session that broke */
+    out->count = count; /* the samples added so far point to names of the broken session */
     out->values_used = values_used;
     ipmi_bmc_close(&module->bmc);
     err = ipmi_bmc_open(&module->bmc, &module->settings);
@@ -79,7 +79,7 @@ static enum err module_read(void *state, struct batch *out)
 
 static const struct sampler sampler = {
     .name = "ipmi",
-    .about = "the BMC, by freeipmi",
+    .about = "the BMC, through freeipmi",
     .set = &ipmi_set,
     .state_size = sizeof(struct ipmi_module),
     .is_slow = true,

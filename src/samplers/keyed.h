@@ -1,8 +1,8 @@
-/* Texts of the kernel with a key at the beginning of each line ("MemFree:  123 kB", "pgfault 99", " 24:  7  8  IO-APIC"),
- * whose keys differ between kernels: every key that is there becomes a metric of a set that is made here.
+/* Files of the kernel with a key at the beginning of each line ("MemFree:  123 kB", "pgfault 99", " 24:  7  8
+ * IO-APIC") whose keys differ between kernels: every key becomes a metric of a set that is built at run time.
  *
- * Lines come in the same order at each reading, so a key is looked for where it stood last, and everywhere else only if it
- * is not there. Keys that come later are added: then there is a new set, which begins as the old one does. */
+ * Lines come in the same order at each reading, so a key is first looked for where it was last found. Keys that appear
+ * later are added: then there is a new set, which starts with the metrics of the old one. */
 #ifndef SONDE_SAMPLERS_KEYED_H
 #define SONDE_SAMPLERS_KEYED_H
 
@@ -10,29 +10,30 @@
 #include "model/batch.h"
 
 #define KEYED_KEYS_MAX 2048u
-#define KEYED_SETS_MAX 64u /* so often may keys be added */
+#define KEYED_SETS_MAX 64u /* times that keys may be added */
 #define KEYED_NAME_MAX 64u
 #define KEYED_NONE SIZE_MAX
 
-/* What a key means, filled in by the sampler: comes with the key in snake case as name, unit "1", a counter. */
+/* Describes the metric of a key. Passed to describe() with defaults: the key in snake case as name, unit "1", a
+ * counter. */
 struct keyed_description {
-    char name[KEYED_NAME_MAX]; /* "": not wanted */
-    char help[128];            /* "": made from the key */
-    const char *unit;          /* constant */
+    char name[KEYED_NAME_MAX]; /* "": skip this key */
+    char help[128];            /* "": generated from the key */
+    const char *unit;          /* a string constant */
     enum metric_kind kind;
-    bool is_kb;                /* the number is multiplied by 1024 */
+    bool is_kb;                /* multiply the number by 1024 */
 };
 
-/* How lines look. */
+/* The line format. */
 struct keyed_format {
-    const char *prefix; /* with which each line begins, "Node 0 "; NULL: none. Blanks before the key are skipped */
-    char end;           /* of the key: ':' or ' ' */
+    const char *prefix; /* prefix of each line, "Node 0 "; NULL: none. Blanks before the key are skipped */
+    char end;           /* the character that ends the key: ':' or ' ' */
 };
 
-/* Small, since each is touched at each reading: after a second of other programs' work, none is in a cache any more. */
+/* Kept small: all of them are touched at each reading, after a second in which other programs emptied the caches. */
 struct keyed_key {
-    uint32_t at;    /* of the key with its end, in names */
-    uint16_t place; /* in the set; UINT16_MAX: not wanted */
+    uint32_t at;    /* offset of the key, with its end character, in names */
+    uint16_t place; /* index in the set; UINT16_MAX: skipped */
     uint8_t size;
     bool is_counter : 1;
     bool is_kb : 1;
@@ -45,19 +46,19 @@ struct keyed_set {
 };
 
 struct keyed {
-    const char *name;  /* of the set */
-    const char *instances; /* what its instances are; NULL: there is but one */
+    const char *name;  /* name of the set */
+    const char *instances; /* the kind of its instances; NULL: there is only one */
     void (*describe)(struct bytes key, const char *line, struct keyed_description *description);
     struct keyed_key *keys;
-    char *names;  /* all keys, each with its end, without anything between */
-    char **strings; /* of each key: name, help, key without its end, unit, a NUL behind each; NULL: not wanted */
+    char *names;  /* all keys, each with its end character, concatenated */
+    char **strings; /* per key: name, help, key without its end, unit, each NUL-terminated; NULL: skipped */
     size_t count, capacity, names_size, wanted, sets;
-    struct keyed_set *current; /* older ones stay until keyed_clear: samples of them may be on their way */
-    size_t unknown_lines; /* lines of a text that give no key, at most: they are no news */
-    bool has_new_keys;  /* a reading had lines that are not known: call keyed_add_keys */
+    struct keyed_set *current; /* older sets live until keyed_clear: samples may still refer to them */
+    size_t unknown_lines; /* number of lines that are known to yield no key */
+    bool has_new_keys;  /* a reading had unknown lines: call keyed_add_keys */
 };
 
-/* What each counter stood at, by its place in the set. Zeroed: empty. */
+/* The last value of each counter, by its index in the set. Zeroed: empty. */
 struct keyed_last {
     uint64_t *values;
     size_t size;
@@ -68,31 +69,31 @@ void keyed_init(struct keyed *keyed, const char *name,
                 void (*describe)(struct bytes key, const char *line, struct keyed_description *description));
 void keyed_clear(struct keyed *keyed);
 
-/* Adds the keys of text that are not known yet. Bounded: what is too much, or no key, is left out. NOMEM. */
+/* Adds the new keys of text. Lines beyond the limits, or without a key, are ignored. NOMEM. */
 enum err keyed_add_keys(struct keyed *keyed, const struct keyed_format *format, const char *text);
 
-/* Makes the set of all keys learned, when there are new ones. ABSENT: there are none at all. */
+/* Builds a set of all keys if there are new ones. ABSENT: there are no keys at all. */
 enum err keyed_make_set(struct keyed *keyed);
 
 /* The newest set; NULL before keyed_make_set. */
 const struct set *keyed_set(const struct keyed *keyed);
 
-/* Makes room for the set's counters. */
+/* Grows to the number of metrics in the set. */
 enum err keyed_last_reserve(struct keyed_last *last, const struct keyed *keyed);
 void keyed_last_clear(struct keyed_last *last);
 
-/* The key of line, whose key begins at line: its place in keys, or KEYED_NONE. *expected is where it stands if nothing
- * changed; set to where the next is expected. */
+/* Finds the key that starts at line: its index in keys, or KEYED_NONE. *expected is the index to try first; set to the
+ * one after the hit. */
 size_t keyed_find(const struct keyed *keyed, const char *line, size_t *expected);
 
-/* Writes the first number of each line of text. A key that comes twice has its first number. Goes on at *expected. */
+/* Sets the first number of each line of text; of a duplicate key the first line counts. Starts at *expected. */
 void keyed_fill(struct keyed *keyed, const struct keyed_format *format, const char *text, struct sample *sample,
                 struct keyed_last *last, size_t *expected);
 
-/* Beginning of the key of line; NULL when the line has another form. */
+/* The start of the key in line; NULL: the line has another format. */
 const char *keyed_skip(const struct keyed_format *format, const char *line);
 
-/* "Active(anon)" gives "active_anon", "MemTotal" "mem_total", "NFS_Unstable" "nfs_unstable"; "" when nothing is left. */
+/* "Active(anon)" gives "active_anon", "MemTotal" "mem_total", "NFS_Unstable" "nfs_unstable"; "" if nothing is left. */
 void keyed_snake_case(struct bytes key, char *name, size_t size);
 
 #endif

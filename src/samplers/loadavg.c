@@ -1,5 +1,5 @@
-/* The node's load: /proc/loadavg, "0.42 0.30 0.25 3/412 27013": three averages, tasks running or waiting for a CPU,
- * tasks in all. */
+/* The load average, from /proc/loadavg: "0.42 0.30 0.25 3/412 27013": three averages, runnable tasks, total tasks, and
+ * the newest pid. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 static const struct metric metrics[] = {
-    { "load1", "1", GAUGE, F64, "tasks running, runnable or blocked for I/O, average of 1 minute", "load1min" },
-    { "load5", "1", GAUGE, F64, "the same, of 5 minutes", "load5min" },
-    { "load15", "1", GAUGE, F64, "the same, of 15 minutes", "load15min" },
-    { "runnable", "1", GAUGE, U64, "tasks on a CPU or waiting for one now" },
+    { "load1", "1", GAUGE, F64, "average number of tasks running, runnable or blocked for I/O, over 1 minute", "load1min" },
+    { "load5", "1", GAUGE, F64, "the same over 5 minutes", "load5min" },
+    { "load15", "1", GAUGE, F64, "the same over 15 minutes", "load15min" },
+    { "runnable", "1", GAUGE, U64, "tasks running or runnable now" },
     { "tasks", "1", GAUGE, U64, "processes and threads of the node", "scheduling_entities" },
-    { "newest_pid", "1", GAUGE, U64, "id that was given to a process or thread last" },
+    { "newest_pid", "1", GAUGE, U64, "most recently assigned pid or tid" },
 };
 
 enum { LOAD1, LOAD5, LOAD15, RUNNABLE, TASKS, NEWEST_PID, METRICS };
@@ -36,7 +36,7 @@ static enum err loadavg_open(void *state, const struct sampler_context *context)
     return file_open(context->root, "/proc/loadavg", &loadavg->fd);
 }
 
-/* One pread: the file is one line. */
+/* The file is one line: one pread suffices. */
 static enum err read_line(int fd, char *text, size_t size)
 {
     ssize_t got = pread(fd, text, size - 1, 0);

@@ -1,6 +1,6 @@
-/* Lustre, as its client on this node sees it: the file "stats" of each mount, "read_bytes 9007 samples [bytes] 1 4194304
- * 31008331389" (count, unit, least, most, sum). It is in debugfs since Lustre 2.12, in /proc before. Mounts come and go:
- * the folders are looked through twice a minute. */
+/* Lustre client statistics, from the file "stats" of each mount: "read_bytes 9007 samples [bytes] 1 4194304
+ * 31008331389" (count, unit, minimum, maximum, sum). In debugfs since Lustre 2.12, in /proc before. The directories are
+ * scanned for new mounts twice a minute. */
 #include "samplers/lustre.h"
 
 #include "base/clock.h"
@@ -21,47 +21,47 @@ static const char *const directories[] = {
     "/sys/kernel/debug/lustre/llite", "/sys/fs/lustre/llite", "/proc/fs/lustre/llite",
 };
 
-/* X(name in the file, ours, help): operations that are only counted */
+/* X(name in the file, metric, help): operations that are only counted */
 #define OPERATIONS(X) \
     X("open", open, "files opened") \
     X("close", close, "files closed") \
     X("seek", seek, "seeks") \
-    X("fsync", fsync, "files made safe by fsync") \
+    X("fsync", fsync, "fsync calls") \
     X("mmap", mmap, "files mapped") \
     X("page_fault", page_fault, "page faults on mapped files") \
-    X("readdir", readdir, "folders read") \
+    X("readdir", readdir, "directories read") \
     X("create", create, "files created") \
     X("mknod", mknod, "special files created") \
-    X("link", link, "hard links made") \
+    X("link", link, "hard links created") \
     X("unlink", unlink, "files removed") \
-    X("symlink", symlink, "symbolic links made") \
-    X("mkdir", mkdir, "folders made") \
-    X("rmdir", rmdir, "folders removed") \
+    X("symlink", symlink, "symbolic links created") \
+    X("mkdir", mkdir, "directories created") \
+    X("rmdir", rmdir, "directories removed") \
     X("rename", rename, "files renamed") \
     X("getattr", getattr, "attributes read") \
     X("setattr", setattr, "attributes changed") \
-    X("truncate", truncate, "files cut") \
-    X("statfs", statfs, "questions for free space") \
+    X("truncate", truncate, "files truncated") \
+    X("statfs", statfs, "statfs calls") \
     X("getxattr", getxattr, "extended attributes read") \
     X("setxattr", setxattr, "extended attributes changed") \
     X("listxattr", listxattr, "extended attributes listed") \
     X("inode_permission", inode_permission, "permissions checked") \
     X("ioctl", ioctl, "ioctl calls") \
     X("flock", flock, "file locks") \
-    X("dirty_pages_hits", dirty_pages_hits, "pages written that were in the cache and dirty") \
-    X("dirty_pages_misses", dirty_pages_misses, "pages written that were not")
+    X("dirty_pages_hits", dirty_pages_hits, "written pages that were already dirty in the cache") \
+    X("dirty_pages_misses", dirty_pages_misses, "written pages that were not")
 
 static const struct metric metrics[] = {
-    { "read", "B", COUNTER, U64, "data that programs read", "read_bytes.sum" },
-    { "reads", "1", COUNTER, U64, "reads of programs", "read_bytes" },
-    { "read_least", "B", GAUGE, U64, "the smallest of them so far", "read_bytes.min" },
-    { "read_most", "B", GAUGE, U64, "the largest", "read_bytes.max" },
-    { "write", "B", COUNTER, U64, "data that programs wrote", "write_bytes.sum" },
-    { "writes", "1", COUNTER, U64, "writes of programs", "write_bytes" },
-    { "write_least", "B", GAUGE, U64, "the smallest of them so far", "write_bytes.min" },
-    { "write_most", "B", GAUGE, U64, "the largest", "write_bytes.max" },
-    { "read_time", "us", COUNTER, U64, "time that programs waited in reads", "read.sum" },
-    { "write_time", "us", COUNTER, U64, "time that programs waited in writes", "write.sum" },
+    { "read", "B", COUNTER, U64, "bytes read by programs", "read_bytes.sum" },
+    { "reads", "1", COUNTER, U64, "reads by programs", "read_bytes" },
+    { "read_least", "B", GAUGE, U64, "the smallest so far", "read_bytes.min" },
+    { "read_most", "B", GAUGE, U64, "the largest so far", "read_bytes.max" },
+    { "write", "B", COUNTER, U64, "bytes written by programs", "write_bytes.sum" },
+    { "writes", "1", COUNTER, U64, "writes by programs", "write_bytes" },
+    { "write_least", "B", GAUGE, U64, "the smallest so far", "write_bytes.min" },
+    { "write_most", "B", GAUGE, U64, "the largest so far", "write_bytes.max" },
+    { "read_time", "us", COUNTER, U64, "time that programs spent in reads", "read.sum" },
+    { "write_time", "us", COUNTER, U64, "time that programs spent in writes", "write.sum" },
 #define X(file_name, name, help) { #name, "1", COUNTER, U64, help, file_name },
     OPERATIONS(X)
 #undef X
@@ -72,11 +72,11 @@ enum { READ, READS, READ_LEAST, READ_MOST, WRITE, WRITES, WRITE_LEAST, WRITE_MOS
 
 const struct set lustre_set = { "lustre", metrics, METRICS, "filesystem" };
 
-/* What stands behind a name. What is not there is not set. */
+/* One parsed line. */
 struct lustre_line {
     uint64_t count, least, most, sum;
     bool has_values;
-    bool is_time; /* [usecs], [usec] */
+    bool is_time; /* unit [usecs] or [usec] */
 };
 
 static bool parse_line(const char *at, struct lustre_line *line)
@@ -90,7 +90,7 @@ static bool parse_line(const char *at, struct lustre_line *line)
     line->is_time = !strncmp(unit, "usec", strlen("usec"));
     at = end + 1;
     line->has_values = scan_u64(&at, &line->least) && scan_u64(&at, &line->most) && scan_u64(&at, &line->sum)
-                       && (*at == ' ' || *at == '\n'); /* cut in the middle of a number it would be another */
+                       && (*at == ' ' || *at == '\n'); /* a truncated number would be wrong */
     return true;
 }
 
@@ -109,7 +109,7 @@ static bool is_named(const char *line, size_t size, const char *name)
     return strlen(name) == size && !memcmp(line, name, size);
 }
 
-/* The operations come in about our order: the search goes on where the last one ended, and around. */
+/* Operations come roughly in our order: the search continues after the last hit and wraps around. */
 static void set_operation(struct sample *sample, const char *name, size_t size, uint64_t count, size_t *next)
 {
     for (size_t n = 0; n < METRICS - FIRST_OPERATION; n++) {
@@ -159,13 +159,13 @@ void lustre_file_system(const char *directory, char name[LUSTRE_NAME_MAX])
 struct lustre_mount {
     int fd;
     bool is_seen;
-    size_t source;                  /* place in folders */
+    size_t source;                  /* index in directories */
     char directory[LISTING_NAME_MAX];
-    char instance[LUSTRE_NAME_MAX]; /* the file system; the whole folder for its second mount */
+    char instance[LUSTRE_NAME_MAX]; /* the file system; the full directory name for its second mount */
 };
 
 struct lustre {
-    const char *prefix; /* setting; NULL: all */
+    const char *prefix; /* setting; NULL: all mounts */
     const char *root;
     uint64_t scan_at_ns; /* CLOCK_MONOTONIC */
     struct listing listing;
@@ -175,11 +175,11 @@ struct lustre {
 
 static const struct setting settings[] = {
     { "prefix", SETTING_TEXT, NULL, offsetof(struct lustre, prefix),
-      "only mounts whose folder in llite begins with this and a '-'; all when it is not given" },
+      "only mounts whose directory in llite begins with this and a '-'; default: all" },
     { .key = NULL },
 };
 
-/* "scratch" is of "scratch-ffff9d1c8a5b7000". */
+/* "scratch" matches "scratch-ffff9d1c8a5b7000". */
 static bool is_wanted(const struct lustre *lustre, const char *directory)
 {
     size_t size = lustre->prefix ? strlen(lustre->prefix) : 0;
@@ -228,7 +228,7 @@ static void drop_mount(struct lustre *lustre, size_t i)
     memmove(&lustre->mounts[i], &lustre->mounts[i + 1], (lustre->count - i) * sizeof *lustre->mounts);
 }
 
-/* OK: at least one of the folders is there, be it empty. */
+/* OK: at least one of the directories exists, even if empty. */
 static enum err scan_directories(struct lustre *lustre)
 {
     enum err best = ABSENT;
@@ -267,7 +267,7 @@ static enum err lustre_open(void *state, const struct sampler_context *context)
     return err;
 }
 
-/* A mount that has gone is looked for again at the next reading: it may have been mounted anew. */
+/* An unmounted file system is looked for again at the next reading: it may have been remounted. */
 static enum err read_mount(struct lustre *lustre, const struct lustre_mount *mount, struct batch *out)
 {
     char text[STATS_MAX];
@@ -295,13 +295,13 @@ static enum err lustre_read(void *state, struct batch *out)
 
 const struct sampler sampler_lustre = {
     .name = "lustre",
-    .about = "Lustre file systems as this node uses them",
+    .about = "Lustre file systems as used by this node",
     .set = &lustre_set,
     .settings = settings,
     .state_size = sizeof(struct lustre),
-    .absent_reason = "No Lustre client is loaded: there is no folder llite in debugfs, /sys/fs/lustre or /proc/fs/lustre",
-    .absent_fix = "Where Lustre is mounted, make debugfs seen: mount -t debugfs none /sys/kernel/debug",
-    .denied_fix = "Run the agent as root: Lustre's statistics are in debugfs, which is root's alone",
+    .absent_reason = "No Lustre client is loaded: no directory llite in debugfs, /sys/fs/lustre or /proc/fs/lustre",
+    .absent_fix = "If Lustre is mounted, mount debugfs: mount -t debugfs none /sys/kernel/debug",
+    .denied_fix = "Run the agent as root: Lustre's statistics are in debugfs, which only root can read",
     .open = lustre_open,
     .read = lustre_read,
     .close = lustre_close,

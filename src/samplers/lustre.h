@@ -1,4 +1,4 @@
-/* The statistics of a mounted Lustre file system, parsed. */
+/* Parser of the statistics of a mounted Lustre file system. */
 #ifndef SONDE_SAMPLERS_LUSTRE_H
 #define SONDE_SAMPLERS_LUSTRE_H
 
@@ -8,10 +8,10 @@
 
 extern const struct set lustre_set;
 
-/* Sets what the lines of an llite "stats" file name. Takes any text. */
+/* Sets the metrics found in an llite "stats" file. Accepts any text. */
 void lustre_parse(const char *text, struct sample *sample);
 
-/* "scratch-ffff9d1c8a5b7000", or the name as it is when no such thing stands behind it. */
+/* Strips the mount's suffix: "scratch-ffff9d1c8a5b7000" gives "scratch". Other names are copied unchanged. */
 void lustre_file_system(const char *directory, char name[LUSTRE_NAME_MAX]);
 
 #endif

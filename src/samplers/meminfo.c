@@ -1,5 +1,5 @@
-/* The node's memory: /proc/meminfo, one "Name:   12345 kB" per line. Every line that the kernel has is a metric; those that
- * reports use have names of ours, the others their own in snake case. Beside a run only the former are read. */
+/* The node's memory, from /proc/meminfo: "Name:   12345 kB" per line. Every line is a metric; those that reports use
+ * have names of ours, the others the kernel's in snake case. `sonde run` reads only the former. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -9,22 +9,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* X(the kernel's name, ours, help) */
+/* X(the kernel's name, metric, help) */
 #define FIELDS(X) \
-    X("MemTotal", mem_total, "memory of the node") \
-    X("MemFree", mem_free, "memory that nobody uses") \
-    X("MemAvailable", mem_available, "memory that programs can have without swapping") \
+    X("MemTotal", mem_total, "total memory of the node") \
+    X("MemFree", mem_free, "unused memory") \
+    X("MemAvailable", mem_available, "memory available to programs without swapping") \
     X("Buffers", buffers, "block device cache") \
     X("Cached", cached, "file cache") \
     X("SwapTotal", swap_total, "swap space") \
-    X("SwapFree", swap_free, "swap space that is not used") \
+    X("SwapFree", swap_free, "unused swap space") \
     X("Dirty", dirty, "file data not yet written to storage") \
     X("Writeback", writeback, "file data being written to storage") \
-    X("AnonPages", anonymous, "memory of programs that is not of a file") \
+    X("AnonPages", anonymous, "anonymous memory of programs") \
     X("Shmem", shared, "shared memory and tmpfs") \
     X("Slab", slab, "kernel objects")
 
-static const struct field {
+static const struct meminfo_field {
     const char *source, *name, *help;
 } fields[] = {
 #define X(source, name, help) { source, #name, help },
@@ -40,7 +40,7 @@ struct meminfo {
 
 static const struct keyed_format format = { .end = ':' };
 
-static const struct field *field_of(struct bytes key)
+static const struct meminfo_field *field_of(struct bytes key)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (bytes_equal(key, bytes_of(fields[i].source)))
@@ -48,10 +48,10 @@ static const struct field *field_of(struct bytes key)
     return NULL;
 }
 
-/* Lines without "kB" count pages of a size of their own: HugePages_Total. */
+/* Lines without "kB" count pages of their own size: HugePages_Total. */
 static void describe(struct bytes key, const char *line, struct keyed_description *description)
 {
-    const struct field *field = field_of(key);
+    const struct meminfo_field *field = field_of(key);
     size_t size = strcspn(line, "\n");
     description->is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
     description->kind = GAUGE;

@@ -1,5 +1,5 @@
-/* Network devices: /proc/net/dev, two lines that name the columns, then "eth0: 8 of receive, 8 of transmit". Columns are
- * taken by their names. One sample for each device, of the network namespace that the file was opened in. */
+/* Network devices, from /proc/net/dev: two header lines that name the columns, then "eth0:", 8 receive and 8 transmit
+ * counters. Columns are found by name. One sample per device of the network namespace in which the file was opened. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* X(prefix, the kernel's name of the column, our name, unit, help) */
+/* X(direction, the kernel's column name, metric, unit, help) */
 #define FIELDS(X) \
     X("rx", "bytes", rx_bytes, "B", "bytes received") \
     X("rx", "packets", rx_packets, "1", "packets received") \
@@ -45,13 +45,14 @@ struct netdev {
     uint64_t max;
     struct textfile file;
     struct instances devices;
-    char header[HEADER_MAX]; /* as it was when the columns were found */
+    char header[HEADER_MAX]; /* the header for which places is valid */
     size_t header_size, columns;
-    uint8_t places[COLUMNS_MAX]; /* of each column in metrics; METRICS: not known */
+    uint8_t places[COLUMNS_MAX]; /* metric of each column; METRICS: unknown column */
 };
 
 static const struct setting settings[] = {
-    { "max", SETTING_U64, "256", offsetof(struct netdev, max), "devices that are read, the first of the list" },
+    { "max", SETTING_U64, "256", offsetof(struct netdev,
+                                          max), "maximum number of devices to read, in the kernel's order" },
     { .key = NULL },
 };
 
@@ -65,7 +66,7 @@ static uint8_t place_of(const char *way, const char *name, size_t size)
     return i;
 }
 
-/* " face |bytes packets …|bytes packets …": the first bar begins what is received, the second what is sent. */
+/* " face |bytes packets …|bytes packets …": receive columns follow the first bar, transmit columns the second. */
 static void find_columns(struct netdev *netdev, const char *line)
 {
     const char *way = "";
@@ -81,7 +82,7 @@ static void find_columns(struct netdev *netdev, const char *line)
     }
 }
 
-/* Behind the header; NULL when it is none that we know. */
+/* The text after the header; NULL: unknown header. */
 static const char *skip_header(struct netdev *netdev)
 {
     const char *text = netdev->file.text, *second = scan_next_line(text);

@@ -1,6 +1,6 @@
-/* Calls of this node to NFS servers: /proc/net/rpc/nfs, "rpc calls retransmissions refreshes" and, for each version, "proc3
- * 22" and so many numbers, which have no names. Their order is that of the procedures in the kernel's headers: fixed in
- * version 3, and only ever added to in version 4. */
+/* NFS client calls, from /proc/net/rpc/nfs: "rpc calls retransmissions refreshes" and for each version "proc3 22" and
+ * that many numbers, which have no names. Their order is that of the procedures in the kernel's headers: fixed in
+ * version 3, only appended to in version 4. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -25,8 +25,8 @@
 
 static const struct metric metrics[] = {
     { "rpc_calls", "1", COUNTER, U64, "calls to NFS servers", "numcalls" },
-    { "rpc_retransmissions", "1", COUNTER, U64, "calls that were sent again", "retransmits" },
-    { "rpc_auth_refreshes", "1", COUNTER, U64, "times that credentials were fetched again", "authrefrsh" },
+    { "rpc_retransmissions", "1", COUNTER, U64, "retransmitted calls", "retransmits" },
+    { "rpc_auth_refreshes", "1", COUNTER, U64, "times that credentials were refreshed", "authrefrsh" },
 #define X(name) { "v3_" #name, "1", COUNTER, U64, "calls of " #name ", NFS 3", "nfs3." #name },
     V3(X)
 #undef X
@@ -64,7 +64,7 @@ static void set_numbers(struct nfs *nfs, struct sample *sample, const char *at, 
         counter_set(sample, i, value, &nfs->last[i]);
 }
 
-/* A version 3 with another number of procedures is not the one that we know; version 4 grows at its end. */
+/* Version 3 has a fixed number of procedures; version 4 grows at the end. */
 static void set_procedures(struct nfs *nfs, struct sample *sample)
 {
     const char *v3 = scan_line(nfs->file.text, "proc3 "), *v4 = scan_line(nfs->file.text, "proc4 ");
@@ -100,7 +100,7 @@ static void nfs_close(void *state)
 const struct sampler sampler_nfs = {
     .name = "nfs",
     .about = "calls to NFS servers, by procedure",
-    .absent_reason = "Nothing is mounted over NFS",
+    .absent_reason = "No NFS file system is mounted",
     .set = &set,
     .state_size = sizeof(struct nfs),
     .open = nfs_open,

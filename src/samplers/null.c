@@ -1,36 +1,36 @@
-/* The sampler to copy: it reads nothing and counts its own ticks. Say here, in two to five lines, what the sensor is,
- * which file or call its numbers come from, and what reading it costs. */
+/* The sampler to copy. It reads nothing and counts its own readings. In your file, say here in two to five lines what the
+ * sensor is, which file or call the numbers come from, and what a reading costs. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
 
-/* The metrics, in the order in which they are written below. Names in lower case, without the unit; a counter grows and
- * people look at its rate, a gauge is a level. One line of help. */
+/* name, unit, kind, type, help. Names are lower case and without the unit; names and units are a public contract. A
+ * COUNTER only grows, and people look at its rate; a GAUGE is a level. */
 static const struct metric metrics[] = {
     { "ticks", "1", COUNTER, U64, "times that the sampler was read" },
-    { "step", "1", GAUGE, U64, "the setting of that name, to show how one is used" },
+    { "step", "1", GAUGE, U64, "the setting of that name, as an example of a setting" },
 };
 
-/* One name per place in the list above, so that no number stands in the code. */
+/* The index of each metric, in the order above. */
 enum { TICKS, STEP, METRICS };
 
 static const struct set set = { "null", metrics, METRICS };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-/* What is kept between two reads: open files above all. It comes zeroed, with the settings filled in. */
+/* What is kept between two readings, above all open files. Allocated by the caller: zeroed, then the settings filled in. */
 struct null_sampler {
     uint64_t step;
     uint64_t ticks;
 };
 
-/* key, type, default, offset, help: parses, checks and documents the option. Leave it out when there is none. */
+/* key, type, default, offset, help: parses, checks and documents each setting. Omit the table if there are none. */
 static const struct setting settings[] = {
-    { "step", SETTING_U64, "1", offsetof(struct null_sampler, step), "added to ticks at each read" },
+    { "step", SETTING_U64, "1", offsetof(struct null_sampler, step), "added to ticks at each reading" },
     { .key = NULL },
 };
 
-/* Opens what is to be read, below context->root. A sensor that this machine does not have is ABSENT: nobody is told,
- * but doctor lists it. Close what was opened before returning an error. */
+/* Opens the files to read, all below context->root. Returns ABSENT if this node does not have the sensor. Before it returns
+ * an error it closes whatever it opened. */
 static enum err null_open(void *state, const struct sampler_context *context)
 {
     (void)state;
@@ -38,8 +38,8 @@ static enum err null_open(void *state, const struct sampler_context *context)
     return OK;
 }
 
-/* Reads and adds one sample per instance. A value that is not known is not set: it must not become a 0. Allocate
- * nothing here; batch_add gives the room. */
+/* Adds one sample per instance. A value that cannot be read is not set; it must not become 0. Nothing is allocated here:
+ * batch_add reuses the batch's memory. */
 static enum err null_read(void *state, struct batch *out)
 {
     struct null_sampler *null = state;
@@ -52,7 +52,7 @@ static enum err null_read(void *state, struct batch *out)
     return OK;
 }
 
-/* Closes what open opened. The state itself is freed by the caller. */
+/* Closes what open opened. The caller frees the state. Omit the function if there is nothing to close. */
 static void null_close(void *state)
 {
     (void)state;

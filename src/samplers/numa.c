@@ -1,5 +1,5 @@
-/* Memory of each NUMA node: /sys/devices/system/node/nodeN/numastat ("numa_hit 123", pages) and meminfo ("Node 0 MemTotal:
- * 123 kB"). One sample for each node; every line that the kernel has is a metric. */
+/* Memory of each NUMA node, from /sys/devices/system/node/nodeN/numastat ("numa_hit 123", pages) and meminfo ("Node 0
+ * MemTotal: 123 kB"). One sample per node; every line is a metric. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -66,7 +66,7 @@ static enum err open_file(struct textfile *file, const char *root, const char *n
     return err == ABSENT ? OK : err;
 }
 
-/* A node without either file gives nothing. */
+/* A node without either file yields no sample. */
 static enum err open_node(struct numa *numa, const char *root, const char *name)
 {
     struct numa_node *node = calloc(1, sizeof *node);
@@ -126,7 +126,7 @@ static enum err numa_open(void *state, const struct sampler_context *context)
     return err;
 }
 
-/* A file that cannot be read now (a node that is taken out) leaves its values unknown; without either there is no sample. */
+/* If a file cannot be read now (a node is being removed), its values are unknown; without either there is no sample. */
 static enum err add_node(struct numa *numa, struct numa_node *node, uint64_t time_ns, struct batch *out)
 {
     const struct keyed_format forms[] = { numastat_format, meminfo_format(node) };
@@ -157,7 +157,7 @@ static enum err numa_read(void *state, struct batch *out)
 
 const struct sampler sampler_numa = {
     .name = "numa",
-    .about = "memory of each NUMA node, and whose it was",
+    .about = "memory and allocation counters of each NUMA node",
     .state_size = sizeof(struct numa),
     .open = numa_open,
     .read = numa_read,

@@ -1,5 +1,5 @@
-/* dlopen of libnvidia-ml.so.1. The declarations are ours: the header is not free, and the few calls have been the same since
- * 2012, with a number behind their name where they were changed. */
+/* dlopen of libnvidia-ml.so.1. The declarations are our own: NVIDIA's header is not free, and these calls have been
+ * stable since 2012, with a version suffix where they changed. */
 #include "samplers/nvml.h"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ struct process_info_1 {
     unsigned long long memory;
 };
 
-struct process_info { /* of _v2 and _v3 */
+struct process_info { /* of the _v2 and _v3 calls */
     unsigned pid;
     unsigned long long memory;
     unsigned gpu_instance, compute_instance;
@@ -36,7 +36,7 @@ struct process_info { /* of _v2 and _v3 */
 #define CLOCK_MEMORY 2
 #define MEMORY_UNKNOWN UINT64_MAX
 
-/* X(name, names in the library from new to old, arguments) */
+/* X(name, symbol names from new to old, parameters) */
 #define CALLS(X) \
     X(init, "nvmlInit_v2\0nvmlInit\0", (void)) \
     X(shutdown, "nvmlShutdown\0", (void)) \
@@ -61,7 +61,7 @@ struct process_info { /* of _v2 and _v3 */
 struct nvml {
     void *library;
     unsigned count;
-#define X(name, names, arguments) int (*name) arguments; /* NULL: this driver does not have it */
+#define X(name, names, arguments) int (*name) arguments; /* NULL: not in this driver */
     CALLS(X)
 #undef X
 };
@@ -76,7 +76,7 @@ static void *find_call(void *library, const char *names)
 
 static void find_calls(struct nvml *nvml)
 {
-    /* through memory: the C standard knows no cast from an object's address to a function's */
+    /* via memcpy: ISO C has no cast from an object pointer to a function pointer */
 #define X(name, names, arguments) \
     { \
         void *call = find_call(nvml->library, names); \
@@ -218,13 +218,13 @@ enum err nvml_clock(const struct nvml *nvml, nvml_device device, bool memory, un
 static void add_process(uint32_t pid, uint64_t memory, struct nvml_process *processes, size_t capacity, size_t *count)
 {
     for (size_t i = 0; i < *count; i++)
-        if (processes[i].pid == pid) /* it computes and draws: the same memory twice */
+        if (processes[i].pid == pid) /* a compute and graphics process: do not count its memory twice */
             return;
     if (*count < capacity)
         processes[(*count)++] = (struct nvml_process){ pid, memory != MEMORY_UNKNOWN, memory };
 }
 
-/* The form of 2020 and later, or the one before. */
+/* call: the layout of 2020 and later; call_1: the one before. */
 static enum err add_processes(int (*call)(nvml_device, unsigned *, void *),
                               int (*call_1)(nvml_device, unsigned *, void *),
                               nvml_device device, struct nvml_process *processes, size_t capacity, size_t *count)

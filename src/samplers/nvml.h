@@ -1,5 +1,5 @@
-/* NVIDIA's library for management, opened at run time: it comes with the driver, and only there. Each call gives OK or says
- * that the value is not to be had; a card that fell off the bus does not matter to the others. */
+/* NVML, NVIDIA's management library, loaded at run time because it comes with the driver. Each call returns OK or says
+ * why the value is unavailable; a lost card does not affect the others. */
 #ifndef SONDE_SAMPLERS_NVML_H
 #define SONDE_SAMPLERS_NVML_H
 
@@ -11,10 +11,10 @@
 
 #define NVML_LIBRARY "libnvidia-ml.so.1"
 #define NVML_UUID_MAX 96
-#define NVML_PROCESSES_MAX 256 /* of one card */
+#define NVML_PROCESSES_MAX 256 /* per card */
 
 struct nvml;
-typedef void *nvml_device; /* as NVIDIA's header has it: a handle */
+typedef void *nvml_device; /* an opaque handle, as in NVIDIA's header */
 
 /* library: NVML_LIBRARY, or a path. ABSENT: no such library, or no driver; DENIED. */
 enum err nvml_open(struct nvml **nvml, const char *library);
@@ -43,7 +43,7 @@ struct nvml_process {
     uint64_t memory_bytes;
 };
 
-/* Compute and graphics processes, each pid once. FULL: there are more than fit, which are left out. */
+/* Compute and graphics processes, each pid once. FULL: there are more than capacity; the rest is left out. */
 enum err nvml_processes(const struct nvml *nvml, nvml_device device, struct nvml_process *processes, size_t capacity,
                         size_t *count);
 

@@ -1,5 +1,5 @@
-/* Pressure stall information: /proc/pressure/{cpu,memory,io,irq}, "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" and the
- * same for "full". One sample for each file; irq has no "some", and old kernels no irq. */
+/* Pressure stall information, from /proc/pressure/{cpu,memory,io,irq}: "some avg10=0.00 avg60=0.00 avg300=0.00 total=0"
+ * and the same for "full". One sample per file; irq has no "some", and old kernels have no irq. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -11,18 +11,18 @@
 #include <string.h>
 
 static const struct metric metrics[] = {
-    { "some", "us", COUNTER, U64, "time in which at least one task waited for it", "some total" },
-    { "some_avg10", "%", GAUGE, F64, "share of the last 10 seconds in which at least one task waited", "some avg10" },
-    { "some_avg60", "%", GAUGE, F64, "the same of the last minute", "some avg60" },
-    { "some_avg300", "%", GAUGE, F64, "the same of the last 5 minutes", "some avg300" },
-    { "full", "us", COUNTER, U64, "time in which every task that had something to do waited for it", "full total" },
-    { "full_avg10", "%", GAUGE, F64, "share of the last 10 seconds in which every task waited", "full avg10" },
-    { "full_avg60", "%", GAUGE, F64, "the same of the last minute", "full avg60" },
-    { "full_avg300", "%", GAUGE, F64, "the same of the last 5 minutes", "full avg300" },
+    { "some", "us", COUNTER, U64, "time in which at least one task was stalled on the resource", "some total" },
+    { "some_avg10", "%", GAUGE, F64, "share of the last 10 seconds in which at least one task was stalled", "some avg10" },
+    { "some_avg60", "%", GAUGE, F64, "the same over the last minute", "some avg60" },
+    { "some_avg300", "%", GAUGE, F64, "the same over the last 5 minutes", "some avg300" },
+    { "full", "us", COUNTER, U64, "time in which all non-idle tasks were stalled on the resource", "full total" },
+    { "full_avg10", "%", GAUGE, F64, "share of the last 10 seconds in which all non-idle tasks were stalled", "full avg10" },
+    { "full_avg60", "%", GAUGE, F64, "the same over the last minute", "full avg60" },
+    { "full_avg300", "%", GAUGE, F64, "the same over the last 5 minutes", "full avg300" },
 };
 
 #define METRICS (sizeof metrics / sizeof *metrics)
-#define KEYS 4 /* of each line */
+#define KEYS 4 /* per line */
 
 static const struct set set = { "pressure", metrics, METRICS, "resource" };
 
@@ -41,7 +41,7 @@ static void pressure_close(void *state)
         textfile_close(&pressure->files[i]);
 }
 
-/* Switched off (psi=0), the files are there and reading them is not supported. */
+/* With psi=0 the files exist, but reading them is not supported. */
 static enum err pressure_open(void *state, const struct sampler_context *context)
 {
     struct pressure *pressure = state;
@@ -55,7 +55,7 @@ static enum err pressure_open(void *state, const struct sampler_context *context
     return err;
 }
 
-/* "avg10=0.00 avg60=…" of the line that begins with one of the two words. */
+/* Parses "avg10=0.00 avg60=…" of a "some" or "full" line. */
 static void set_line(struct sample *sample, const char *line, size_t first, uint64_t *last)
 {
     for (const char *at = line; at && *at && *at != '\n'; at += strcspn(at, " \n"), at += *at == ' ') {
@@ -92,8 +92,8 @@ static enum err pressure_read(void *state, struct batch *out)
 
 const struct sampler sampler_pressure = {
     .name = "pressure",
-    .about = "time that tasks waited for CPU, memory, storage",
-    .absent_reason = "The kernel does not measure pressure, or it is switched off",
+    .about = "time that tasks were stalled on CPU, memory or I/O",
+    .absent_reason = "The kernel has no pressure stall information, or it is switched off",
     .absent_fix = "Boot with psi=1",
     .set = &set,
     .state_size = sizeof(struct pressure),

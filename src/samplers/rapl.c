@@ -1,6 +1,5 @@
-/* Energy of the processors and of memory, as the processors count it (RAPL): from powercap, and from perf what
- * powercap does not have or not for this user. One sample per package; and for each job its share by CPU time
- * (samplers/energy_share.h). */
+/* Energy of processors and memory (RAPL), from powercap, and from perf where powercap lacks a counter or is not
+ * readable. One sample per package; and for each job its share by CPU time (samplers/energy_share.h). */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -16,15 +15,15 @@ static const struct metric metrics[] = {
     { "core", "uJ", COUNTER, U64, "energy of its cores" },
     { "uncore", "uJ", COUNTER, U64, "energy of its built-in graphics unit" },
     { "dram", "uJ", COUNTER, U64, "energy of the memory at this package" },
-    { "psys", "uJ", COUNTER, U64, "energy of the whole node, as its processors measure it" },
-    { "package_range", "uJ", GAUGE, U64, "where the kernel's own counter of package wraps; ours does not" },
-    { "core_range", "uJ", GAUGE, U64, "the same of core" },
-    { "uncore_range", "uJ", GAUGE, U64, "the same of uncore" },
-    { "dram_range", "uJ", GAUGE, U64, "the same of dram" },
-    { "psys_range", "uJ", GAUGE, U64, "the same of psys" },
+    { "psys", "uJ", COUNTER, U64, "energy of the whole node, as measured by its processors" },
+    { "package_range", "uJ", GAUGE, U64, "value at which the kernel's counter of package wraps; ours does not wrap" },
+    { "core_range", "uJ", GAUGE, U64, "the same for core" },
+    { "uncore_range", "uJ", GAUGE, U64, "the same for uncore" },
+    { "dram_range", "uJ", GAUGE, U64, "the same for dram" },
+    { "psys_range", "uJ", GAUGE, U64, "the same for psys" },
 };
 
-/* A range stands RAPL_DOMAINS places behind its energy. */
+/* The range of a domain is RAPL_DOMAINS after its energy. */
 static const struct set set = { "rapl", metrics, 2 * RAPL_DOMAINS, "package" };
 _Static_assert(sizeof metrics / sizeof *metrics == 2 * RAPL_DOMAINS, "a name for each metric");
 
@@ -38,9 +37,9 @@ struct rapl {
 
 static const struct setting settings[] = {
     { "source", SETTING_TEXT, "auto", offsetof(struct rapl, source),
-      "powercap, perf, both: perf for what powercap lacks; auto: both, where this machine is read" },
+      "powercap, perf, both: perf for what powercap lacks; auto: both, unless root is a captured tree" },
     { "share_period", SETTING_DURATION, "1s", offsetof(struct rapl, share_period_ns),
-      "how often energy is shared out to jobs, where the sensor is read more often" },
+      "interval at which energy is attributed to jobs, if the sensor is read more often" },
     { .key = NULL },
 };
 
@@ -53,7 +52,7 @@ static enum err find_meters(struct rapl *rapl, const char *root)
         return USAGE;
     if (!only_perf)
         powercap = rapl_powercap_find(root, &rapl->meters);
-    if (only_perf || both || (any && !*root)) /* perf counts on this machine, not on a captured one */
+    if (only_perf || both || (any && !*root)) /* perf counts on this node, not on a captured one */
         perf = rapl_perf_find(root, &rapl->meters);
     if (!powercap || !perf)
         return OK;
@@ -83,13 +82,13 @@ static void log_break(struct rapl *rapl, const struct rapl_meter *meter)
 {
     if (rapl->has_logged_break)
         return;
-    log_warn("the energy of %s (%s) is left out once, then counted anew: its counter was reset, or nobody read it for so long "
-             "that it may have wrapped unseen. If the agent was not stopped, nor the node asleep, see the kernel's log.",
-             rapl->meters.units[meter->unit], metrics[meter->domain].name);
+    log_warn("energy of %s (%s): the counter was reset, or was not read for so long that it may have wrapped unnoticed. One "
+             "sample is left out, then counting restarts. If the agent was not stopped and the node not suspended, check the "
+             "kernel log.", rapl->meters.units[meter->unit], metrics[meter->domain].name);
     rapl->has_logged_break = true;
 }
 
-/* The meters of a unit stand in any order. */
+/* The meters of a unit come in any order. */
 static enum err add_samples(struct rapl *rapl, struct batch *out)
 {
     struct rapl_meters *meters = &rapl->meters;
@@ -112,13 +111,13 @@ static enum err add_samples(struct rapl *rapl, struct batch *out)
     return OK;
 }
 
-/* The node's own energy does not depend on whose it was. */
+/* An error of the shares does not affect the node's own energy. */
 static void log_unshared(struct rapl *rapl, enum err err)
 {
     if (!err || rapl->has_logged_unshared)
         return;
-    log_warn("cannot share energy out to jobs: %s. It is tried again, and the node's own is read all the same; see whether "
-             "/proc/stat is whole.", err_text(err));
+    log_warn("cannot attribute energy to jobs: %s. It is retried, and the node's own energy is still read; check that "
+             "/proc/stat is readable.", err_text(err));
     rapl->has_logged_unshared = true;
 }
 
@@ -136,7 +135,7 @@ static enum err rapl_read(void *state, struct batch *out)
 
 static void rapl_before_last_read(void *state)
 {
-    ((struct rapl *)state)->jobs.round_ns = 0; /* energy is shared out now, due or not */
+    ((struct rapl *)state)->jobs.round_ns = 0; /* makes a distribution round due */
 }
 
 static uint64_t rapl_poll(void *state)
@@ -157,11 +156,11 @@ static enum err rapl_job(void *state, const struct job *job, enum job_event even
 
 const struct sampler sampler_rapl = {
     .name = "rapl",
-    .about = "energy of processors and memory; shared out to jobs by CPU time",
+    .about = "energy of processors and memory; attributed to jobs by CPU time",
     .settings = settings,
     .set = &set,
     .state_size = sizeof(struct rapl),
-    .absent_reason = "There is no energy counter (RAPL) below /sys/class/powercap or in perf's unit 'power'",
+    .absent_reason = "There is no energy counter (RAPL) below /sys/class/powercap or in the perf PMU 'power'",
     .absent_fix = "On real hardware, load its driver: modprobe intel_rapl_msr; a virtual machine has none",
     .denied_fix = "Run the agent as root, give it CAP_PERFMON and CAP_DAC_READ_SEARCH, or allow everybody: "
                      "chmod a+r /sys/class/powercap/*/energy_uj",

@@ -1,4 +1,4 @@
-/* Energy counters: one pread each, wraps made good. */
+/* Energy counters: one pread each, corrected for wraps. */
 #include "samplers/rapl_meter.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 
 static const char *const domain_names[RAPL_DOMAINS] = { "package", "core", "uncore", "dram", "psys" };
 
-/* More than any such domain can draw: a counter that would have had to is one that was reset, or wrapped unseen. */
+/* More than any such domain can draw: a larger increase means that the counter was reset, or wrapped unnoticed. */
 static const uint64_t most_watts[RAPL_DOMAINS] = { 1000, 1000, 250, 250, 4000 };
 
 enum rapl_domain rapl_domain_of(const char *name)
@@ -83,13 +83,13 @@ void rapl_meters_close(struct rapl_meters *meters)
     meters->count = meters->unit_count = 0;
 }
 
-/* What the domain can have used at most since the last reading; a second more, for readings that are close. */
+/* Upper bound of the energy used since the last reading; one second is added for readings in quick succession. */
 static uint64_t most_uj(const struct rapl_meter *meter, uint64_t now_ns)
 {
     return ((now_ns - meter->last_ns) / NS_PER_US + 1000000) * most_watts[meter->domain];
 }
 
-/* How far the counter went, wraps included. False: nobody can tell. */
+/* The increase of the counter, including one wrap. False: unknown. */
 static bool advance_uj(const struct rapl_meter *meter, uint64_t uj, uint64_t now_ns, uint64_t *by_uj)
 {
     uint64_t most = most_uj(meter, now_ns);
@@ -129,7 +129,7 @@ bool rapl_meter_value(struct rapl_meter *meter, uint64_t *uj)
     return meter->known;
 }
 
-/* Half the time in which it can wrap: who looks may be late. */
+/* Half the time in which it can wrap, because the caller may be late. */
 uint64_t rapl_meters_max_interval_ns(const struct rapl_meters *meters)
 {
     uint64_t within_ns = UINT64_MAX;
@@ -142,8 +142,8 @@ uint64_t rapl_meters_max_interval_ns(const struct rapl_meters *meters)
     return within_ns;
 }
 
-/* The count has 64 bits of 2^-32 J, which a node uses up within two months: differences are right all the same. One that went
- * back looks as if it had gone on by nearly all of that. */
+/* The count has 64 bits in units of 2^-32 J, which a node uses up within two months, but differences stay correct. A
+ * count that went back looks like an increase by nearly the whole range. */
 void rapl_meter_take_count(struct rapl_meter *meter, uint64_t count, uint64_t now_ns)
 {
     double uj = (double)(count - meter->last) * meter->uj_per_count + meter->rest_uj;

@@ -1,4 +1,4 @@
-/* One energy counter of a processor: a file of powercap, which wraps, or a perf event, which does not. Each belongs to a
+/* Energy counters of a processor: a file of powercap, which wraps, or a perf event, which does not. Each belongs to a
  * unit (package-0, psys), which becomes an instance, and to a domain, which becomes a metric. */
 #ifndef SONDE_SAMPLERS_RAPL_METER_H
 #define SONDE_SAMPLERS_RAPL_METER_H
@@ -18,17 +18,18 @@ enum rapl_domain { RAPL_PACKAGE, RAPL_CORE, RAPL_UNCORE, RAPL_DRAM, RAPL_PSYS, R
 struct rapl_meter {
     int fd;
     bool is_perf;
-    bool known;      /* total_uj is as new as the last reading */
-    bool began;      /* last has a meaning */
+    bool known;      /* total_uj is of the last reading */
+    bool began;      /* last is valid */
     enum rapl_domain domain;
-    size_t unit;     /* place in rapl.units */
-    uint64_t range_uj; /* of powercap: where it begins again from 0; 0: not known */
-    double uj_per_count; /* of perf */
+    size_t unit;     /* index in rapl_meters.units */
+    uint64_t range_uj; /* powercap: the counter wraps to 0 here; 0: unknown */
+    double uj_per_count; /* perf only */
     uint64_t last, last_ns;
-    double rest_uj;  /* of perf: what is less than 1 uJ */
-    uint64_t total_uj; /* never falls: what is known to have been used, and where the counter stood at first */
-    uint64_t breaks;   /* how often nobody could tell how far it went since the reading before */
-    uint64_t reported_breaks, base_uj; /* of rapl_meter_value: those that were shown as a hole; where it counts from since */
+    double rest_uj;  /* perf: fraction of a uJ not yet in total_uj */
+    uint64_t total_uj; /* never decreases: the first value of the counter plus what was used since */
+    uint64_t breaks;   /* times that the increase since the last reading was unknown */
+    uint64_t reported_breaks, base_uj; /* of rapl_meter_value: breaks already reported as a gap, and the base since
+                                        * then */
 };
 
 struct rapl_meters {
@@ -38,28 +39,28 @@ struct rapl_meters {
     size_t unit_count;
 };
 
-/* "package", "core", "uncore", "dram", "psys", as the kernel names them; RAPL_DOMAINS: none of them. */
+/* Maps the kernel's name "package", "core", "uncore", "dram" or "psys"; RAPL_DOMAINS: none of them. */
 enum rapl_domain rapl_domain_of(const char *name);
 
-/* A meter that reads fd, which it takes on OK. FULL. */
+/* Adds a meter that reads fd, and takes over fd on OK. FULL. */
 enum err rapl_meters_add_take(struct rapl_meters *meters, const char *unit, enum rapl_domain domain, int fd,
                               struct rapl_meter **meter);
 bool rapl_meters_has(const struct rapl_meters *meters, const char *unit, enum rapl_domain domain);
-/* Closes one and takes it out; its unit too when it was the last of it. */
+/* Closes and removes a meter, and its unit with the last meter of it. */
 void rapl_meters_drop(struct rapl_meters *meters, size_t i);
 void rapl_meters_close(struct rapl_meters *meters);
 
-/* Reads all; one that fails is not known and the others go on. Returns how many are known. */
+/* Reads all; a meter that fails is unknown this time. Returns how many are known. */
 size_t rapl_meters_read(struct rapl_meters *meters, uint64_t now_ns);
 
-/* What a sample has of it. False: not known. A break is left out once, and behind it counting begins anew: a hole, then a
- * smaller value, as samplers/counter.h has it. */
+/* The value for a sample. False: unknown. After a break the value is left out once and then restarts: a gap, then a
+ * smaller value, as in samplers/counter.h. */
 bool rapl_meter_value(struct rapl_meter *meter, uint64_t *uj);
 
-/* Within what time they must be read again, so that no counter wraps twice in between; UINT64_MAX: none of them can. */
+/* The longest time between two readings in which no counter can wrap twice; UINT64_MAX: none of them wraps. */
 uint64_t rapl_meters_max_interval_ns(const struct rapl_meters *meters);
 
-/* What a reading of powercap, or a count of perf, makes of the total. now_ns is CLOCK_MONOTONIC. */
+/* Updates the total from a powercap value, or from a perf count. now_ns is CLOCK_MONOTONIC. */
 void rapl_meter_take_uj(struct rapl_meter *meter, uint64_t uj, uint64_t now_ns);
 void rapl_meter_take_count(struct rapl_meter *meter, uint64_t count, uint64_t now_ns);
 

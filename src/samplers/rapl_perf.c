@@ -1,5 +1,5 @@
-/* perf's "power" unit: events energy-pkg, energy-cores, energy-gpu, energy-ram, energy-psys with a .scale in J, counted
- * on one CPU of each package, as cpumask says. */
+/* The perf PMU "power": events energy-pkg, energy-cores, energy-gpu, energy-ram, energy-psys with a .scale in J,
+ * counted on one CPU of each package, as listed in cpumask. */
 #include "samplers/rapl_perf.h"
 
 #include "base/clock.h"
@@ -15,17 +15,17 @@
 #include <unistd.h>
 
 #define UNIT "/sys/bus/event_source/devices/power"
-#define SETTLE_MS 4 /* the hardware counts on each ms */
+#define SETTLE_MS 4 /* the hardware updates the counters every ms */
 
 static const char *const event_names[RAPL_DOMAINS] = {
     [RAPL_PACKAGE] = "energy-pkg", [RAPL_CORE] = "energy-cores", [RAPL_UNCORE] = "energy-gpu",
     [RAPL_DRAM] = "energy-ram", [RAPL_PSYS] = "energy-psys",
 };
 
-/* Where an event is counted. */
+/* The CPU on which an event is counted. */
 struct rapl_cpu {
     int cpu;
-    bool by_die; /* packages have dies that count apart */
+    bool by_die; /* the dies of a package are counted separately */
 };
 
 static enum err read_scale(const char *root, const char *event, double *uj_per_count)
@@ -51,7 +51,7 @@ static uint64_t topology(const char *root, int cpu, const char *file)
     return number;
 }
 
-/* As powercap names them. */
+/* Uses the same unit names as powercap. */
 static void name_unit(const char *root, struct rapl_cpu place, enum rapl_domain domain, char unit[RAPL_NAME_MAX])
 {
     unsigned package = (unsigned)topology(root, place.cpu, "physical_package_id");
@@ -88,7 +88,7 @@ static enum err add_event(const char *root, struct rapl_cpu place, enum rapl_dom
     return OK;
 }
 
-/* OK when one of them worked; DENIED is worth telling, anything else is ABSENT. */
+/* OK if one of them worked; else DENIED if one was denied, because that can be fixed; else ABSENT. */
 static enum err better(enum err a, enum err b)
 {
     if (a == OK || b == OK)
@@ -104,7 +104,7 @@ static enum err add_cpu(const char *root, struct rapl_cpu place, struct rapl_met
     return worst;
 }
 
-/* Those that stand still say nothing: 0 J would be a lie. */
+/* Drops counters that do not move: they would report 0 J. */
 static void drop_still(struct rapl_meters *meters)
 {
     struct timespec pause = { .tv_nsec = SETTLE_MS * (long)NS_PER_MS };
@@ -115,7 +115,7 @@ static void drop_still(struct rapl_meters *meters)
             rapl_meters_drop(meters, i);
 }
 
-/* The next CPU of a list such as "0,24" or "0-1"; last is the end of the range that it is in. */
+/* The next CPU of a list such as "0,24" or "0-1"; last is the end of the current range. */
 static bool next_cpu(const char **at, uint64_t *cpu, uint64_t *last)
 {
     if (*cpu < *last) {
@@ -134,7 +134,7 @@ static bool next_cpu(const char **at, uint64_t *cpu, uint64_t *last)
     return *cpu <= *last && *last < INT32_MAX;
 }
 
-/* More CPUs than packages: one for each die. */
+/* More CPUs than packages: one CPU per die. */
 static bool counts_by_die(const char *root, const char *cpus)
 {
     uint64_t cpu = 0, last = 0, seen[RAPL_UNITS_MAX];

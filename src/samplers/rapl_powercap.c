@@ -1,5 +1,5 @@
-/* The zones of powercap. Since Linux 5.10 energy_uj is root's alone: who knows the power of a processor from moment to
- * moment can guess what it computes. */
+/* Reads the zones of powercap. Since Linux 5.10 only root may read energy_uj, because power over time reveals what a
+ * processor computes. */
 #include "samplers/rapl_powercap.h"
 
 #include "base/file.h"
@@ -20,7 +20,7 @@ static enum err read_name(const char *root, const char *zone, char name[RAPL_NAM
     return file_read_line(root, path, name, RAPL_NAME_MAX);
 }
 
-/* The unit of "intel-rapl:0:2" is the name of "intel-rapl:0"; a zone without parent is its own. */
+/* The unit of "intel-rapl:0:2" is the name of "intel-rapl:0"; that of a top-level zone is its own name. */
 static enum err find_unit(const char *root, const char *zone, const char *name, char unit[RAPL_NAME_MAX])
 {
     const char *first = strchr(zone, ':'), *last = strrchr(zone, ':');
@@ -33,11 +33,11 @@ static enum err find_unit(const char *root, const char *zone, const char *name, 
     return read_name(root, parent, unit);
 }
 
-/* AMD counts each core apart, and powercap asks one core of the package: what it calls the cores is that one alone. */
+/* AMD counts each core separately, and powercap reads the counter of one core only. */
 static bool cores_are_one(const char *root)
 {
     char text[512];
-    if (file_read(root, "/proc/cpuinfo", text, sizeof text, NULL)) /* the first CPU must do */
+    if (file_read(root, "/proc/cpuinfo", text, sizeof text, NULL)) /* the first CPU is representative */
         return false;
     const char *vendor = scan_line(text, "vendor_id");
     vendor = vendor ? vendor + strspn(vendor, " \t:") : "";
@@ -64,7 +64,7 @@ static enum err add_zone(const char *root, const char *zone, struct rapl_meters 
         return err;
     }
     snprintf(path, sizeof path, POWERCAP "/%s/max_energy_range_uj", zone);
-    number_file_u64(root, path, &meter->range_uj); /* without it a wrap is a counter that begins again */
+    number_file_u64(root, path, &meter->range_uj); /* without it, a wrap counts as a reset */
     return OK;
 }
 

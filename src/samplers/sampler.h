@@ -1,5 +1,8 @@
-/* The contract of a sampler: it reads one sensor of the node, or of the run, at each tick. docs/add-a-sampler.md tells
- * how to make one; samplers/null.c is the file to copy. */
+/* The sampler contract. A sensor is a source of numbers: hardware, a driver, a file of the kernel. A sampler is the code
+ * that reads one sensor at each tick. A metric set describes what it outputs (model/metric.h), and each reading adds
+ * samples of that set to a batch.
+ *
+ * docs/add-a-sampler.md lists the steps to add one; samplers/null.c is the file to copy. */
 #ifndef SONDE_SAMPLERS_SAMPLER_H
 #define SONDE_SAMPLERS_SAMPLER_H
 
@@ -10,70 +13,75 @@
 
 #include <sys/types.h>
 
-/* What the probe in the programs of a run has written so far, which the kernel counts as theirs. */
+/* Bytes that the probe has written inside the processes of a run. The kernel counts them as the processes' own. */
 struct sampler_probe_io {
     uint64_t written_bytes;
-    uint64_t dirty_bytes; /* that storage may have got of it, at most: whole pages */
+    uint64_t dirty_bytes; /* upper bound of what reached storage: whole pages */
 };
 
-/* Where to look. Borrowed: valid as long as the sampler is open. */
+/* Where to read. Borrowed; valid as long as the sampler is open. */
 struct sampler_context {
-    const char *root; /* of /proc and /sys: "" is this machine, a test points it at a captured tree. Never NULL */
-    pid_t pid;        /* the process whose descendants are the run; 0: there is none, the node alone is watched */
-    pid_t helper;      /* a child of pid that is not of the run: a helper of whoever watches; 0: none */
-    pid_t tracer;     /* another such */
-    bool is_brief;    /* beside a run: of long lists only what its report needs */
-    void (*probe_io)(void *callback_context, struct sampler_probe_io *probe_io); /* NULL: there is no probe */
-    bool (*next_process)(void *callback_context, size_t *at, uint32_t *pid); /* walks over the run's processes when pid has ended, and we,
-                                                                   * who were forked from it, go on; *at is 0 at first */
-    void *callback_context;    /* given to these */
+    const char *root; /* prefix of /proc and /sys: "" is this node, tests pass a captured tree. Never NULL */
+    bool is_brief;    /* for `sonde run`: of long lists read only what its report needs */
+
+    /* The rest is set by `sonde run` only, for the sampler process_tree. */
+    pid_t pid;             /* the process whose descendants are the run; 0: there is no run */
+    pid_t helper, tracer;  /* children of pid that are not part of the run; 0: none */
+    void (*probe_io)(void *callback_context, struct sampler_probe_io *probe_io); /* NULL: no probe is loaded */
+
+    /* Iterates over the processes of the run (*at is 0 at first). Needed after pid has exited and a process forked from it
+     * continues to monitor what the command left behind. */
+    bool (*next_process)(void *callback_context, size_t *at, uint32_t *pid);
+    void *callback_context;
 };
 
-/* Constant, with designated initialisers, in a file of its own. All functions but open and read may be NULL. */
+/* A constant with designated initialisers, in a file of its own. open and read are required; the other functions may be
+ * NULL. */
 struct sampler {
-    const char *name, *about;       /* "meminfo": the file's name; one line for doctor and the docs */
-    const struct setting *settings; /* offsets are in the state; NULL: none */
-    const struct set *set;          /* what it gives; NULL: made at open, where the kernel decides the list */
-    size_t state_size;              /* allocated zeroed, settings filled in, and freed by the caller */
-    bool is_slow;                   /* a reading may take longer than a tick: the agent gives it a thread of its own, in
-                                     * which open, read, job and close are called one after another */
-    uint64_t period_ns;             /* it is not read more often than this unless somebody asks for it; 0: at every tick */
+    const char *name, *about;       /* "meminfo", which is also the file's name; one line for `sonde doctor` and docs */
+    const struct setting *settings; /* their offsets are into the state; NULL: none */
+    const struct set *set;          /* the metric set; NULL: built at open, because the kernel decides what is in it */
+    size_t state_size;              /* the caller allocates the state zeroed, fills in the settings, and frees it */
+    bool is_slow;                   /* a reading may take longer than a tick: the agent calls open, read, job and close
+                                     * from a thread of its own, one at a time */
+    uint64_t period_ns;             /* default interval, where every tick would be too often; 0: every tick */
 
-    /* For doctor, each NULL where there is nothing to say: why it may not be here, and what to do when it is ABSENT or
-     * DENIED; sentences without a full stop. */
+    /* Shown by `sonde doctor`, as sentences without a full stop; each may be NULL: why the sensor may be absent, and what
+     * to do when open returned ABSENT or DENIED. */
     const char *absent_reason, *absent_fix, *denied_fix;
-    const char *root_only; /* what of it only root sees, as "I/O of other users' processes"; NULL: nothing */
+    const char *root_only; /* what only root can read, such as "I/O of other users' processes"; NULL: nothing */
 
-    /* ABSENT: the hardware, the file or the permission is not there; silent. What was opened is closed again. */
+    /* ABSENT: this node does not have the sensor. DENIED: this user may not read it. Both are normal and not logged.
+     * On any error the sampler must have closed what it opened; close is not called. */
     enum err (*open)(void *state, const struct sampler_context *context);
 
-    /* Adds samples to out: all there are, or it sets out->is_part, and what it gave before is still shown. AGAIN, GONE:
-     * nothing this time, silent. Anything else: closed, reported once, tried again later. Allocates nothing once it is
-     * warm. */
+    /* Adds the current samples to out. A series without a sample in this reading counts as ended, unless the sampler sets
+     * out->is_part. AGAIN, GONE: no samples this time, not logged. Any other error: the caller discards what was added,
+     * logs the error once, closes the sampler, and opens it again later. Must not allocate once it is warm. */
     enum err (*read)(void *state, struct batch *out);
 
-    /* The next reading is the last before close: nothing may be left for a later one. NULL: nothing ever is. */
+    /* Called before the last read: that reading must not postpone anything. NULL: the sampler never postpones. */
     void (*before_last_read)(void *state);
 
-    /* For a sensor that loses count when nobody looks for long, as one that wraps: looks at it without giving samples, and
-     * says within what time that must be done again, UINT64_MAX: not at all. Called once a second at most, between two
-     * readings. NULL: it may wait. Not for slow ones. */
+    /* For a counter that wraps: reads the sensor between two ticks without adding samples, and returns within what time
+     * it must be called again (UINT64_MAX: never). Called at most once a second. NULL: not needed. Not for slow ones. */
     uint64_t (*poll)(void *state);
 
-    /* A job begins, changes, ends; called between two readings, for each running job once after open. NULL: jobs do not
-     * matter to it. At JOB_END the last sample of the job is added to out, at JOB_BEGIN a first one may be, so that a job
-     * shorter than a period has both. out is NULL for JOB_BEGIN where many begin at once or a reading follows, and for
-     * JOB_CHANGE where nothing is added then. Errors are as of read. */
+    /* A job begins, changes or ends. Called between two readings, and once for each running job after open. At JOB_END the
+     * sampler adds the job's last sample to out; at JOB_BEGIN it may add a first one, so that a job shorter than an
+     * interval has both. out is NULL at JOB_BEGIN when a reading follows anyway or many jobs begin at once, and at
+     * JOB_CHANGE unless loses_counts_on_close is set. Errors are handled as those of read. NULL: jobs are irrelevant. */
     enum err (*job)(void *state, const struct job *job, enum job_event event, struct batch *out);
-    bool loses_counts_on_close; /* they are nowhere else: a change may bring a job's last sample, and it is read before it closes */
+    bool loses_counts_on_close; /* the counts exist only in this sampler: it is read once more before it is closed, and a
+                                 * JOB_CHANGE may add a job's last sample */
 
     void (*close)(void *state);
 };
 
-/* All samplers of this build; NULL ends the list. To add one, add a line in samplers/all.c. */
+/* All samplers of this build, NULL-terminated. To add one, add a line to samplers/all.c. */
 extern const struct sampler *const sampler_all[];
 
-/* Those of them that sonde run reads beside the job that it watches. */
+/* The ones that `sonde run` reads. */
 extern const struct sampler *const sampler_run[];
 
 #endif

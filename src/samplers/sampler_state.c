@@ -1,4 +1,4 @@
-/* Open, read, fail, rest, try again. */
+/* Opens, reads and closes a sampler, and retries after failures with growing pauses. */
 #include "samplers/sampler_state.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ static enum err apply_settings(const struct sampler_state *state)
     return err;
 }
 
-/* A state that failed is not to be trusted: each opening has a new one. */
+/* Each attempt gets new memory: the state after a failure is not trusted. */
 static enum err try_open(struct sampler_state *state)
 {
     const struct sampler *sampler = state->sampler;
@@ -48,7 +48,8 @@ void sampler_state_close(struct sampler_state *state)
 static void pause_retries(struct sampler_state *state, enum err err)
 {
     if (!state->was_reported)
-        log_warn("cannot sample %s: %s. It is tried again from time to time; see 'sonde doctor'.", state->sampler->name,
+        log_warn("cannot read sensor %s: %s. It is retried with growing pauses; see 'sonde doctor'.",
+                 state->sampler->name,
                  err_text(err));
     state->was_reported = true;
     state->failures++;

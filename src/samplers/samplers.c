@@ -1,4 +1,4 @@
-/* A list of samplers, each with a life of its own. */
+/* A list of samplers, each with its own state. */
 #include "samplers/samplers.h"
 
 #include "samplers/sampler_state.h"

@@ -1,5 +1,5 @@
-/* The scheduler's own statistics: /proc/schedstat, "cpu0" and nine numbers for each CPU that is online. The lines of CPUs are
- * the same in versions 15, 16 and 17; those of domains, which differ, are not read. The first numbers stay 0 until
+/* Scheduler statistics, from /proc/schedstat: "cpu0" and nine numbers for each online CPU. These lines are the same in
+ * versions 15, 16 and 17; those of scheduling domains differ and are not read. The first numbers stay 0 unless
  * kernel.sched_schedstats is set. */
 #include "samplers/all.h"
 
@@ -13,19 +13,19 @@
 
 /* In the kernel's order, without the column that is always 0. */
 static const struct metric metrics[] = {
-    { "yields", "1", COUNTER, U64, "times that a task gave the CPU away", "yld_count" },
-    { "schedules", "1", COUNTER, U64, "times that the scheduler was asked", "sched_count" },
-    { "schedules_idle", "1", COUNTER, U64, "times that it found nothing to do", "sched_goidle" },
-    { "wakeups", "1", COUNTER, U64, "times that a task was woken", "ttwu_count" },
-    { "wakeups_local", "1", COUNTER, U64, "times that it was woken on its own CPU", "ttwu_local" },
-    { "run_time", "ns", COUNTER, U64, "time that tasks ran", "rq_cpu_time" },
-    { "wait_time", "ns", COUNTER, U64, "time that tasks waited for this CPU", "run_delay" },
-    { "timeslices", "1", COUNTER, U64, "slices of time that were given", "pcount" },
+    { "yields", "1", COUNTER, U64, "sched_yield calls", "yld_count" },
+    { "schedules", "1", COUNTER, U64, "calls of the scheduler", "sched_count" },
+    { "schedules_idle", "1", COUNTER, U64, "times that the CPU went idle", "sched_goidle" },
+    { "wakeups", "1", COUNTER, U64, "task wake-ups", "ttwu_count" },
+    { "wakeups_local", "1", COUNTER, U64, "task wake-ups on the same CPU", "ttwu_local" },
+    { "run_time", "ns", COUNTER, U64, "time that tasks ran on the CPU", "rq_cpu_time" },
+    { "wait_time", "ns", COUNTER, U64, "time that tasks waited for the CPU", "run_delay" },
+    { "timeslices", "1", COUNTER, U64, "timeslices run on the CPU", "pcount" },
 };
 
 #define METRICS (sizeof metrics / sizeof *metrics)
 #define COLUMN_UNUSED 1 /* the kernel's second column is always 0 */
-#define NARROW 5        /* the first of them are counted in 32 bits */
+#define NARROW 5        /* the first metrics are 32-bit counters */
 #define CPUS_MAX 8192
 #define VERSION_OLDEST 15
 #define VERSION_NEWEST 17
@@ -99,8 +99,8 @@ static void schedstat_close(void *state)
 
 const struct sampler sampler_schedstat = {
     .name = "schedstat",
-    .about = "the scheduler: run time, waiting time, wake-ups of each CPU",
-    .absent_reason = "The kernel has no statistics of its scheduler, or of a version that is not known",
+    .about = "scheduler: run time, wait time and wake-ups of each CPU",
+    .absent_reason = "The kernel has no scheduler statistics, or of an unknown version",
     .absent_fix = "It needs a kernel that was built with CONFIG_SCHEDSTATS",
     .set = &set,
     .state_size = sizeof(struct schedstat),

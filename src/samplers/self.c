@@ -1,5 +1,5 @@
-/* The agent itself: what it costs and whether it keeps its time. From getrusage, /proc/self/statm and io, the sizes of the
- * folders /proc/self/fd and task, and from what the agent tells (self_tick). Five system calls. */
+/* The agent itself: its cost and punctuality. From getrusage, /proc/self/statm and io, the sizes of /proc/self/fd and
+ * task, and what the agent reports (self_tick, self_uplink). Five system calls per reading. */
 #include "samplers/self.h"
 
 #include "base/clock.h"
@@ -22,31 +22,31 @@ static const struct metric metrics[] = {
     { "cpu_user", "us", COUNTER, U64, "CPU time of the agent in user mode", "utime" },
     { "cpu_system", "us", COUNTER, U64, "CPU time of the agent in the kernel", "stime" },
     { "rss", "B", GAUGE, U64, "resident memory of the agent" },
-    { "rss_max", "B", GAUGE, U64, "the most that it ever was" },
+    { "rss_max", "B", GAUGE, U64, "peak resident memory of the agent" },
     { "virtual", "B", GAUGE, U64, "address space of the agent", "vsize" },
-    { "shared", "B", GAUGE, U64, "resident memory that is of files", "share" },
+    { "shared", "B", GAUGE, U64, "resident file-backed memory", "share" },
     { "threads", "1", GAUGE, U64, "threads of the agent", "num_threads" },
-    { "fds", "1", GAUGE, U64, "descriptors that the agent holds" },
-    { "faults_minor", "1", COUNTER, U64, "page faults without storage", "minflt" },
-    { "faults_major", "1", COUNTER, U64, "page faults that needed storage", "majflt" },
-    { "switches_voluntary", "1", COUNTER, U64, "times that it waited" },
-    { "switches_involuntary", "1", COUNTER, U64, "times that a CPU was taken from it" },
+    { "fds", "1", GAUGE, U64, "open file descriptors of the agent" },
+    { "faults_minor", "1", COUNTER, U64, "minor page faults", "minflt" },
+    { "faults_major", "1", COUNTER, U64, "major page faults", "majflt" },
+    { "switches_voluntary", "1", COUNTER, U64, "voluntary context switches" },
+    { "switches_involuntary", "1", COUNTER, U64, "involuntary context switches" },
     { "rchar", "B", COUNTER, U64, "bytes read by system calls" },
     { "wchar", "B", COUNTER, U64, "bytes written by system calls" },
-    { "syscr", "1", COUNTER, U64, "system calls that read" },
-    { "syscw", "1", COUNTER, U64, "system calls that wrote" },
+    { "syscr", "1", COUNTER, U64, "read system calls" },
+    { "syscw", "1", COUNTER, U64, "write system calls" },
     { "read_bytes", "B", COUNTER, U64, "bytes fetched from storage" },
     { "write_bytes", "B", COUNTER, U64, "bytes sent to storage" },
-    { "ticks", "1", COUNTER, U64, "ticks that came" },
-    { "ticks_missed", "1", COUNTER, U64, "ticks that did not come because the one before took too long" },
-    { "tick_delay", "ns", COUNTER, U64, "by how much ticks came late, all together" },
-    { "tick_delay_max", "ns", GAUGE, U64, "the largest of them since the reading before" },
-    { "ticks_late", "1", COUNTER, U64, "ticks that came more than 10 ms, or half their period, late" },
-    { "collector_up", "1", GAUGE, U64, "1: a collector takes our samples" },
+    { "ticks", "1", COUNTER, U64, "ticks" },
+    { "ticks_missed", "1", COUNTER, U64, "ticks skipped because the previous one took too long" },
+    { "tick_delay", "ns", COUNTER, U64, "total delay of ticks" },
+    { "tick_delay_max", "ns", GAUGE, U64, "largest delay of a tick since the previous reading" },
+    { "ticks_late", "1", COUNTER, U64, "ticks that were late by more than 10 ms or half an interval" },
+    { "collector_up", "1", GAUGE, U64, "1: connected to a collector" },
     { "sent_bytes", "B", COUNTER, U64, "bytes sent to collectors" },
-    { "unsent_bytes", "B", GAUGE, U64, "bytes in the spool that no collector has acknowledged" },
+    { "unsent_bytes", "B", GAUGE, U64, "bytes in the journal that no collector has acknowledged" },
     { "unsent_time", "ns", GAUGE, U64, "age of the oldest of them" },
-    { "lost_records", "1", COUNTER, U64, "readings that were lost because the spool was full" },
+    { "lost_records", "1", COUNTER, U64, "records lost because the journal was full" },
 };
 
 enum {
@@ -85,8 +85,8 @@ void self_uplink(const struct self_uplink *uplink)
 
 struct self {
     struct textfile statm, io;
-    int fd_fd, task_fd; /* of /proc/self/fd and task; -1: not there */
-    bool is_proc;       /* of the kernel, not of a captured tree */
+    int fd_fd, task_fd; /* directories /proc/self/fd and task; -1: not available */
+    bool is_proc;       /* a real procfs, not a captured tree */
     uint64_t page_bytes;
 };
 
@@ -113,7 +113,7 @@ static enum err self_open(void *state, const struct sampler_context *context)
     enum err err = textfile_open(&self->statm, context->root, "/proc/self/statm", TEXTFILE_WHOLE);
     if (err)
         return err;
-    textfile_open(&self->io, context->root, "/proc/self/io", TEXTFILE_WHOLE); /* not in every kernel */
+    textfile_open(&self->io, context->root, "/proc/self/io", TEXTFILE_WHOLE); /* depends on the kernel configuration */
     self->fd_fd = open_directory(context->root, "/proc/self/fd");
     self->task_fd = open_directory(context->root, "/proc/self/task");
     struct statfs system;
@@ -166,7 +166,7 @@ static void set_io(struct self *self, struct sample *sample)
     }
 }
 
-/* How many names are in a folder, but for those that begin with a point. */
+/* Counts the entries of a directory whose names do not start with a dot. */
 static uint64_t count_names(int fd)
 {
     struct dirents entries;
@@ -179,8 +179,8 @@ static uint64_t count_names(int fd)
     return count;
 }
 
-/* Since Linux 6.2 the size of /proc/self/fd is the number of descriptors; before, it is 0 and they must be counted. The
- * folder of threads has a link more for each. */
+/* Since Linux 6.2 the size of /proc/self/fd is the number of descriptors; before, it is 0 and the entries must be
+ * counted. The link count of /proc/self/task is the number of threads plus 2. */
 static void set_directories(const struct self *self, struct sample *sample)
 {
     struct stat directory;
@@ -228,7 +228,7 @@ static enum err self_read(void *state, struct batch *out)
 
 const struct sampler sampler_self = {
     .name = "self",
-    .about = "the agent itself: CPU time, memory, ticks that came late",
+    .about = "the agent itself: CPU time, memory, late ticks",
     .set = &set,
     .state_size = sizeof(struct self),
     .open = self_open,

@@ -1,4 +1,4 @@
-/* The kernel links the devices below one in its folder slaves; below a loop device there is a file. */
+/* The directory "slaves" links the devices below; a loop device has a backing file instead. */
 #include "samplers/stacked_device.h"
 
 #include "base/file.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* "" when it does not fit: then nothing is there. */
+/* "" if it does not fit, which does not exist either. */
 static const char *path_below(char path[FILE_PATH_MAX], const char *root, const char *directory, const char *name)
 {
     char below[256];

@@ -1,6 +1,6 @@
-/* The node's CPU time and counts: /proc/stat. "cpu  user nice system idle iowait irq softirq steal guest guest_nice" in
- * ticks, for all CPUs together and for each that is online ("cpu3 …"), then one "key number …" per line. A CPU that goes
- * offline has no sample until it is back; in the total its time stays. Beside a run: the total alone. */
+/* CPU time and event counts of the node, from /proc/stat: "cpu  user nice system idle iowait irq softirq steal guest
+ * guest_nice" in ticks, for all CPUs together and for each online one ("cpu3 …"), then "key number …" per line. A CPU
+ * that goes offline has no sample until it is back; its time stays in the total. `sonde run` reads the total only. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -15,25 +15,25 @@
 static const struct metric metrics[] = {
     { "user", "us", COUNTER, U64, "CPU time in user mode" },
     { "nice", "us", COUNTER, U64, "CPU time in user mode at low priority" },
-    { "system", "us", COUNTER, U64, "CPU time in the kernel", "sys" },
-    { "idle", "us", COUNTER, U64, "CPU time with nothing to do" },
+    { "system", "us", COUNTER, U64, "CPU time in kernel mode", "sys" },
+    { "idle", "us", COUNTER, U64, "idle CPU time" },
     { "iowait", "us", COUNTER, U64, "idle CPU time while a task waited for storage" },
     { "irq", "us", COUNTER, U64, "CPU time in interrupts" },
-    { "softirq", "us", COUNTER, U64, "CPU time in deferred interrupt work" },
-    { "steal", "us", COUNTER, U64, "CPU time that the host gave to other virtual machines" },
-    { "guest", "us", COUNTER, U64, "CPU time of virtual machines here, which is in user too" },
-    { "guest_nice", "us", COUNTER, U64, "the same at low priority, which is in nice too" },
+    { "softirq", "us", COUNTER, U64, "CPU time in software interrupts" },
+    { "steal", "us", COUNTER, U64, "CPU time that the hypervisor gave to other virtual machines" },
+    { "guest", "us", COUNTER, U64, "CPU time of guest virtual machines, included in user" },
+    { "guest_nice", "us", COUNTER, U64, "the same at low priority, included in nice" },
     { "interrupts", "1", COUNTER, U64, "interrupts of all kinds", "intr" },
-    { "context_switches", "1", COUNTER, U64, "switches of a CPU from one task to another", "ctxt" },
+    { "context_switches", "1", COUNTER, U64, "context switches", "ctxt" },
     { "boot_time", "s", GAUGE, U64, "when the node was booted, since 1970", "btime" },
-    { "forks", "1", COUNTER, U64, "processes and threads that were made", "processes" },
-    { "running", "1", GAUGE, U64, "tasks on a CPU or waiting for one", "procs_running" },
+    { "forks", "1", COUNTER, U64, "processes and threads created", "processes" },
+    { "running", "1", GAUGE, U64, "tasks running or runnable", "procs_running" },
     { "blocked", "1", GAUGE, U64, "tasks waiting for storage", "procs_blocked" },
-    { "softirqs", "1", COUNTER, U64, "pieces of deferred interrupt work" },
+    { "softirqs", "1", COUNTER, U64, "software interrupts" },
 };
 
 #define METRICS (sizeof metrics / sizeof *metrics)
-#define TIMES 10       /* those of one CPU */
+#define TIMES 10       /* the metrics of one CPU */
 #define TIMES_BRIEF 8
 #define CPUS_MAX 8192
 
@@ -64,7 +64,7 @@ static enum err stat_open(void *state, const struct sampler_context *context)
     return textfile_open(&stat->file, context->root, "/proc/stat", TEXTFILE_WHOLE);
 }
 
-/* Old kernels have fewer columns: those stay unknown. */
+/* Old kernels have fewer columns: the rest stays unknown. */
 static void set_times(struct sample *sample, const char *at, size_t count, uint64_t *last, uint64_t us_per_tick)
 {
     uint64_t ticks;
@@ -86,7 +86,7 @@ static enum err add_cpu(struct stat_state *stat, const char *line, uint64_t time
     return OK;
 }
 
-/* What the kernel calls a count. Its "softirq" is a CPU's time too, so that it cannot be the name of both. */
+/* The kernel's key of a count. "softirq" is also the name of a CPU time, so the table cannot have it as source. */
 static const char *key_of(const struct metric *metric)
 {
     return metric->source ? metric->source : "softirq";
@@ -111,7 +111,8 @@ static void set_count(struct stat_state *stat, struct sample *total, const char 
     }
 }
 
-/* CPUs, and the counts of the total, whose sample is the one at place: it moves when others are added. */
+/* Adds the CPUs and sets the counts of the total. The total is identified by its index, because batch_add may move
+ * it. */
 static enum err add_rest(struct stat_state *stat, size_t place, uint64_t time_ns, struct batch *out)
 {
     enum err err = OK;
@@ -150,7 +151,7 @@ static void stat_close(void *state)
 
 const struct sampler sampler_stat = {
     .name = "stat",
-    .about = "CPU time of the node and of each CPU, switches",
+    .about = "CPU time of the node and of each CPU, context switches",
     .settings = settings,
     .set = &set,
     .state_size = sizeof(struct stat_state),

@@ -1,5 +1,5 @@
-/* The kernel's memory management: /proc/vmstat, "pgfault 12345" per line, in pages or events. Every line that the kernel has
- * is a metric under its own name. */
+/* Memory management of the kernel, from /proc/vmstat: "pgfault 12345" per line, in pages or events. Every line is a
+ * metric under the kernel's name. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ static bool begins(struct bytes key, const char *with)
     return key.size >= size && !memcmp(key.data, with, size);
 }
 
-/* The kernel does not tell which lines are levels: all that begin with nr_ are, but for those that count what was done. */
+/* The file does not say which lines are levels: all that begin with nr_ are, except those that count events. */
 static bool is_gauge(struct bytes key)
 {
     static const char *const counts[] = { "nr_dirtied", "nr_written", "nr_throttled_written", "nr_vmscan_", "nr_tlb_",
@@ -34,7 +34,7 @@ static bool is_gauge(struct bytes key)
     return begins(key, "nr_") || bytes_equal(key, bytes_of("workingset_nodes"));
 }
 
-/* A few are in KiB, the others are pages or events. */
+/* A few are in KiB; the others are pages or events. */
 static bool is_kb(struct bytes key)
 {
     static const char *const names[] = { "pgpgin", "pgpgout", "nr_kernel_stack", "nr_shadow_call_stack" };

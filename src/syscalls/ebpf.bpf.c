@@ -1,10 +1,10 @@
-/* The part of sample-bpf.so that runs in the kernel: hears of every system call that returns, finds the job of the thread by
- * its number, and adds to the job's rows of this processor. Sees forks, execs and exits, so that a job's numbers are those
- * of all its processes and threads.
+/* The part of sample-bpf.so that runs in the kernel: at each return from a system call it finds the job of the thread
+ * by its tid and adds to the job's row of this CPU. It follows fork, exec and exit, so that a job's counts are those of
+ * all its processes and threads.
  *
- * Compiled by clang for the kernel's machine and put into the module; the few fields of kernel structures that it reads are
- * declared here and found on each kernel by its own types (CO-RE). Probes of system calls run with preemption off, so that
- * plain adds to a row of this processor are exact. */
+ * Compiled by clang for BPF and embedded in the module. The few fields of kernel structures that it reads are declared
+ * here and relocated on each kernel by its own type information (CO-RE). System call tracepoints run with preemption
+ * off, so plain additions to a row of this CPU are exact. */
 #include "syscalls/ebpf_layout.h"
 
 #include <linux/bpf.h>
@@ -38,7 +38,7 @@ struct files_struct {
     struct fdtable *fdt;
 } KERNEL_TYPE;
 
-/* Any structure that begins with the address of a file: an element of a table of files is read as one. */
+/* Any structure that begins with a pointer to a file: an element of a file table is read as one. */
 struct kiocb {
     struct file *ki_filp;
 } KERNEL_TYPE;
@@ -108,29 +108,29 @@ struct pt_regs {
 
 #define ERRORS_FROM (-4095L)
 #define NO_SUCH_CALL (-38L) /* -ENOSYS */
-#define LEVELS 16     /* of control groups that are looked at */
-#define GENERATIONS 4 /* of places in the table of file systems that are tried */
-#define QUEUES 1024   /* processors whose queue is remembered */
+#define LEVELS 16     /* cgroup levels that are searched */
+#define GENERATIONS 4 /* places in the file system table that are tried */
+#define QUEUES 1024   /* CPUs whose run queue is cached */
 
-/* Filled in before loading. */
-const volatile uint8_t results[EBPF_CALLS];      /* EBPF_RESULT_OTHER, … */
-const volatile uint16_t numbers_32[EBPF_CALLS];  /* of a call of a 32-bit program */
-const volatile uint16_t lost_number = EBPF_CALL_OTHER;  /* of a call that has forgotten its own while it returned */
-const volatile uint16_t exit_numbers[2];               /* of those that never return */
-const volatile uint16_t fork_numbers[EBPF_FORK_CALLS]; /* of those that return twice */
-const volatile uint8_t can_cast;                       /* bpf_rdonly_cast is there */
-const volatile uint8_t may_time;                       /* else no job is with time, and there are no clocks */
+/* Set before loading. */
+const volatile uint8_t results[EBPF_CALLS];      /* EBPF_RESULT_… */
+const volatile uint16_t numbers_32[EBPF_CALLS];  /* number of a call of a 32-bit program */
+const volatile uint16_t lost_number = EBPF_CALL_OTHER;  /* number of a call whose own number is lost when it returns */
+const volatile uint16_t exit_numbers[2];               /* calls that never return */
+const volatile uint16_t fork_numbers[EBPF_FORK_CALLS]; /* calls that return twice */
+const volatile uint8_t can_cast;                       /* the kernel has bpf_rdonly_cast */
+const volatile uint8_t may_time;                       /* else no job has times, and there are no clocks */
 
-/* Shared with the reader. */
-uint8_t wanted[EBPF_JOBS_MAX]; /* EBPF_JOB_ACTIVE, … */
-uint64_t systems[EBPF_FILE_SYSTEMS]; /* the magic numbers of file systems that were met; 0: free */
+/* Shared with user space. */
+uint8_t wanted[EBPF_JOBS_MAX]; /* EBPF_JOB_… */
+uint64_t systems[EBPF_FILE_SYSTEMS]; /* magic numbers of the file systems encountered; 0: free */
 
-/* Of the programs alone: the address of each processor's queue of tasks; 0: not known yet. */
+/* Private: the address of each CPU's run queue; 0: unknown. */
 uint64_t queues[QUEUES];
 
 extern void *bpf_rdonly_cast(const void *object, uint32_t type) __ksym __weak;
 
-/* The module sets its size: one for EBPF_OWNERS_PER_ELEMENT threads, */
+/* The owner of each tid. The module sets the size: one element per EBPF_OWNERS_PER_ELEMENT tids. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -139,8 +139,7 @@ struct {
     __uint(max_entries, 1);
 } owners SEC(".maps");
 
-/* and arrays in arrays, which the module makes when they are needed: in these, for each job one with a struct ebpf_block
- * for each processor, */
+/* Maps of arrays, which the module creates on demand. For each job, one struct ebpf_block per CPU. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
     __uint(max_entries, EBPF_JOBS_MAX);
@@ -148,7 +147,7 @@ struct {
     __type(value, uint32_t);
 } blocks SEC(".maps");
 
-/* one with a struct ebpf_time_block, */
+/* For each job with times, one struct ebpf_time_block per CPU. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
     __uint(max_entries, EBPF_JOBS_MAX);
@@ -156,7 +155,7 @@ struct {
     __type(value, uint32_t);
 } times SEC(".maps");
 
-/* and in this, while anybody wants time, one with 64 bits for each thread: when its call began; 0: not known. */
+/* While a job wants times: 64 bits per tid, the start of its call; 0: unknown. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
     __uint(max_entries, 1);
@@ -164,7 +163,7 @@ struct {
     __type(value, uint32_t);
 } clocks SEC(".maps");
 
-/* By struct ebpf_cgroup: the job. */
+/* The job number, by struct ebpf_cgroup. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, EBPF_CGROUPS_MAX);
@@ -177,9 +176,9 @@ static __always_inline struct rq *queue_at(uint64_t address)
     return bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct rq));
 }
 
-/* The task that this processor runs, as its queue has it; the first call on a processor learns where that is. The kernel's
- * own answer costs a call, which is half of what a program here takes where returns are guarded against speculation. Both are
- * cast: some kernels refuse an instruction that meets a pointer that they trust one time, and another that they do not. */
+/* The current task, from the run queue of this CPU; the first call on a CPU finds the queue. The kernel's helper is a
+ * function call, which is half the cost of a program here where returns are protected against speculation. Both results
+ * are cast: some kernels reject an instruction that is reached with both trusted and untrusted pointers. */
 static __always_inline struct task_struct *current(void)
 {
     if (!can_cast)
@@ -247,7 +246,7 @@ static __always_inline uint32_t type_of(uint16_t mode)
     return mode >> 12;
 }
 
-/* Of kernels without bpf_rdonly_cast: each step is a call. */
+/* For kernels without bpf_rdonly_cast: each step is a helper call. */
 static __always_inline struct inode *inode_slowly(struct file **element)
 {
     struct file *file = NULL;
@@ -255,7 +254,7 @@ static __always_inline struct inode *inode_slowly(struct file **element)
     return file ? BPF_CORE_READ(file, f_inode) : NULL;
 }
 
-/* EBPF_CLASSES: there is no such descriptor any more, or none of that number. */
+/* EBPF_CLASSES: the descriptor does not exist (any more). */
 static __always_inline uint32_t class_of(struct task_struct *task, uint32_t fd)
 {
     struct files_struct *files = task->files;
@@ -277,7 +276,7 @@ static __always_inline uint32_t class_of(struct task_struct *task, uint32_t fd)
     return type == EBPF_CLASS_REGULAR ? class_of_system(inode->i_sb->s_magic) : type;
 }
 
-/* 0, 1, … : less than 2^8 ns, less than 2^9 ns, … */
+/* Bucket 0, 1, …: less than 2^8 ns, less than 2^9 ns, … */
 static __always_inline uint32_t bucket_of(uint64_t time_ns)
 {
     uint32_t bits = 0;
@@ -306,7 +305,7 @@ static __always_inline void add_result(struct ebpf_row *row, uint8_t result, lon
         row->bytes += (uint64_t)value;
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static __always_inline uint64_t take_time(uint32_t pid)
 {
     uint64_t *clock = clock_of(pid);
@@ -331,7 +330,7 @@ static __always_inline void add_timed(uint32_t job, uint32_t number, uint32_t ro
     block->times[number].count[bucket]++;
 }
 
-/* A program may call number -1, too: then there is no such call. */
+/* A program may call number -1, which is no call either. */
 static __always_inline uint32_t number_of(struct task_struct *task, struct pt_regs *regs, long value)
 {
     uint64_t number = NUMBER(regs);
@@ -357,14 +356,14 @@ static __always_inline bool is_birth(uint32_t number)
     return false;
 }
 
-/* False: nothing is to be counted now. */
+/* False: do not count this return. */
 static __always_inline bool settle(uint16_t *owner, uint32_t number, long result)
 {
     uint16_t was = *owner;
     if (was & EBPF_OWNER_AT_EXEC)
         return false;
     *owner = was & EBPF_OWNER_JOB;
-    return result != 0 || !is_birth(number); /* the return from fork in the child is not a call of its own */
+    return result != 0 || !is_birth(number); /* the return of fork in the child is not a call of its own */
 }
 
 SEC("tp_btf/sys_exit")
@@ -377,7 +376,7 @@ int BPF_PROG(returned, struct pt_regs *regs, long value)
         return 0;
     if (*owner & ~EBPF_OWNER_JOB && !settle(owner, number_of(task, regs, value), value))
         return 0;
-    /* First, so that what follows is not a part of it. */
+    /* First, so that the following work is not included. */
     uint64_t time_ns = take_time(pid);
     uint32_t job = *owner & EBPF_OWNER_JOB, number = number_of(task, regs, value);
     if (number >= EBPF_CALLS)
@@ -394,7 +393,7 @@ int BPF_PROG(returned, struct pt_regs *regs, long value)
     return 0;
 }
 
-/* Attached while a job wants time. */
+/* Attached while a job wants times. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(entered)
 {
@@ -419,7 +418,7 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
     return 0;
 }
 
-/* A thread that becomes another program takes over the number of the first thread, which has exited before. */
+/* A thread that calls exec takes over the tid of the first thread, which has exited before. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(became, struct task_struct *task, int old_pid)
 {
@@ -467,7 +466,7 @@ int BPF_PROG(ended, struct task_struct *task)
     return 0;
 }
 
-/* A process has come into a control group: is it, or one above it, a job's? */
+/* A task was moved to a cgroup: does it, or a parent, belong to a job? */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(joined, struct cgroup *group, const char *path, struct task_struct *task)
 {
@@ -487,6 +486,6 @@ int BPF_PROG(joined, struct cgroup *group, const char *path, struct task_struct 
     return 0;
 }
 
-/* The kernel gives the current task only to programs that may be used under its own licence: this file is Apache-2.0 as all
- * of Sonde, or GPL-2.0, whichever one likes. */
+/* The kernel offers the current task only to GPL-compatible programs: this file is Apache-2.0, as all of Sonde, or
+ * GPL-2.0, at your choice. */
 char terms[] SEC("license") = "GPL";

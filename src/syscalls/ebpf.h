@@ -1,9 +1,9 @@
-/* System calls of jobs, counted in the kernel by eBPF (root only): calls, errors, bytes, on request the time in each call,
- * of a process with its threads and all that it starts. The work is done by the module sample-bpf.so, which is loaded by
- * ebpf_open; samples are of syscall_set and syscall_time_set (model/program_sets.h).
+/* Counts the system calls of jobs in the kernel with eBPF (root only): calls, errors, bytes, and on request the time in
+ * each call, of processes with their threads and descendants. The module sample-bpf.so does the work; it is loaded by
+ * ebpf_open. Samples are of syscall_set and syscall_time_set (model/program_sets.h).
  *
- * While it is open every process of the node pays some 30 ns per system call, twice that while a job wants time: so open it
- * for the first job that asks, and close it with the last. */
+ * While it is open, every process of the node pays some 30 ns per system call, and twice that while a job wants times:
+ * open it for the first job that requests it and close it with the last. */
 #ifndef SONDE_SYSCALLS_EBPF_H
 #define SONDE_SYSCALLS_EBPF_H
 
@@ -16,65 +16,64 @@
 struct ebpf;
 struct ebpf_job;
 
-/* What may be asked for of what was opened. What may not is not loaded, and the start is shorter. */
-#define EBPF_MAY_TIME 1u /* jobs with time */
+/* What may be requested later. Programs that are not needed are not loaded, which makes the start faster. */
+#define EBPF_MAY_TIME 1u /* jobs with times */
 #define EBPF_MAY_WATCH_CGROUPS 2u /* ebpf_job_add_cgroup */
 
-/* The kernel's part knows threads by their first numbers: are these ours, too, or is this a pid namespace of its own? */
+/* The kernel part uses pids of the initial namespace: is that our pid namespace? */
 bool ebpf_sees_host_pids(void);
 
-/* Loads and attaches. may: of the above. ABSENT: the module, its library or what it needs of the kernel is not there; DENIED: not
- * for this user. why gets a sentence without a full stop, with the remedy. */
+/* Loads and attaches. may: EBPF_MAY_…. ABSENT: the module, its library or a kernel feature is missing; DENIED: not
+ * permitted. error receives a sentence without a full stop that includes the fix. */
 enum err ebpf_open(struct ebpf **ebpf, unsigned may, char *error, size_t error_size);
 
-/* Jobs that are still there end, and quicker than by ebpf_job_end, which waits for the kernel. Sets *syscalls to NULL; accepts
+/* Ends jobs that still exist, and faster than ebpf_job_end, which waits for the kernel. Sets *ebpf to NULL; accepts
  * NULL there. */
 void ebpf_close(struct ebpf **ebpf);
 
-/* The processes that will be added are counted together. FULL: too many jobs at once. */
+/* Starts a job: all processes added to it are counted together. FULL: too many jobs at once. */
 enum err ebpf_job_begin(struct ebpf *ebpf, bool with_time, struct ebpf_job **job);
 
-/* Counts a process that runs, with all its threads and all that it starts from now on; its calls that are under way count
- * when they return, with their time from now on. The process does not notice. GONE. May be called again for the same process:
- * then nothing happens. */
+/* Counts a running process with all its threads and everything that it starts from now on. Calls in progress count when
+ * they return, with their time from now on. The process is not affected. GONE. Adding a process again does nothing. */
 enum err ebpf_job_add(struct ebpf_job *job, pid_t pid);
 
-/* Counts whoever comes into a control group from now on, or into one below it; not those who are there. hierarchy: as in
- * /proc/self/cgroup, 0 is v2; id: the number of its folder's inode. One for each job: the last. ABSENT: the kernel does not
- * tell of such comings. */
+/* Counts processes that enter a cgroup or one below it from now on; not those already in it. hierarchy: as in
+ * /proc/self/cgroup, 0 is v2; id: inode number of its directory. A job has one cgroup: the last. ABSENT: the kernel
+ * does not report it. */
 enum err ebpf_job_add_cgroup(struct ebpf_job *job, uint64_t hierarchy, uint64_t id);
 
-/* Counts what a process of ours will start, from its exec on; not the process itself. */
+/* Counts what a process will start, from its exec on; not the process itself. */
 enum err ebpf_job_add_at_exec(struct ebpf_job *job, pid_t pid);
-void ebpf_job_remove_at_exec(struct ebpf_job *job, pid_t pid); /* what it has started is counted on */
+void ebpf_job_remove_at_exec(struct ebpf_job *job, pid_t pid); /* what it has started is still counted */
 
-/* Is a process (or thread) counted for it? */
+/* Is a process or thread counted for the job? */
 bool ebpf_job_has(const struct ebpf_job *job, pid_t pid);
 
-/* From now on also the time; that of calls that are under way begins now. */
+/* Measures times from now on; calls in progress start now. */
 enum err ebpf_job_measure_time(struct ebpf_job *job);
 
-/* Adds one sample for each call that was made so far, and of reads and writes one for each class of descriptors; numbers
- * since the beginning. job_id may be NULL. Instances stay as long as this process. */
+/* Adds one sample per call made so far, and for reads and writes one per class of descriptor; totals since the
+ * beginning. job_id may be NULL. Instances stay valid for the life of this process. */
 enum err ebpf_job_read(struct ebpf_job *job, const char *job_id, struct batch *out);
 
-/* The same for a series on which somebody else may have counted before, an agent that was killed or we ourselves: of what is
- * read so for the first time there is also a sample of the beginning, in which all is 0. */
+/* The same for a series that someone else may have counted before, such as a killed agent: a row that is reported for
+ * the first time is preceded by a sample with zeros at the beginning of counting. */
 enum err ebpf_job_read_from_zero(struct ebpf_job *job, const char *job_id, struct batch *out);
 
-/* When it was begun, CLOCK_REALTIME: tells its numbers from those of another. */
+/* When counting began, CLOCK_REALTIME; distinguishes its counts from earlier ones. */
 uint64_t ebpf_job_begun_ns(const struct ebpf_job *job);
 
-/* The same text at a place where it stays as long as this process: for instances of samples. NULL: memory ran out. */
+/* Returns a copy of name that stays valid for the life of this process, for instances of samples. NULL: no memory. */
 const char *ebpf_rows_intern(const char *name);
 
-/* How many processes and threads of it are alive. */
+/* The number of live tasks. */
 size_t ebpf_job_alive(const struct ebpf_job *job);
 
-/* Adds its processes that are alive, those of which the first thread has ended not among them. NOMEM. */
+/* Adds its live processes, except those whose first thread has exited. NOMEM. */
 enum err ebpf_job_processes(const struct ebpf_job *job, struct pidlist *out);
 
-/* Nobody is counted for it any more; it may be read until ebpf_job_end, which frees it and sets *job to NULL. */
+/* Stops counting. The job may still be read until ebpf_job_end, which frees it and sets *job to NULL. */
 void ebpf_job_stop(struct ebpf_job *job);
 void ebpf_job_end(struct ebpf_job **job);
 

@@ -1,4 +1,4 @@
-/* Made, mapped, and put into place by a thread that lives until the kernel lets it go. */
+/* Creates and maps arrays; a thread waits for the kernel to complete each insertion. */
 #include "syscalls/ebpf_arrays.h"
 
 #include <bpf/bpf.h>
@@ -43,7 +43,7 @@ static void *insert(void *argument)
     return NULL;
 }
 
-/* Signals are for those who were here before. */
+/* All signals are blocked in the thread. */
 static bool start(struct ebpf_pending_insert *insert_request)
 {
     sigset_t all, before;
@@ -54,14 +54,14 @@ static bool start(struct ebpf_pending_insert *insert_request)
     return is_started;
 }
 
-/* Is there an array in this place? The kernel answers with its number. */
+/* Is there an array at this key? The kernel returns its id. */
 static bool is_inserted(const struct ebpf_pending_insert *insert_request)
 {
     uint32_t id;
     return bpf_map_lookup_elem(insert_request->map_fd, &insert_request->key, &id) == 0;
 }
 
-/* Until it is in its place, or failed. */
+/* Returns as soon as it is inserted, or has failed. */
 static int insert_in_thread(struct ebpf_pending_inserts *pending, struct ebpf_pending_insert insert_request)
 {
     if (pending->count == EBPF_PENDING_INSERTS_MAX)

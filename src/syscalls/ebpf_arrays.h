@@ -1,5 +1,5 @@
-/* Arrays that programs in the kernel and we see, and maps of such arrays; a part of sample-bpf.so. Errors are negative errnos, as
- * libbpf's. */
+/* BPF arrays shared with user space, and maps of such arrays; part of sample-bpf.so. Errors are negative errnos, as in
+ * libbpf. */
 #ifndef SONDE_SYSCALLS_EBPF_ARRAYS_H
 #define SONDE_SYSCALLS_EBPF_ARRAYS_H
 
@@ -11,8 +11,9 @@
 
 #define EBPF_PENDING_INSERTS_MAX 3
 
-/* An array is being put into a map of arrays: by then programs see it, and the kernel waits until none is left that may have
- * begun before, some 10 ms. Nobody needs that, since before there was none: a thread waits for us. */
+/* An insertion into a map of arrays. Programs see the array at once, but the system call returns only after all
+ * programs that may have started before have finished, some 10 ms later. There was no array before, so waiting is
+ * pointless: a thread does it. */
 struct ebpf_pending_insert {
     int map_fd, array_fd;
     uint32_t key;
@@ -26,19 +27,19 @@ struct ebpf_pending_inserts {
     size_t count;
 };
 
-/* A descriptor. */
+/* Returns a descriptor. */
 int ebpf_arrays_create(size_t value_size, uint32_t count);
 
 /* NULL: failed. */
 void *ebpf_arrays_map(int array_fd, size_t size);
 void ebpf_arrays_unmap(const void *memory, size_t size); /* accepts NULL */
 
-/* A new array into a map of arrays, in a place where there is none: the map keeps it, and so does *memory, which is NULL when it
- * failed. Its place must not be emptied before ebpf_arrays_wait. */
+/* Creates an array and inserts it at an empty key of a map of arrays. Both the map and *memory, NULL on failure, refer
+ * to it. The key must not be deleted before ebpf_arrays_wait. */
 int ebpf_arrays_insert(struct ebpf_pending_inserts *pending, int map_fd, uint32_t key, size_t value_size,
                        uint32_t count, void **memory);
 
-/* Until the kernel has done with all that were added. */
+/* Waits until the kernel has completed all insertions. */
 void ebpf_arrays_wait(struct ebpf_pending_inserts *pending);
 
 #endif

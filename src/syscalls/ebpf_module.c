@@ -1,5 +1,5 @@
-/* The module sample-bpf.so: loads syscalls.bpf.c, which is a part of it, into the kernel by libbpf, and maps what it counts
- * into our memory. Everything goes with the process: a reader that is killed leaves no program behind. */
+/* The module sample-bpf.so: loads ebpf.bpf.c, which is embedded in it, into the kernel with libbpf and maps its counts
+ * into our memory. Everything is tied to the process: if the reader is killed, no program stays behind. */
 #include "syscalls/ebpf_module.h"
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@
 
 enum program { PROGRAM_RETURNED, PROGRAM_FORKED, PROGRAM_BECAME, PROGRAM_ENDED, PROGRAM_JOINED, PROGRAM_ENTERED, PROGRAMS };
 
-/* Attached in this order; the last only while a job wants time. */
+/* Attached in this order; the last only while a job wants times. */
 static const char *const program_names[PROGRAMS] = { "returned", "forked", "became", "ended", "joined", "entered" };
 
 /* Maps of arrays. */
@@ -34,17 +34,18 @@ static const char *const inner_names[INNERS] = { "blocks", "times", "clocks" };
 struct ebpf_programs {
     struct bpf_object *object;
     struct bpf_link *links[PROGRAMS];
-    int outer_fds[INNERS], inner_fds[INNERS]; /* the latter: what the arrays in the former are like, while it is loaded */
+    int outer_fds[INNERS], inner_fds[INNERS]; /* inner_fds: templates of the arrays in the outer maps, needed while
+                                               * loading */
     uint32_t cpu_count, pid_count;
-    void *owners, *section; /* memory that is shared with the programs */
+    void *owners, *section; /* memory shared with the programs */
     size_t owners_size, section_size;
-    uint64_t *clocks; /* NULL: nobody wants time */
-    uint32_t timed;   /* jobs */
+    uint64_t *clocks; /* NULL: no job wants times */
+    uint32_t timed;   /* number of jobs with times */
     struct ebpf_pending_inserts pending;
-    bool has_cast, has_groups, has_time; /* the kernel has it; and the others are wanted */
+    bool has_cast, has_groups, has_time; /* supported by the kernel; has_time also requested */
 };
 
-/* libbpf's complaint that came last, for the one who asked. */
+/* The first warning of libbpf, for the error message. */
 static __thread char last_warning[WARNING_MAX];
 
 static int keep_warning(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -65,8 +66,7 @@ static uint32_t read_pid_max(void)
     return number >= 1024 && number <= PID_MAX_GREATEST ? (uint32_t)number : PID_MAX_GREATEST;
 }
 
-/* bpf_rdonly_cast: a function of the kernel that programs may call, of Linux 6.2; and the news of control groups, which a kernel
- * may be built without. */
+/* bpf_rdonly_cast exists since Linux 6.2; the cgroup tracepoint depends on the kernel's configuration. */
 static void detect_features(struct ebpf_programs *programs, unsigned may)
 {
     struct kernel_btf types;
@@ -88,7 +88,7 @@ static struct bpf_map *find_section(const struct ebpf_programs *programs, const 
     return NULL;
 }
 
-/* Where a variable of syscalls.bpf.c stands in the memory of its section; NULL: it has none. */
+/* The address of a variable of ebpf.bpf.c in the memory of its section; NULL: not found. */
 static void *variable(const struct ebpf_programs *programs, const char *section, void *memory, const char *name)
 {
     const struct btf *types = bpf_object__btf(programs->object);
@@ -130,7 +130,7 @@ static struct bpf_map *find_map(const struct ebpf_programs *programs, const char
     return bpf_object__find_map_by_name(programs->object, name);
 }
 
-/* What the arrays in a map will be like. */
+/* Sets the template of the arrays in a map. */
 static int set_inner(struct ebpf_programs *programs, enum inner inner, size_t value_size, uint32_t count)
 {
     programs->inner_fds[inner] = ebpf_arrays_create(value_size, count);
@@ -139,7 +139,7 @@ static int set_inner(struct ebpf_programs *programs, enum inner inner, size_t va
                                                                  programs->inner_fds[inner]);
 }
 
-/* They were needed until the outer maps were made. */
+/* Needed only until the outer maps were created. */
 static void close_inner(const struct ebpf_programs *programs)
 {
     for (size_t i = 0; i < INNERS; i++)
@@ -236,25 +236,26 @@ static bool is_locked_down(void)
            && strstr(text, "[confidentiality]") != NULL;
 }
 
-/* In words, with what to do. */
+/* Explains an error and its fix. */
 static enum err explain(int failed, char *error, size_t error_size)
 {
     if (access(KERNEL_BTF, R_OK) != 0) {
         snprintf(error, error_size,
-                 "this kernel has no types in " KERNEL_BTF ": one with CONFIG_DEBUG_INFO_BTF is needed");
+                 "this kernel has no type information in " KERNEL_BTF ": use one with CONFIG_DEBUG_INFO_BTF");
         return ABSENT;
     }
     if (is_locked_down()) {
-        snprintf(error, error_size, "the kernel is locked down (confidentiality), so that eBPF may not look into it");
+        snprintf(error, error_size,
+                 "the kernel is locked down (confidentiality), which forbids eBPF to read kernel memory");
         return DENIED;
     }
     if (failed == -EPERM || failed == -EACCES) {
         snprintf(error, error_size,
-                 "the kernel refuses the eBPF program (%s): root is needed, or CAP_BPF and CAP_PERFMON",
+                 "the kernel refuses the eBPF program (%s): run as root, or with CAP_BPF and CAP_PERFMON",
                  last_warning[0] ? last_warning : strerror(-failed));
         return DENIED;
     }
-    snprintf(error, error_size, "the kernel does not take the eBPF program (%s): Linux 5.15 or later is needed",
+    snprintf(error, error_size, "the kernel does not accept the eBPF program (%s): Linux 5.15 or later is needed",
              last_warning[0] ? last_warning : strerror(-failed));
     return failed == -ENOMEM ? NOMEM : ABSENT;
 }
@@ -279,14 +280,16 @@ static enum err module_open(struct ebpf_programs **programs_at, unsigned may, co
         return err;
     }
     *memory = (struct ebpf_memory){
-        .owners = programs->owners, .owner_count = programs->pid_count, .wanted = variable(programs, ".bss",
-                                                                                           programs->section, "wanted"),
-        .systems = variable(programs, ".bss", programs->section, "systems"), .cpu_count = programs->cpu_count,
+        .owners = programs->owners,
+        .owner_count = programs->pid_count,
+        .wanted = variable(programs, ".bss", programs->section, "wanted"),
+        .systems = variable(programs, ".bss", programs->section, "systems"),
+        .cpu_count = programs->cpu_count,
     };
     return OK;
 }
 
-/* The first job that wants time brings the clocks. */
+/* The first job that wants times creates the clocks. */
 static int begin_time(struct ebpf_programs *programs)
 {
     void *memory;
@@ -322,7 +325,7 @@ static void module_stop(struct ebpf_programs *programs, const struct ebpf_job_me
 {
     uint32_t key = job->number;
     ebpf_arrays_wait(&programs->pending);
-    bpf_map_delete_elem(programs->outer_fds[INNER_BLOCKS], &key); /* waits until no program is in it */
+    bpf_map_delete_elem(programs->outer_fds[INNER_BLOCKS], &key); /* waits until no program uses it */
     if (!job->times)
         return;
     bpf_map_delete_elem(programs->outer_fds[INNER_TIMES], &key);
@@ -375,7 +378,7 @@ static void module_remove(struct ebpf_programs *programs, struct ebpf_job_memory
     unmap(programs, job);
 }
 
-/* Where no call is under way the next one overwrites it. */
+/* If no call is in progress, the next one overwrites it. */
 static void module_start_clock(struct ebpf_programs *programs, uint32_t pid)
 {
     uint64_t unknown = 0;

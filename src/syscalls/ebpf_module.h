@@ -1,4 +1,4 @@
-/* What the module sample-bpf.so gives to ebpf.c: programs in the kernel, and memory that both see. */
+/* The interface between ebpf.c and the module sample-bpf.so: programs in the kernel, and memory shared with them. */
 #ifndef SONDE_SYSCALLS_EBPF_MODULE_H
 #define SONDE_SYSCALLS_EBPF_MODULE_H
 
@@ -13,23 +13,23 @@
 
 struct ebpf_programs;
 
-/* Valid until it is closed. */
+/* Valid until close. */
 struct ebpf_memory {
-    uint16_t *owners; /* by the number of a thread; see ebpf_layout.h */
+    uint16_t *owners; /* by tid; see ebpf_layout.h */
     uint32_t owner_count;
-    uint8_t *wanted;  /* by the number of a job: EBPF_JOBS_MAX of them */
-    const uint64_t *systems; /* EBPF_FILE_SYSTEMS magic numbers */
+    uint8_t *wanted;  /* EBPF_JOB_… flags by job number, EBPF_JOBS_MAX of them */
+    const uint64_t *systems; /* magic numbers of EBPF_FILE_SYSTEMS file systems */
     uint32_t cpu_count;
 };
 
-/* The numbers of one job: an element for each processor. */
+/* The counts of one job: one element per CPU. */
 struct ebpf_job_memory {
     uint32_t number;
     const struct ebpf_block *blocks;
-    const struct ebpf_time_block *times; /* NULL: without time */
+    const struct ebpf_time_block *times; /* NULL: times are not measured */
 };
 
-/* What stands in syscalls.bpf.c as const volatile. */
+/* The const volatile variables of ebpf.bpf.c. */
 struct ebpf_constants {
     uint8_t results[EBPF_CALLS];
     uint16_t numbers_32[EBPF_CALLS];
@@ -39,27 +39,28 @@ struct ebpf_constants {
 struct ebpf_module {
     uint32_t version;
 
-    /* Loads and attaches. may: EBPF_MAY_TIME, EBPF_MAY_WATCH_CGROUPS. ABSENT, DENIED: why says more. */
+    /* Loads and attaches the programs. may: EBPF_MAY_…. ABSENT, DENIED: error says more. */
     enum err (*open)(struct ebpf_programs **programs, unsigned may, const struct ebpf_constants *constants,
                      struct ebpf_memory *memory, char *error,
                      size_t error_size);
-    void (*close)(struct ebpf_programs **programs); /* jobs that were added need not be stopped, but removed before */
+    void (*close)(struct ebpf_programs **programs); /* jobs must have been removed, but need not be stopped */
 
-    /* Room for the numbers of a job; nothing is counted before wanted has EBPF_JOB_ACTIVE. NOMEM, DENIED, IO; ABSENT: no time
-     * without EBPF_MAY_TIME. */
+    /* Allocates the counts of a job; counting starts when its flags have EBPF_JOB_ACTIVE. NOMEM, DENIED, IO; ABSENT:
+     * times requested without EBPF_MAY_TIME. */
     enum err (*add)(struct ebpf_programs *programs, uint32_t number, bool with_time, struct ebpf_job_memory *job);
 
-    enum err (*add_time)(struct ebpf_programs *programs, struct ebpf_job_memory *job); /* to one that has none yet */
+    enum err (*add_time)(struct ebpf_programs *programs, struct ebpf_job_memory *job); /* to a job without times */
 
-    /* When it returns nobody adds to the numbers any more. */
+    /* After it returns, the counts no longer change. */
     void (*stop)(struct ebpf_programs *programs, const struct ebpf_job_memory *job);
     void (*remove)(struct ebpf_programs *programs, struct ebpf_job_memory *job);
 
-    /* Who comes into this control group, or one below it, is of the job from then on. ABSENT: the kernel does not tell. */
+    /* Tasks that enter this cgroup or one below it belong to the job from then on. ABSENT: the kernel does not report
+     * it. */
     enum err (*add_group)(struct ebpf_programs *programs, uint32_t number, const struct ebpf_cgroup *group);
     void (*remove_group)(struct ebpf_programs *programs, const struct ebpf_cgroup *group);
 
-    /* A call of this thread that is under way, and whose beginning is not known, is taken to begin now; or it has none. */
+    /* Starts the clock of a call in progress whose start is unknown, or clears it. */
     void (*start_clock)(struct ebpf_programs *programs, uint32_t pid);
     void (*forget_clock)(struct ebpf_programs *programs, uint32_t pid);
 };

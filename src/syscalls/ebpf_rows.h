@@ -1,4 +1,4 @@
-/* From rows that processors have counted to samples: sums, names of calls, and of what they read and wrote. */
+/* Converts the rows counted per CPU to samples: sums, names of calls, and classes of descriptors. */
 #ifndef SONDE_SYSCALLS_EBPF_ROWS_H
 #define SONDE_SYSCALLS_EBPF_ROWS_H
 
@@ -7,31 +7,31 @@
 
 #include <stdbool.h>
 
-/* Names of instances, made when they are met first, and room for sums. */
+/* Cached instance names, and memory for sums. */
 struct ebpf_rows {
     struct ebpf_constants constants;
-    uint16_t group_number[EBPF_CLASS_GROUPS]; /* of which call; 0 also for none */
+    uint16_t group_number[EBPF_CLASS_GROUPS]; /* the call of each class group; 0 also for none */
     uint32_t group_count;
-    uint16_t sigreturn; /* the number of rt_sigreturn */
+    uint16_t sigreturn; /* number of rt_sigreturn */
     const char *names[EBPF_ROWS];
     struct ebpf_block sums;
 };
 
 void ebpf_rows_init(struct ebpf_rows *rows);
 
-/* "read/file:ext4", "openat": the instance of a row. systems as in struct ebpf_memory. Stays as long as
- * this process: samples may be under way when nobody counts any more. NULL: memory ran out. */
+/* The instance name of a row: "read/file:ext4", "openat". systems as in struct ebpf_memory. Valid for the life of this
+ * process, because samples may outlive the counting. NULL: no memory. */
 const char *ebpf_rows_name(struct ebpf_rows *rows, size_t row, const uint64_t *systems);
 
-/* Which rows of a job have been given. */
+/* Which rows of a job have been reported. */
 struct ebpf_rows_reported {
-    uint64_t begun_ns; /* when it began to be counted, CLOCK_REALTIME */
+    uint64_t begun_ns; /* when counting began, CLOCK_REALTIME */
     bool rows[EBPF_ROWS];
 };
 
-/* Adds the samples of a job. told: a row that is given for the first time has a sample of its beginning before it, in which
- * all is 0: who adds up sees there that what was counted before, of the same job and by somebody else, is not in it. NULL: none
- * has. NOMEM. */
+/* Adds the samples of a job. reported: a row that is reported for the first time is preceded by a sample with zeros,
+ * which tells readers that earlier counts of the same job by someone else are not included. NULL: no such samples.
+ * NOMEM. */
 enum err ebpf_rows_sample(struct ebpf_rows *rows, const struct ebpf_memory *memory, const struct ebpf_job_memory *job,
                           const char *job_id, struct ebpf_rows_reported *reported, struct batch *out);
 

@@ -1,4 +1,4 @@
-/* A header says where the texts are, one behind the other, each with a NUL at its end; the first is empty. */
+/* The header locates the string section: NUL-terminated strings, the first of which is empty. */
 #include "syscalls/kernel_btf.h"
 
 #include "base/file.h"

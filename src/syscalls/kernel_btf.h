@@ -1,5 +1,5 @@
-/* Names in the types that the running kernel tells of itself (BTF): has it a function, a tracepoint? They are looked for among
- * the texts alone, which takes 1 ms; to parse the types, as libbpf does once anyway, takes 7. */
+/* Looks up names in the type information of the running kernel (BTF): does it have a function, a tracepoint? Only the
+ * string section is searched, which takes 1 ms; parsing the types as libbpf does takes 7. */
 #ifndef SONDE_SYSCALLS_KERNEL_BTF_H
 #define SONDE_SYSCALLS_KERNEL_BTF_H
 
@@ -16,7 +16,7 @@ struct kernel_btf {
     bool is_mapped;
 };
 
-/* Below root. Errors: then no name is found, and kernel_btf_close is harmless. */
+/* Reads it below root. After an error no name is found, and kernel_btf_close is harmless. */
 enum err kernel_btf_open(struct kernel_btf *types, const char *root);
 void kernel_btf_close(struct kernel_btf *types);
 

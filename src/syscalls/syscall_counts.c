@@ -1,4 +1,4 @@
-/* Adding up, and samples of it. */
+/* Counts calls and converts the counts to samples. */
 #include "syscalls/syscall_counts.h"
 
 #include "model/program_sets.h"
@@ -15,7 +15,7 @@ static uint64_t get(const _Atomic uint64_t *value)
     return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-/* Looked up once for all: the names are compared as texts. */
+/* Cached, because syscall_names_result compares strings. */
 static bool returns_bytes(unsigned number)
 {
     static uint8_t known[SYSCALL_NAMES_MAX];
@@ -37,7 +37,7 @@ void syscall_counts_add(struct syscall_counts *counts, unsigned number, int64_t 
     add(&count->time_ns, time_ns);
 }
 
-/* Stays where it is, because samples borrow it. */
+/* Static, because samples borrow the name. */
 static const char *name_of(unsigned number)
 {
     static char unknown[SYSCALL_NAMES_MAX][SYSCALL_NAME_MAX];

@@ -1,4 +1,4 @@
-/* The names come from the headers of the machine that builds (syscall_list.py). */
+/* The names come from the headers of the build machine (syscall_list.py). */
 #include "syscalls/syscall_names.h"
 
 #include "syscalls/syscall_list.h"
@@ -16,7 +16,7 @@ static const char *const names[SYSCALL_NAMES_MAX] = {
 #undef X
 };
 
-/* None on machines other than x86. */
+/* Empty on machines other than x86. */
 static const char *const names_i386[SYSCALL_NAMES_MAX + 1] = {
 #define X(number, name) [number] = #name,
     SYSCALL_LIST_I386(X)
@@ -24,7 +24,7 @@ static const char *const names_i386[SYSCALL_NAMES_MAX + 1] = {
     [SYSCALL_NAMES_MAX] = NULL,
 };
 
-/* Calls that return how many bytes they read, wrote or moved. sendmmsg and recvmmsg return messages. */
+/* Calls that return a number of bytes. sendmmsg and recvmmsg return numbers of messages. */
 static const char *const reads[] = {
     "read", "pread64", "readv", "preadv", "preadv2", "recvfrom", "recvmsg", "recv", "mq_timedreceive", "process_vm_readv", NULL,
 };

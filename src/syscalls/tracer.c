@@ -1,5 +1,5 @@
-/* The loop over stops. Waits do not consume them (WNOWAIT): a signal that is on its way to a task stays with the task until
- * it is resumed with it, so that not even a SIGKILL of ours loses it. */
+/* The event loop. waitid does not consume stops (WNOWAIT): a signal that stopped a task stays with it until the task is
+ * resumed with it, so that it is not lost even if we are killed. */
 #include "syscalls/tracer.h"
 
 #include "base/clock.h"
@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define POLL_ALL_STOPS 64               /* after so many, or one for each task, all tasks get their turn */
-#define DETACH_NS (2 * NS_PER_S)     /* for those that cannot be stopped: waiting for a disk, or for a child by vfork */
+#define POLL_ALL_STOPS 64               /* after this many stops, and one per task, all tasks are polled in turn */
+#define DETACH_NS (2 * NS_PER_S)     /* for tasks that cannot be stopped: waiting for a disk, or for a vfork child */
 #define DETACH_PAUSE_NS (NS_PER_MS / 2)
 #define FILTER_OPTIONS (PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)
 #define CALL_STOP (SIGTRAP | 0x80)
@@ -27,7 +27,7 @@ struct tracer_task *tracer_add_task(struct tracer *tracer, pid_t tid)
     return task;
 }
 
-/* The one thread of a process that has its number. */
+/* Is tid the leader of a process? */
 static bool is_process(pid_t tid)
 {
     return syscall(SYS_tgkill, tid, tid, 0) == 0 || errno != ESRCH;
@@ -59,26 +59,26 @@ static void remove_task(struct tracer *tracer, pid_t tid)
     atomic_store_explicit(tracer->alive, (uint32_t)tracer->tasks.count, memory_order_relaxed);
 }
 
-/* Any stop takes the place of the one that we asked for: then it is asked for again, because it is there that a task can be
- * let go whatever it was in. */
+/* Another stop may replace the one that we requested while detaching: then it is requested again, because a task can be
+ * detached there, whatever it was doing. */
 static void resume(const struct tracer *tracer, struct tracer_task *task, int signal)
 {
     if (tracer->detaching)
         task->interrupted = ptrace(PTRACE_INTERRUPT, task->tid, 0L, 0L) == 0;
     bool to_call = !tracer->detaching && (!tracer->filtered || task->number != TRACER_NO_CALL);
-    ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0L, (long)signal); /* ESRCH: killed; its end will come */
+    ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0L, (long)signal); /* ESRCH: killed; its exit follows */
 }
 
 static void on_call(struct tracer *tracer, struct tracer_task *task, uint64_t stopped_ns)
 {
     tracer_calls_stop(&tracer->calls, task, stopped_ns);
     if (task->entry_ns && task->number != TRACER_NO_CALL && task->entry_ns == stopped_ns)
-        task->entry_ns = clock_monotonic_ns(); /* it goes on only now */
+        task->entry_ns = clock_monotonic_ns(); /* it is resumed only now */
     resume(tracer, task, 0);
 }
 
-/* From here on it counts. Under a filter calls fail without a tracer: a program that ends with us is better than one that goes
- * on with that. */
+/* Starts counting at the exec of the command. Under a filter, calls fail without a tracer: a program that is killed
+ * with us is better than one that continues with failing calls. */
 static void begin(struct tracer *tracer, pid_t tid)
 {
     tracer->has_begun = true;
@@ -87,8 +87,8 @@ static void begin(struct tracer *tracer, pid_t tid)
     ptrace(PTRACE_SETOPTIONS, tid, 0L, TRACER_OPTIONS | (tracer->filtered ? FILTER_OPTIONS : 0L));
 }
 
-/* A task that exec'd has the pid of its process from now on, and the other threads are no more. The kernel wants this to be
- * heard before it lets us touch the task under its new number. */
+/* After exec a task has the pid of its process, and the other threads are gone. The kernel requires this event to be
+ * consumed before the task can be accessed under its new tid. */
 static void on_exec(struct tracer *tracer, struct tracer_task *task)
 {
     unsigned long before = 0;
@@ -119,20 +119,20 @@ static bool is_stop_signal(int signal)
     return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-/* Stopped by job control, because we asked for it, new, or continued. */
+/* A stop by job control, by our request, of a new task, or after SIGCONT. */
 static void on_pause(struct tracer *tracer, struct tracer_task *task, int signal)
 {
     if (tracer->detaching) {
         if (ptrace(PTRACE_DETACH, task->tid, 0L, 0L) == 0)
             remove_task(tracer, task->tid);
     } else if (is_stop_signal(signal)) {
-        ptrace(PTRACE_LISTEN, task->tid, 0L, 0L); /* it stays stopped until somebody else continues it */
+        ptrace(PTRACE_LISTEN, task->tid, 0L, 0L); /* stays stopped until SIGCONT */
     } else {
         resume(tracer, task, 0);
     }
 }
 
-/* A thread stands before its end, and a process if it is the first. */
+/* A thread is about to exit, and with a leader its process. */
 static void on_exit_stop(const struct tracer *tracer, pid_t tid)
 {
     pid_t pid = is_process(tid) ? tid : tracer_leaderless_of(tracer, tid);
@@ -166,19 +166,19 @@ static void on_stop(struct tracer *tracer, struct tracer_task *task, int status,
         on_exit_stop(tracer, task->tid);
         resume(tracer, task, 0);
         break;
-    default: /* it has made another, which tells of itself */
+    default: /* it started another task, which reports itself */
         resume(tracer, task, 0);
     }
 }
 
-/* Who ends a process ends its threads, each with the status of the process: that of the last is known where that of the first is
- * not. */
+/* All threads of a process exit with the status of the process: that of the last thread is used if that of the leader
+ * is not available. */
 static void on_end(struct tracer *tracer, const siginfo_t *info)
 {
     pid_t tid = info->si_pid, leaderless = tracer_leaderless_of(tracer, tid);
     if (is_process(tid))
         report_end(tracer, tid, status_of(info));
-    waitpid(tid, NULL, __WALL | WNOHANG); /* its parent hears of it now */
+    waitpid(tid, NULL, __WALL | WNOHANG); /* now its parent is notified */
     remove_task(tracer, tid);
     if (leaderless && tracer_leaderless_is_over(leaderless) && tracer_leaderless_remove(tracer, leaderless))
         report_end(tracer, leaderless, status_of(info));
@@ -199,10 +199,11 @@ static void on_event(struct tracer *tracer, const siginfo_t *info)
     if (task)
         on_stop(tracer, task, info->si_status, stopped_ns);
     else
-        ptrace(tracer->filtered ? PTRACE_CONT : PTRACE_DETACH, tid, 0L, 0L); /* no memory for it: it goes on uncounted */
+        ptrace(tracer->filtered ? PTRACE_CONT : PTRACE_DETACH, tid, 0L, 0L); /* no memory: it continues without being
+                                                                              * counted */
 }
 
-/* False: nothing has happened to it. */
+/* False: there is no event for it. */
 static bool poll_task(struct tracer *tracer, pid_t tid)
 {
     siginfo_t info = { 0 };
@@ -212,7 +213,7 @@ static bool poll_task(struct tracer *tracer, pid_t tid)
     return true;
 }
 
-/* The kernel tells of the first that has stopped. One that stops again at once would keep us from all behind it. */
+/* The kernel reports the first stopped task. One that stops again at once would starve all others. */
 static void poll_all(struct tracer *tracer)
 {
     pid_t *tids = tracer_tasks_list(&tracer->tasks);
@@ -229,7 +230,7 @@ void tracer_run(struct tracer *tracer, const volatile sig_atomic_t *stop)
         if (waitid(P_ALL, 0, &info, WAIT_FLAGS) == 0)
             on_event(tracer, &info);
         else if (errno != EINTR)
-            return; /* nobody is left */
+            return; /* no task is left */
         if (++tracer->stops > POLL_ALL_STOPS && tracer->stops > tracer->tasks.count && tracer->tasks.count > 1)
             poll_all(tracer);
     }

@@ -1,8 +1,8 @@
-/* Watches the system calls of processes that run, through ptrace: for processes that are not ours to preload anything into,
- * where the kernel does not count for us. The program is left as it was, whatever happens to the tracer: it is seized and
- * not attached to, nothing is taken from its queue of signals, and when the tracer ends the kernel lets go.
+/* Traces the system calls of running processes with ptrace: for processes that we cannot preload a library into, where
+ * eBPF is not available. The program is left intact whatever happens to the tracer: tasks are seized, not attached to,
+ * no signal is consumed, and the kernel detaches them if the tracer dies.
  *
- * The calls of this file are those of one process, which is the tracer: tracer_process.h starts it. */
+ * These functions run in one process, the tracer, which tracer_process.h starts. */
 #ifndef SONDE_SYSCALLS_TRACER_H
 #define SONDE_SYSCALLS_TRACER_H
 
@@ -12,21 +12,21 @@
 
 #include <signal.h>
 
-/* A command that was seized before its exec; tracer_launch.h. */
+/* A command that was seized before its exec; see tracer_launch.h. */
 struct tracer_command {
-    struct syscall_counts *counts; /* of what it does from then on */
-    const _Atomic uint32_t *state; /* enum tracer_launch_state, by then */
+    struct syscall_counts *counts; /* counts from its exec on */
+    const _Atomic uint32_t *state; /* enum tracer_launch_state */
     struct tracer_privileges *privileges;
 };
 
-/* Who wants to hear of the processes that are traced, threads left out; called in the tracer. All of them, or NULL. */
+/* Callbacks for traced processes (not threads), called in the tracer. Set all of them, or pass NULL. */
 struct tracer_listener {
     void *context;
-    void (*begins)(void *context, pid_t pid, bool is_new); /* not new: it ran before we came */
+    void (*begins)(void *context, pid_t pid, bool is_new); /* not new: it was running before we attached */
     void (*execs)(void *context, pid_t pid);
-    void (*ends)(void *context, pid_t pid);                /* it stands before its end: /proc still tells everything */
+    void (*ends)(void *context, pid_t pid);                /* about to exit: /proc still has everything */
     void (*ended)(void *context, pid_t pid, int status);   /* a zombie; status as from wait4 */
-    void (*over)(void *context);                           /* those that are left are let go now */
+    void (*over)(void *context);                           /* the remaining processes are about to be detached */
 };
 
 #define TRACER_ENDED 0x10000u
@@ -34,36 +34,37 @@ struct tracer_listener {
 struct tracer {
     struct tracer_tasks tasks;
     struct tracer_calls calls;
-    bool filtered;            /* a seccomp filter says at which calls tasks stop; else at all of them */
-    bool detaching;             /* tasks are let go at their next stop */
-    uint64_t stops;           /* since tasks were looked at one by one */
-    _Atomic uint32_t *alive;  /* tasks held now, for whoever looks on; borrowed */
-    const struct tracer_command *first; /* NULL: what is traced ran before */
-    bool has_begun;               /* the first of them has exec'd */
-    struct tracer_privileges *privileges; /* where there is no first; NULL: nobody wants to know */
-    const struct tracer_listener *listener; /* NULL: nobody */
+    bool filtered;            /* a seccomp filter selects the calls that stop; else all do */
+    bool detaching;             /* tasks are detached at their next stop */
+    uint64_t stops;           /* stops since all tasks were polled */
+    _Atomic uint32_t *alive;  /* number of attached tasks, for other processes; borrowed */
+    const struct tracer_command *first; /* NULL: the traced processes were running before */
+    bool has_begun;               /* the command has called exec */
+    struct tracer_privileges *privileges; /* used if first is NULL; NULL: not wanted */
+    const struct tracer_listener *listener; /* NULL: none */
     struct pidlist leaderless; /* tracer_leaderless.h */
-    pid_t target;             /* whose end is told to: */
-    _Atomic uint32_t *end;    /* TRACER_ENDED | status as from wait4; borrowed. NULL: nobody */
-    uint32_t *pending;        /* by the number of a call: tasks that were in it when they were let go; borrowed. NULL: nobody */
+    pid_t target;             /* the process whose exit status is stored in end */
+    _Atomic uint32_t *end;    /* TRACER_ENDED | status as from wait4; borrowed. NULL: not wanted */
+    uint32_t *pending;        /* by call number: tasks that were in it when they were detached; borrowed. NULL: not
+                               * wanted */
 };
 
-/* Takes hold of pid, its threads and all that descend from it, and sets them going again. *held: how many.
- * GONE: there is no such process, or it has ended; DENIED: this user may not, or another tracer has it; NOMEM. What of its
- * descendants may not be watched is left out. */
-enum err tracer_seize(struct tracer *tracer, pid_t pid, size_t *held);
+/* Attaches to pid, its threads and all descendants, and resumes them. *attached: how many. GONE: no such process, or it has
+ * exited; DENIED: not permitted, or another tracer has it; NOMEM. Descendants that may not be traced are skipped. */
+enum err tracer_seize(struct tracer *tracer, pid_t pid, size_t *attached);
 
-/* Counts until the last of them has ended or *stop is set by a signal handler. The one who sets it in between must set it
- * again after a while: a signal just before the wait is noticed at the next event. */
+/* Counts until the last task has exited or *stop is set by a signal handler. If it is set just before the wait, it is
+ * noticed at the next event only: set it again after a while. */
 void tracer_run(struct tracer *tracer, const volatile sig_atomic_t *stop);
 
-/* Lets all go. Those that cannot be stopped now are let go by the end of this process, which should follow. */
+/* Detaches all tasks. Those that cannot be stopped now are detached by the exit of this process, which should
+ * follow. */
 void tracer_detach(struct tracer *tracer);
 
-/* A task begins to be watched. NULL: no memory. */
+/* Adds a task. NULL: no memory. */
 struct tracer_task *tracer_add_task(struct tracer *tracer, pid_t tid);
 
-/* Tells of a task that has begun to be watched, if it is a process. */
+/* Calls the listener for a new task, if it is a process. */
 void tracer_report_begin(const struct tracer *tracer, pid_t tid, bool is_new);
 
 #define TRACER_OPTIONS \

@@ -1,5 +1,6 @@
-/* From PTRACE_GET_SYSCALL_INFO to numbers. A call that a signal broke off has not returned: the kernel begins it anew, and
- * it is counted when that returns; or a handler ran, and it is counted as failed when the program goes on behind it. */
+/* Counts calls from PTRACE_GET_SYSCALL_INFO. A call interrupted by a signal has not returned: either the kernel
+ * restarts it, and it is counted when that returns; or a handler ran, and it is counted as failed when the program
+ * continues after it. */
 #include "syscalls/tracer_calls.h"
 
 #include <elf.h>
@@ -10,18 +11,19 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-/* include/linux/errno.h of the kernel: seen by tracers only. */
+/* include/linux/errno.h of the kernel: visible to tracers only. */
 #define ERESTARTSYS 512
 #define ERESTARTNOHAND 514
 #define ERESTART_RESTARTBLOCK 516
 
-#define RESTARTS_MAX 1000u  /* a device may say EINTR for reasons of its own, and go on saying so: then the program shall hear it */
-#define RESTARTS_TIMED_MAX 3u /* so that what a program does at the end of a wait is not put off without end */
+#define RESTARTS_MAX 1000u  /* a device may return EINTR for its own reasons, again and again: then the program must see
+                             * it */
+#define RESTARTS_TIMED_MAX 3u /* a restart extends the timeout, which must not be postponed without end */
 
 #if defined(__x86_64__)
 #define ARCH_NATIVE AUDIT_ARCH_X86_64
 #define X32_BIT 0x40000000u
-#define CODE_64_BIT 0x33 /* the segment of 64-bit programs */
+#define CODE_64_BIT 0x33 /* code segment of 64-bit programs */
 #elif defined(__aarch64__)
 #define ARCH_NATIVE AUDIT_ARCH_AARCH64
 #endif
@@ -31,7 +33,7 @@ static bool is_interrupted(int64_t result)
     return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
 }
 
-/* The number by which calls of this machine are counted. */
+/* The native number of a call. */
 static int number_of(const struct __ptrace_syscall_info *info, uint64_t number)
 {
 #ifdef ARCH_NATIVE
@@ -46,7 +48,7 @@ static int number_of(const struct __ptrace_syscall_info *info, uint64_t number)
     return number < SYSCALL_NAMES_MAX ? (int)number : SYSCALL_NAMES_OTHER;
 }
 
-/* Of those that can_begin_anew. The ones that have none of their own say EINTR only where their socket has one. */
+/* For restartable calls. Those without a timeout argument return EINTR only if their socket has a timeout. */
 static bool has_timeout(int number, const uint64_t *arguments)
 {
     switch (number) {
@@ -66,7 +68,7 @@ static bool has_timeout(int number, const uint64_t *arguments)
     }
 }
 
-/* Its time goes on where it began; 0: before we came. */
+/* The call continues; its time starts at its first entry; 0: before we attached. */
 static void resume_call(struct tracer_task *task, uint64_t now_ns)
 {
     task->number = task->interrupted_call.number;
@@ -87,11 +89,11 @@ static void enter(struct tracer_task *task, int number, const uint64_t *argument
     task->number = number;
 }
 
-/* A handler has returned to where its signal came: behind a call that failed because of it? */
+/* A signal handler returned: to a point after a call that failed because of the signal? */
 static bool was_interrupted_before_handler(const struct tracer_task *task, int64_t result, uint64_t stack)
 {
-    return task->number == SYS_rt_sigreturn && task->interrupted_call.number != TRACER_NO_CALL && task->interrupted_call.stack == stack
-           && result == -EINTR;
+    return task->number == SYS_rt_sigreturn && task->interrupted_call.number != TRACER_NO_CALL
+           && task->interrupted_call.stack == stack && result == -EINTR;
 }
 
 static void count(struct tracer_calls *calls, int number, int64_t result, uint64_t time_ns)
@@ -113,7 +115,7 @@ static void leave(struct tracer_calls *calls, struct tracer_task *task, int64_t 
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
-/* They say EINTR to whoever is stopped and goes on, and nothing has happened by then that could not happen again. */
+/* They return EINTR after a stop, and have had no effect by then, so they can be repeated. */
 static bool is_restartable(uint64_t number)
 {
     switch (number) {
@@ -140,8 +142,8 @@ static bool must_restart(const struct tracer_task *task, const struct user_regs_
 
 #define RESULT_OF(regs) (regs).rax
 #elif defined(__aarch64__)
-/* There the kernel decides before any other stop than that of the return, and has forgotten the call's first argument by then:
- * later this would reach the program as an error that it does not know. */
+/* On aarch64 the kernel decides about a restart only at the return stop, and has lost the first argument after that: a
+ * later restart code would reach the program as an unknown error. */
 static bool must_restart(const struct tracer_task *task, const struct user_regs_struct *regs)
 {
     struct __ptrace_syscall_info info = { 0 };
@@ -162,7 +164,7 @@ static bool read_regs(const struct tracer_task *task, struct user_regs_struct *r
 }
 #endif
 
-/* ERESTARTNOHAND is the kernel's own word for it: anew when no handler runs, else EINTR as without us. */
+/* ERESTARTNOHAND makes the kernel restart the call if no handler runs, else return EINTR as without us. */
 static bool set_restart(const struct tracer_task *task)
 {
 #ifdef RESULT_OF
@@ -178,8 +180,8 @@ static bool set_restart(const struct tracer_task *task)
 #endif
 }
 
-/* A call that it was in before we came, and that the kernel will begin anew as restart_syscall, which does not say what it
- * was. On aarch64 it is that by now. */
+/* Remembers a call that was in progress before we attached and that the kernel will restart as restart_syscall, which
+ * does not name it. On aarch64 it already is restart_syscall by now. */
 static void keep_interrupted_number(struct tracer_task *task)
 {
 #if defined(__x86_64__)
@@ -200,7 +202,7 @@ void tracer_calls_restart(struct tracer_task *task)
         keep_interrupted_number(task);
 }
 
-/* The kernel looks at that word only on its way to a signal or to a stop: that is asked for, too. */
+/* The kernel checks for a restart only on the way to a signal or stop, so we request a stop. */
 static bool restart_call(struct tracer_task *task, int64_t result)
 {
     if (result != -EINTR) {

@@ -1,4 +1,4 @@
-/* What a task's stops at the entry and the return of a system call mean: calls, errors, bytes, time. */
+/* Interprets the stops of a task at entry to and return from a system call: calls, errors, bytes, time. */
 #ifndef SONDE_SYSCALLS_TRACER_CALLS_H
 #define SONDE_SYSCALLS_TRACER_CALLS_H
 
@@ -7,16 +7,18 @@
 
 struct tracer_calls {
     struct syscall_counts *counts; /* borrowed */
-    uint64_t own_ns;               /* of the time between two stops, what is the tracer's and not the call's */
+    uint64_t own_ns;               /* overhead of the tracer between the two stops of a call, subtracted from its
+                                    * time */
 };
 
-/* The task stands at the entry or at the return of a call. One that returned EINTR is begun anew unless a handler runs: a
- * signal that is ignored wakes a traced task and no other, and by now another thread may have taken it. now_ns: when we heard
- * of it; 0 where time is not wanted. */
+/* The task is stopped at entry to or return from a call. A call that returned EINTR is restarted unless a handler runs:
+ * an ignored signal interrupts a traced task only, and another thread may have taken it by now. now_ns: time of the
+ * stop; 0 if times are not wanted. */
 void tracer_calls_stop(struct tracer_calls *calls, struct tracer_task *task, uint64_t now_ns);
 
-/* We have interrupted the task, which may have broken off a call that would not have ended otherwise. Those that the kernel
- * does not begin anew by itself are made to. Called at the stop that our interruption led to, and at the return before it. */
+/* We have interrupted the task, which may have aborted a call that would not have returned otherwise. Calls that the
+ * kernel does not restart by itself are restarted here. Called at the stop caused by our interruption, and at the
+ * return before it. */
 void tracer_calls_restart(struct tracer_task *task);
 
 #endif

@@ -1,4 +1,4 @@
-/* A child calls getppid, first alone and then traced by us. */
+/* A child process calls getppid, first untraced, then traced by us. */
 #include "syscalls/tracer_cost.h"
 
 #include "base/clock.h"
@@ -27,7 +27,7 @@ static uint64_t measure_bare(void)
     return (clock_monotonic_ns() - begin_ns) / CALLS_BARE;
 }
 
-/* Waits until we hold it, then calls. */
+/* Waits until it is attached, then calls. */
 static void run_traced(int fd)
 {
     char go;
@@ -43,7 +43,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The times between entry and return of all its calls; how many. */
+/* Records the time between entry and return of each call. Returns the number of calls. */
 static int trace(pid_t pid, uint64_t *times_ns, uint64_t *all_ns)
 {
     int status, count = 0, stops = 0;

@@ -1,5 +1,5 @@
-/* What a system call costs more under ptrace, measured on a child of ours: for the warning, and to tell the calls' own time
- * from that of the stops. */
+/* Measures the cost of ptrace per system call with a child process: for the warning, and to subtract it from call
+ * times. */
 #ifndef SONDE_SYSCALLS_TRACER_COST_H
 #define SONDE_SYSCALLS_TRACER_COST_H
 
@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 struct tracer_cost {
-    uint64_t bare_ns;   /* a call that does nothing, alone */
-    uint64_t traced_ns; /* the same, with both of its stops */
-    uint64_t own_ns;    /* between a tracer's two stops of it, less bare_ns: what is not the call's own time */
+    uint64_t bare_ns;   /* a trivial call, untraced */
+    uint64_t traced_ns; /* the same with both stops */
+    uint64_t own_ns;    /* time between the tracer's two stops, minus bare_ns: overhead in a measured call time */
 };
 
-/* Takes about 10 ms. Whatever fails: ptrace is not to be had here. */
+/* Takes about 10 ms. Any error: ptrace is not available. */
 enum err tracer_cost_measure(struct tracer_cost *cost);
 
 #endif

@@ -1,5 +1,5 @@
-/* Free are the calls that programs make most and that say least: waiting for other threads, clocks, one's own number, masks of
- * signals. All others stop, those too that are not known yet. */
+/* Ignores the most frequent and least interesting calls: futex, clocks, own ids, signal masks. All others stop,
+ * including unknown ones. */
 #include "syscalls/tracer_filter.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define ARCH_NATIVE AUDIT_ARCH_AARCH64
 #endif
 
-/* Not rt_sigreturn and restart_syscall, which tell what became of a call that a signal broke off. The most frequent first. */
+/* Without rt_sigreturn and restart_syscall, which show the fate of an interrupted call. Most frequent first. */
 static const int ignored_calls[] = {
     SYS_futex, SYS_sched_yield, SYS_clock_gettime, SYS_gettimeofday, SYS_getpid, SYS_gettid, SYS_rt_sigprocmask,
     SYS_rt_sigaction, SYS_tgkill, SYS_sigaltstack, SYS_getcpu, SYS_getrusage, SYS_times, SYS_clock_getres, SYS_getuid,
@@ -57,14 +57,14 @@ bool tracer_filter_is_available(void)
 #ifdef ARCH_NATIVE
 #define HEADER_SIZE 3 /* instructions before the list */
 
-/* SPEC_ALLOW: before Linux 5.16 a filter makes the whole program slower otherwise. */
+/* SPEC_ALLOW: otherwise a filter slows down the whole program before Linux 5.16. */
 static long install(struct sock_fprog *program)
 {
     long done = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, program);
     return done != 0 && errno == EINVAL ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program) : done;
 }
 
-/* Calls of another kind of program (32 bits) have other numbers: all of them stop. */
+/* Calls of 32-bit programs have other numbers: all of them stop. */
 enum err tracer_filter_install(void)
 {
     struct sock_filter code[HEADER_SIZE + IGNORED_COUNT + 2] = {

@@ -1,5 +1,5 @@
-/* The seccomp filter of a command that is started under the tracer: which of its system calls stop for the tracer, and which
- * run as if nobody looked. */
+/* The seccomp filter of a command that is started under the tracer: selects the system calls that stop for the
+ * tracer. */
 #ifndef SONDE_SYSCALLS_TRACER_FILTER_H
 #define SONDE_SYSCALLS_TRACER_FILTER_H
 
@@ -7,14 +7,15 @@
 
 #include <stdbool.h>
 
-/* For this process and all that it starts, for ever: their calls fail with ENOSYS while there is no tracer. Whoever lacks
- * CAP_SYS_ADMIN gives up, with it, to gain rights by exec (no_new_privs). DENIED, ABSENT: the kernel does not do it. */
+/* Installs it for this process and all descendants, permanently: without a tracer their calls fail with ENOSYS. Without
+ * CAP_SYS_ADMIN the process also loses the ability to gain privileges by exec (no_new_privs). DENIED, ABSENT: not
+ * supported. */
 enum err tracer_filter_install(void);
 
-/* Whether the kernel knows such filters and lets us ask. */
+/* Does the kernel support such filters and allow them? */
 bool tracer_filter_is_available(void);
 
-/* Whether the call, by its number on this machine, passes the tracer by. */
+/* Is this call (native number) ignored, so that it runs without a stop? */
 bool tracer_filter_ignores(int number);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fork, wait to be asked, seize, answer, trace to the end. */
+/* Forks the tracer, which waits for a request, seizes the command, answers, and traces until the end. */
 #include "syscalls/tracer_launch.h"
 
 #include "syscalls/tracer.h"
@@ -29,7 +29,7 @@ static bool send_value(int fd, int32_t value)
     return send(fd, &value, sizeof value, MSG_NOSIGNAL) == (ssize_t)sizeof value;
 }
 
-/* What it was given is not its own: a pipe whose reader waits for its end, say. */
+/* Closes inherited descriptors: someone may wait for the end of a pipe. */
 static void keep_only(int fd)
 {
     if (dup2(fd, 0) == 0 && close_range(1, ~0u, 0) != 0)
@@ -37,7 +37,7 @@ static void keep_only(int fd)
             close(i);
 }
 
-/* In the tracer, in which all signals are blocked: nothing but the end of all tasks ends it. */
+/* Main function of the tracer. All signals are blocked: only the end of all tasks ends it. */
 static void run_tracer(struct tracer_launch_page *page, int fd)
 {
     static struct syscall_counts before_exec;
@@ -67,10 +67,10 @@ static enum err start(struct tracer_launch *launch)
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return err_from_errno(errno);
-    /* fork, but with no signal at its end: whoever waits for the command's descendants shall not meet it. */
+    /* fork without an exit signal: who waits for the command's descendants must not see it. */
     long pid = syscall(SYS_clone, 0L, NULL, NULL, NULL, 0L);
     if (pid == 0) {
-        close(pair[0]); /* or it would never see that nobody asks */
+        close(pair[0]); /* otherwise it would never see that nobody sends a request */
         run_tracer(launch->page, pair[1]);
     }
     enum err err = pid < 0 ? err_from_errno(errno) : OK;
@@ -97,12 +97,13 @@ enum err tracer_launch_open(struct tracer_launch *launch, bool timed)
     return err;
 }
 
-/* Under the filter every call waits for the tracer: what it is to know stands in the page before. */
+/* Under the filter every call waits for the tracer, so the state is set before. */
 void tracer_launch_enter(const struct tracer_launch *launch)
 {
     int32_t is_attached = 0;
 #ifdef PR_SET_PTRACER
-    prctl(PR_SET_PTRACER, (unsigned long)launch->tracer, 0L, 0L, 0L); /* Yama lets only parents trace, and who is named */
+    prctl(PR_SET_PTRACER, (unsigned long)launch->tracer, 0L, 0L, 0L); /* Yama allows parents and the declared tracer
+                                                                       * only */
 #endif
     launch->page->state = TRACER_LAUNCH_REFUSED;
     if (!send_value(launch->request_fd, (int32_t)getpid()) || !receive_value(launch->request_fd, &is_attached)

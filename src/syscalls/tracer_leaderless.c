@@ -1,4 +1,4 @@
-/* A short list, which is empty nearly always; /proc tells who is in which process. */
+/* A short list, almost always empty; /proc tells the process of a thread. */
 #include "syscalls/tracer_leaderless.h"
 
 #include "base/file.h"
@@ -8,7 +8,7 @@
 
 #define STATUS_MAX 4096
 
-/* A number of /proc/ID/status. False: there is none, or the task has gone. */
+/* Reads a number from /proc/ID/status. False: not found, or the task is gone. */
 static bool read_number(pid_t id, const char *name, uint64_t *number)
 {
     char path[64], status[STATUS_MAX];

@@ -1,20 +1,20 @@
-/* Processes whose first thread had ended before the tracer came, while others go on: it cannot be held, and so the kernel does
- * not tell the tracer of the end of the process. The last of the other threads does. */
+/* Processes whose leader had exited before we attached while other threads continue. The leader cannot be traced, so
+ * the kernel does not report the exit of the process; the last of its other threads does. */
 #ifndef SONDE_SYSCALLS_TRACER_LEADERLESS_H
 #define SONDE_SYSCALLS_TRACER_LEADERLESS_H
 
 #include "syscalls/tracer.h"
 
-/* Threads of pid are held, and the first is not: it is told as one that begins. NOMEM. */
+/* Threads of pid are attached, but not its leader. Reports it as a new process. NOMEM. */
 enum err tracer_leaderless_add(struct tracer *tracer, pid_t pid);
 
-/* False: it was none of them. It is none any more: an exec has made a first thread of another, or it has ended. */
+/* Removes it, because exec created a new leader or it has exited. False: it was not in the list. */
 bool tracer_leaderless_remove(struct tracer *tracer, pid_t pid);
 
-/* The one of them that a thread which nobody has waited for is in. 0: none. */
+/* The leaderless process that a thread belongs to which was not waited for yet. 0: none. */
 pid_t tracer_leaderless_of(const struct tracer *tracer, pid_t tid);
 
-/* Has its last thread ended, and been waited for? */
+/* Has its last thread exited and been waited for? */
 bool tracer_leaderless_is_over(pid_t pid);
 
 #endif

@@ -1,4 +1,4 @@
-/* Looks at the file of the program. */
+/* Checks the executable of a process. */
 #include "syscalls/tracer_privileges.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static bool grants_privileges(const char *exe)
     return by_user || by_group || getxattr(exe, "security.capability", NULL, 0) > 0;
 }
 
-/* Root traces and gives rights all the same. */
+/* A tracer run by root does not suppress privileges. */
 void tracer_privileges_check(struct tracer_privileges *privileges, pid_t tid)
 {
     char exe[32];

@@ -1,5 +1,5 @@
-/* Programs that would have had more rights than their user (set-uid, set-gid, file capabilities), and do not get them because
- * somebody traces them: the first of them is remembered, so that whoever wonders can be told. */
+/* Detects executables that would gain privileges (set-uid, set-gid, file capabilities) but do not, because they are
+ * traced. The first one is remembered for a warning. */
 #ifndef SONDE_SYSCALLS_TRACER_PRIVILEGES_H
 #define SONDE_SYSCALLS_TRACER_PRIVILEGES_H
 
@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Zeroed; the tracer writes it, others read path when is_known. */
+/* Zeroed at first. Written by the tracer; others may read path if is_known. */
 struct tracer_privileges {
     _Atomic bool is_known;
     char path[256];
 };
 
-/* tid has just exec'd. */
+/* Call after tid has called exec. */
 void tracer_privileges_check(struct tracer_privileges *privileges, pid_t tid);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fork, seize, tell, trace, let go. */
+/* Forks the tracer, which seizes the target, reports the result, traces, and detaches. */
 #include "syscalls/tracer_process.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAKEUP_US 200000 /* so often the tracer is woken, should a signal have come just before it went to wait */
+#define WAKEUP_US 200000 /* interval at which the tracer is woken, in case a signal came just before it waited */
 #define STOP_PAUSE_MS 100
 
 static volatile sig_atomic_t stop;
@@ -24,7 +24,7 @@ static void on_signal(int signal)
         stop = 1;
 }
 
-/* The tracer ends by letting go, whatever asks it to. */
+/* Any of these signals makes the tracer detach and exit. */
 static void catch_signals(void)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM };
@@ -39,21 +39,21 @@ static void catch_signals(void)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* In the new process; tell_fd: where the result of the beginning goes, and which closes at our end. */
+/* Main function of the tracer. result_fd receives the result of attaching, and is closed when we exit. */
 static void run_tracer(struct tracer_page *page, pid_t target, const struct tracer_listener *listener, pid_t parent,
                        int result_fd)
 {
     struct tracer tracer = { .calls = { &page->counts, page->cost.own_ns }, .alive = &page->alive, .listener = listener,
                              .target = target, .end = &page->end, .privileges = &page->privileges,
                              .pending = page->pending };
-    size_t held;
+    size_t attached;
     catch_signals();
-    setpgid(0, 0); /* who stops us with Ctrl-Z shall not stop the program: it waits for the tracer at each call */
+    setpgid(0, 0); /* Ctrl-Z on us must not stop the program, which waits for the tracer at each call */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(0);
-    int32_t err = (int32_t)tracer_seize(&tracer, target, &held);
-    page->held = (uint32_t)held;
+    int32_t err = (int32_t)tracer_seize(&tracer, target, &attached);
+    page->attached_at_start = (uint32_t)attached;
     if (write(result_fd, &err, sizeof err) == (ssize_t)sizeof err && !err)
         tracer_run(&tracer, &stop);
     if (listener && !err)
@@ -98,7 +98,7 @@ enum err tracer_process_start(struct tracer_process *process, pid_t target, bool
         return NOMEM;
     }
     process->page->counts.timed = timed;
-    tracer_cost_measure(&process->page->cost); /* where ptrace cannot be had, seizing says so */
+    tracer_cost_measure(&process->page->cost); /* if ptrace is not available, seizing reports it */
     enum err err = start(process, target, listener);
     if (err)
         tracer_process_close(process);
@@ -111,7 +111,7 @@ void tracer_process_stop(struct tracer_process *process)
         return;
     struct pollfd polled = { .fd = process->end_fd, .events = POLLIN };
     do
-        kill(process->pid, SIGTERM); /* again: see tracer_run */
+        kill(process->pid, SIGTERM); /* repeated: see tracer_run */
     while (poll(&polled, 1, STOP_PAUSE_MS) != 1);
     while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
         continue;

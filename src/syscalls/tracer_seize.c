@@ -1,5 +1,5 @@
-/* Taking hold of a process tree that goes on growing meanwhile: whoever is seized hands its new threads and children to us by
- * itself, and the walk is repeated until it finds nobody new. */
+/* Attaches to a process tree that keeps growing: the kernel attaches new threads and children of seized tasks by
+ * itself, and the walk is repeated until it finds no new ones. */
 #include "syscalls/tracer.h"
 
 #include "base/file.h"
@@ -25,13 +25,13 @@ static bool is_already_ours(pid_t tid)
            && tracer == (uint64_t)getpid();
 }
 
-/* OK: it is held, now or before. */
-static enum err seize_task(struct tracer *tracer, pid_t tid, size_t *held)
+/* OK: it is attached, now or before. */
+static enum err seize_task(struct tracer *tracer, pid_t tid, size_t *attached)
 {
     if (tracer_tasks_find(&tracer->tasks, tid))
         return OK;
     bool is_new = ptrace(PTRACE_SEIZE, tid, 0L, TRACER_OPTIONS | (tracer->listener ? PTRACE_O_TRACEEXIT : 0)) != 0;
-    if (is_new) { /* it was made by one that we hold */
+    if (is_new) { /* it was started by an attached task */
         enum err err = errno == ESRCH ? GONE : DENIED;
         if (!is_already_ours(tid))
             return err;
@@ -39,7 +39,7 @@ static enum err seize_task(struct tracer *tracer, pid_t tid, size_t *held)
     struct tracer_task *task = tracer_add_task(tracer, tid);
     if (!task)
         return NOMEM;
-    ++*held;
+    ++*attached;
     task->interrupted = ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0;
     tracer_report_begin(tracer, tid, is_new);
     return OK;
@@ -50,12 +50,12 @@ struct walk {
     struct pidlist pids, tids;
 };
 
-static enum err seize_process(struct tracer *tracer, struct walk *walk, pid_t pid, size_t *held)
+static enum err seize_process(struct tracer *tracer, struct walk *walk, pid_t pid, size_t *attached)
 {
     walk->tids.count = 0;
     enum err any = GONE, err = children_threads(&walk->children, (uint32_t)pid, &walk->tids);
     for (size_t i = 0; !err && i < walk->tids.count; i++) {
-        enum err one = seize_task(tracer, (pid_t)walk->tids.ids[i], held);
+        enum err one = seize_task(tracer, (pid_t)walk->tids.ids[i], attached);
         if (one == NOMEM)
             return one;
         if (one == OK || any == GONE)
@@ -74,7 +74,7 @@ static bool contains(const struct pidlist *list, uint32_t id)
     return false;
 }
 
-/* The tracer, and the sonde that waits for it, when they are asked to watch the shell that they come from. */
+/* The tracer and the sonde process that waits for it, if asked to trace their own shell. */
 static bool is_self(uint32_t pid)
 {
     return pid == (uint32_t)getpid() || pid == (uint32_t)getppid();
@@ -92,15 +92,15 @@ static enum err add_children(struct walk *walk, pid_t pid)
     return err == NOMEM ? NOMEM : OK;
 }
 
-/* One pass over the tree; *held grows by those that are new. The root's own result counts. */
-static enum err seize_tree(struct tracer *tracer, struct walk *walk, pid_t root, size_t *held)
+/* One pass over the tree; *attached grows by the new tasks. Returns the result of the root process. */
+static enum err seize_tree(struct tracer *tracer, struct walk *walk, pid_t root, size_t *attached)
 {
     walk->pids.count = 0;
     enum err err = pidlist_add(&walk->pids, (uint32_t)root), result = OK;
     if (!err)
         err = children_refresh(&walk->children);
     for (size_t i = 0; !err && i < walk->pids.count; i++) {
-        enum err one = seize_process(tracer, walk, (pid_t)walk->pids.ids[i], held);
+        enum err one = seize_process(tracer, walk, (pid_t)walk->pids.ids[i], attached);
         if (i == 0)
             result = one;
         err = one == NOMEM ? NOMEM : i == 0 && one ? OK : add_children(walk, (pid_t)walk->pids.ids[i]);
@@ -110,18 +110,18 @@ static enum err seize_tree(struct tracer *tracer, struct walk *walk, pid_t root,
     return err ? err : result;
 }
 
-enum err tracer_seize(struct tracer *tracer, pid_t pid, size_t *held)
+enum err tracer_seize(struct tracer *tracer, pid_t pid, size_t *attached)
 {
     struct walk walk = { 0 };
     int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     enum err err = proc_fd < 0 ? err_from_errno(errno) : OK;
-    *held = 0;
+    *attached = 0;
     if (!err)
         children_init(&walk.children, proc_fd, (uint32_t)getpid());
     for (int round = 0; !err && round < ROUNDS_MAX; round++) {
-        size_t before = *held;
-        err = seize_tree(tracer, &walk, pid, held);
-        if (*held == before)
+        size_t before = *attached;
+        err = seize_tree(tracer, &walk, pid, attached);
+        if (*attached == before)
             break;
     }
     if (proc_fd >= 0) {
@@ -130,5 +130,5 @@ enum err tracer_seize(struct tracer *tracer, pid_t pid, size_t *held)
     }
     pidlist_clear(&walk.pids);
     pidlist_clear(&walk.tids);
-    return *held && err != NOMEM ? OK : err;
+    return *attached && err != NOMEM ? OK : err;
 }

@@ -1,4 +1,4 @@
-/* A table with open addressing: removal moves up those behind the hole, so that there are no dead places. */
+/* Open addressing. Removal moves up the entries after the gap, so that there are no tombstones. */
 #include "syscalls/tracer_tasks.h"
 
 #include <stdlib.h>

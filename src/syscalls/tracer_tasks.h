@@ -1,4 +1,4 @@
-/* The tasks that a tracer holds, found by their tid. */
+/* The tasks attached to the tracer, by tid. */
 #ifndef SONDE_SYSCALLS_TRACER_TASKS_H
 #define SONDE_SYSCALLS_TRACER_TASKS_H
 
@@ -11,21 +11,21 @@
 
 #define TRACER_NO_CALL (-1)
 
-/* A call that a signal broke off, and that may begin anew. */
+/* A call that a signal interrupted and that may be restarted. */
 struct tracer_interrupted_call {
     int number;        /* or TRACER_NO_CALL */
-    uint64_t stack;    /* pointer of the task's stack: a handler, which may make the same call, has another */
+    uint64_t stack;    /* stack pointer: a signal handler, which may make the same call, has another */
     uint64_t entry_ns;
-    uint64_t time_ns;  /* until it was broken off */
+    uint64_t time_ns;  /* time until it was interrupted */
 };
 
 struct tracer_task {
-    pid_t tid;        /* 0: the place is free */
-    int number;       /* of the call that it is in, or TRACER_NO_CALL */
+    pid_t tid;        /* 0: the entry is free */
+    int number;       /* the call that it is in, or TRACER_NO_CALL */
     struct tracer_interrupted_call interrupted_call;
-    bool interrupted; /* we have asked it to stop, and it has not done so yet */
-    bool has_timeout; /* the call that it is in: each time that it is begun anew it may wait longer than it should */
-    unsigned restarts;    /* times that we had it begun anew */
+    bool interrupted; /* we requested a stop that has not happened yet */
+    bool has_timeout; /* its call has a timeout: each restart may extend the wait */
+    unsigned restarts;    /* number of times that we restarted the call */
     uint64_t entry_ns;
 };
 
@@ -37,15 +37,15 @@ struct tracer_tasks {
 
 void tracer_tasks_clear(struct tracer_tasks *tasks);
 
-/* NULL: it is not there. Pointers hold until a task is added or removed. */
+/* NULL: not found. Pointers are valid until a task is added or removed. */
 struct tracer_task *tracer_tasks_find(const struct tracer_tasks *tasks, pid_t tid);
 
-/* The one that is there, or a new one. NULL: no memory. */
+/* Finds or adds a task. NULL: no memory. */
 struct tracer_task *tracer_tasks_add(struct tracer_tasks *tasks, pid_t tid);
 
 void tracer_tasks_remove(struct tracer_tasks *tasks, pid_t tid);
 
-/* All of them, for walks in which some come and go: malloc'd, 0 behind the last. NULL: no memory. */
+/* A copy of all tids, for loops in which tasks come and go: malloc'd, terminated by 0. NULL: no memory. */
 pid_t *tracer_tasks_list(const struct tracer_tasks *tasks);
 
 #endif

@@ -1,4 +1,4 @@
-/* Paths of cgroups and titles of processes with any content, for every batch system. */
+/* Arbitrary cgroup paths and process titles, for every batch system. */
 #include "jobs/job_source.h"
 
 #include <stddef.h>
@@ -7,10 +7,10 @@
 
 int fuzz_job_source(const uint8_t *data, size_t size);
 
-static void check_text(const char *text, size_t room)
+static void check_text(const char *text, size_t capacity)
 {
-    size_t size = strnlen(text, room);
-    if (size == room)
+    size_t size = strnlen(text, capacity);
+    if (size == capacity)
         abort();
     for (size_t i = 0; i < size; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)

@@ -1,5 +1,5 @@
-/* A datagram of taskstats of any bytes: every record that comes out of it stands within it and makes sense. The first
- * two bytes are the family's number. */
+/* Arbitrary bytes as a datagram of taskstats: every record must lie within it and be consistent. The first two bytes are
+ * the id of the netlink family. */
 #include "proc/taskstats_exits.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ int fuzz_taskstats_exits(const uint8_t *data, size_t size)
         return 0;
     memcpy(&family, data, sizeof family);
     struct bytes datagram = { (const char *)data + sizeof family, size - sizeof family };
-    struct taskstats_accounting meaning = { .io = true, .delays = true, .now_ns = 1794774190926205293ull };
-    taskstats_exits_parse(datagram, family, &meaning, check, &datagram);
+    struct taskstats_accounting accounting = { .io = true, .delays = true, .now_ns = 1794774190926205293ull };
+    taskstats_exits_parse(datagram, family, &accounting, check, &datagram);
     return 0;
 }

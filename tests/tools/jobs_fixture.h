@@ -101,7 +101,8 @@ static inline void fixture_begin_v2(struct fixture *fixture)
 static inline void fixture_open(struct fixture *fixture)
 {
     struct jobs_listener listener = { fixture_take, fixture };
-    assert_int_equal(jobs_open(&fixture->jobs, fixture->root, fixture->sources ? fixture->sources : JOB_SOURCES_ALL, &listener), OK);
+    uint32_t sources = fixture->sources ? fixture->sources : JOB_SOURCES_ALL;
+    assert_int_equal(jobs_open(&fixture->jobs, fixture->root, sources, &listener), OK);
 }
 
 static inline void fixture_end(struct fixture *fixture)

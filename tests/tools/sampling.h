@@ -14,7 +14,7 @@ struct sampling {
 
 static inline void sampling_begin(struct sampling *sampling, const struct sampler *sampler, const char *root, pid_t pid)
 {
-    *sampling = (struct sampling){ .list = { sampler, NULL }, .context = { root, pid } };
+    *sampling = (struct sampling){ .list = { sampler, NULL }, .context = { .root = root, .pid = pid } };
     batch_init(&sampling->batch);
     assert_int_equal(samplers_open(&sampling->samplers, sampling->list, &sampling->context), OK);
 }

@@ -1,4 +1,4 @@
-/* One number of a job's cgroup. */
+/* Reads the CPU time of one cgroup. */
 #include "samplers/jobs/cgroup_cpu.h"
 
 #include "base/clock.h"
@@ -47,5 +47,5 @@ static enum err read_unified(int fd, uint64_t *cpu_ns)
 enum err cgroup_cpu_read(int fd, bool unified, uint64_t *cpu_ns)
 {
     enum err err = unified ? read_unified(fd, cpu_ns) : number_read_u64(fd, cpu_ns);
-    return err == ABSENT ? GONE : err; /* ENODEV: the group was removed while its file is open */
+    return err == ABSENT ? GONE : err; /* ENODEV: the cgroup was removed while the file is open */
 }

@@ -1,5 +1,4 @@
-/* One row for each file; numbers are found by their names. Version 1 counts in other units, which are turned into those
- * of version 2. */
+/* One row per file; numbers are found by name. Units of v1 are converted to those of v2. */
 #include "samplers/jobs/cgroup_files.h"
 
 #include "base/scan.h"
@@ -9,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UNLIMITED (1ull << 62) /* v1 writes "no limit" as a number about as large as there are */
+#define UNLIMITED (1ull << 62) /* v1 writes "no limit" as a number near the maximum */
 #define CONTROLLER_UNIFIED CONTROLLERS
 
-/* How a text is laid out. */
+/* The format of a file. */
 enum cgroup_file_format {
     FORM_NUMBER,   /* one number, or "max" */
     FORM_KEYS,     /* "key number" on each line */
@@ -24,7 +23,7 @@ enum cgroup_file_format {
 struct cgroup_key {
     const char *name;
     enum cgroup_metric metric;
-    uint32_t times, parts; /* in our unit: times / parts; 0: 1 */
+    uint32_t times, parts; /* conversion to our unit: times / parts; 0: none */
 };
 
 struct cgroup_file {
@@ -32,7 +31,7 @@ struct cgroup_file {
     enum cgroup_controller controller;
     enum cgroup_file_format format;
     bool is_limit, is_fallback;
-    struct cgroup_key keys[8]; /* the first one without a name ends them */
+    struct cgroup_key keys[8]; /* terminated by an entry without a name */
 };
 
 #define NUMBER(metric) .format = FORM_NUMBER, .keys = { { "", CGROUP_##metric } }
@@ -69,7 +68,8 @@ static const struct cgroup_file list_v2[] = {
     PRESSURE(io),
 };
 
-/* The recursive files of blkio came with Linux 5.2; before, only the group's own requests are told, not its steps'. */
+/* The recursive files of blkio exist since Linux 5.2; before, only requests of the cgroup itself are counted, not of
+ * its steps. */
 #define BLKIO_BYTES .format = FORM_BLKIO, .keys = { { "Read", CGROUP_io_read }, { "Write", CGROUP_io_written } }
 #define BLKIO_COUNTS .format = FORM_BLKIO, .keys = { { "Read", CGROUP_io_reads }, { "Write", CGROUP_io_writes } }
 
@@ -77,7 +77,7 @@ static const struct cgroup_file list_v1[] = {
     { "cpuacct.usage", CONTROLLER_CPUACCT, NUMBER_NS(cpu) },
     { "cpuacct.usage_user", CONTROLLER_CPUACCT, NUMBER_NS(cpu_user) },
     { "cpuacct.usage_sys", CONTROLLER_CPUACCT, NUMBER_NS(cpu_system) },
-    { "cpuacct.stat", CONTROLLER_CPUACCT, FORM_KEYS, .is_fallback = true, /* in ticks of 10 ms, on every machine */
+    { "cpuacct.stat", CONTROLLER_CPUACCT, FORM_KEYS, .is_fallback = true, /* in ticks of 10 ms on every architecture */
       .keys = { { "user", CGROUP_cpu_user, 10000, 1 }, { "system", CGROUP_cpu_system, 10000, 1 } } },
     { "cpu.stat", CONTROLLER_CPU, FORM_KEYS,
       .keys = { { "nr_periods", CGROUP_cpu_periods }, { "nr_throttled", CGROUP_cpu_throttled_periods },
@@ -106,8 +106,8 @@ static const struct cgroup_file list_v1[] = {
 
 const struct cgroup_files cgroup_files_v1 = { list_v1, sizeof list_v1 / sizeof *list_v1 };
 const struct cgroup_files cgroup_files_v2 = { list_v2, sizeof list_v2 / sizeof *list_v2 };
-_Static_assert(sizeof list_v1 / sizeof *list_v1 <= CGROUP_FILES_MAX, "room for each file");
-_Static_assert(sizeof list_v2 / sizeof *list_v2 <= CGROUP_FILES_MAX, "room for each file");
+_Static_assert(sizeof list_v1 / sizeof *list_v1 <= CGROUP_FILES_MAX, "capacity for each file");
+_Static_assert(sizeof list_v2 / sizeof *list_v2 <= CGROUP_FILES_MAX, "capacity for each file");
 
 const struct cgroup_file *cgroup_file_at(const struct cgroup_files *files, size_t i)
 {
@@ -148,7 +148,7 @@ static void add(struct cgroup_values *values, const struct cgroup_key *key, uint
     values->known[key->metric] = 1;
 }
 
-/* The key that stands at text, of size bytes. */
+/* Finds the key of size bytes at text. */
 static const struct cgroup_key *find_key(const struct cgroup_file *file, const char *text, size_t size)
 {
     for (const struct cgroup_key *key = file->keys; key < file->keys + 8 && key->name; key++)
@@ -176,7 +176,7 @@ static void parse_keys(const struct cgroup_file *file, const char *text, struct 
     }
 }
 
-/* A loop device has a file below it, also when that was detached meanwhile and /sys does not tell any more. */
+/* A loop device counts as stacked even if its file was detached and /sys no longer shows it. */
 static bool is_stacked_device(const char *root, uint32_t major, uint32_t minor)
 {
     char directory[64];
@@ -195,7 +195,7 @@ static bool is_stacked(struct cgroup_devices *devices, uint32_t major, uint32_t 
     return stacked;
 }
 
-/* "8:0 " at *at, which is moved behind it. False: no device, or one that is not to be counted. */
+/* Parses "8:0 " and advances *at. False: no device, or a stacked one. */
 static bool parse_device(const char **at, struct cgroup_devices *devices)
 {
     uint64_t major, minor;
@@ -206,7 +206,7 @@ static bool parse_device(const char **at, struct cgroup_devices *devices)
            && !is_stacked(devices, (uint32_t)major, (uint32_t)minor);
 }
 
-/* Sums begin at nothing: a group without any I/O has an empty file. */
+/* The sums start at 0: a cgroup without I/O has an empty file. */
 static void zero_sums(const struct cgroup_file *file, struct cgroup_values *values)
 {
     for (const struct cgroup_key *key = file->keys; key < file->keys + 8 && key->name; key++)

@@ -1,4 +1,4 @@
-/* Where the cgroup hierarchies of this node are mounted, and how many descriptors a sampler may keep. */
+/* Finds the mount points in /proc/self/mountinfo and limits descriptors. */
 #include "samplers/jobs/cgroup_mounts.h"
 
 #include "base/file.h"
@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #define MOUNTINFO_MAX (256 << 10)
-#define KEPT_SHARE 8 /* of all descriptors: there are other samplers, and the rest of the agent */
+#define KEPT_SHARE 8 /* share of the descriptor limit: other samplers and the agent need some too */
 
-/* In which a batch system may have put the job: not all of them use all controllers. Slurm has its own slurmstepd, the
- * ancestor of all tasks, in freezer and not in cpuacct; v2 has it with the job too. */
+/* Controllers in whose hierarchy a batch system may have put the job; none uses all. Slurm has slurmstepd, the ancestor
+ * of all tasks, in freezer but not in cpuacct; in v2 it is in the job's cgroup too. */
 static const char *const controllers[] = { "freezer", "cpuacct", "cpu", "memory", "cpuset", "pids", "devices", "blkio" };
 
 #define CONTROLLERS (sizeof controllers / sizeof *controllers)
@@ -28,82 +28,82 @@ static bool find_mount(const char *text, const char *controller, char **mount)
     return *mount != NULL;
 }
 
-static enum err find_mounts(struct cgroup_mounts *groups)
+static enum err find_mounts(struct cgroup_mounts *mounts)
 {
     char *text = malloc(MOUNTINFO_MAX);
     size_t count = 0;
-    groups->mounts = calloc(CONTROLLERS + 1, sizeof *groups->mounts);
-    enum err err = text && groups->mounts ? file_read(groups->root, "/proc/self/mountinfo", text, MOUNTINFO_MAX, NULL)
+    mounts->v1 = calloc(CONTROLLERS + 1, sizeof *mounts->v1);
+    enum err err = text && mounts->v1 ? file_read(mounts->root, "/proc/self/mountinfo", text, MOUNTINFO_MAX, NULL)
                                           : NOMEM;
     if (!err)
-        find_mount(text, NULL, &groups->unified);
+        find_mount(text, NULL, &mounts->unified);
     if (!err)
-        find_mount(text, "perf_event", &groups->perf_event);
+        find_mount(text, "perf_event", &mounts->perf_event);
     for (size_t i = 0; !err && i < CONTROLLERS; i++)
-        if (find_mount(text, controllers[i], &groups->mounts[count])) {
+        if (find_mount(text, controllers[i], &mounts->v1[count])) {
             if (!strcmp(controllers[i], "cpuacct"))
-                groups->cpuacct = groups->mounts[count];
+                mounts->cpuacct = mounts->v1[count];
             count++;
         }
     free(text);
     return err;
 }
 
-enum err cgroup_mounts_open(struct cgroup_mounts *groups, const char *root, enum cgroup_mounts_kind kind)
+enum err cgroup_mounts_open(struct cgroup_mounts *mounts, const char *root, enum cgroup_mounts_kind kind)
 {
     char path[FILE_PATH_MAX];
     struct rlimit limit = { 1024, 1024 };
-    *groups = (struct cgroup_mounts){ .root = root, .kind = kind, .proc_fd = -1 };
-    enum err err = find_mounts(groups);
+    *mounts = (struct cgroup_mounts){ .root = root, .kind = kind, .proc_fd = -1 };
+    enum err err = find_mounts(mounts);
     if (!err)
         err = file_path(path, root, "/proc");
     if (!err)
-        groups->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (err || groups->proc_fd < 0) {
-        cgroup_mounts_close(groups);
+        mounts->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (err || mounts->proc_fd < 0) {
+        cgroup_mounts_close(mounts);
         return err ? err : ABSENT;
     }
     getrlimit(RLIMIT_NOFILE, &limit);
-    groups->kept_max = limit.rlim_cur > 1u << 20 ? 1u << 17 : (unsigned)limit.rlim_cur / KEPT_SHARE;
-    children_init(&groups->children, groups->proc_fd, 1);
+    mounts->kept_max = limit.rlim_cur > 1u << 20 ? 1u << 17 : (unsigned)limit.rlim_cur / KEPT_SHARE;
+    children_init(&mounts->children, mounts->proc_fd, 1);
     return OK;
 }
 
-void cgroup_mounts_close(struct cgroup_mounts *groups)
+void cgroup_mounts_close(struct cgroup_mounts *mounts)
 {
-    for (size_t i = 0; groups->mounts && groups->mounts[i]; i++)
-        free(groups->mounts[i]);
-    free(groups->mounts);
-    free(groups->unified);
-    free(groups->perf_event);
-    children_clear(&groups->children);
-    pidlist_clear(&groups->tids);
-    pidlist_clear(&groups->queue);
-    pidmap_clear(&groups->found);
-    if (groups->proc_fd >= 0)
-        close(groups->proc_fd);
-    *groups = (struct cgroup_mounts){ .proc_fd = -1 };
+    for (size_t i = 0; mounts->v1 && mounts->v1[i]; i++)
+        free(mounts->v1[i]);
+    free(mounts->v1);
+    free(mounts->unified);
+    free(mounts->perf_event);
+    children_clear(&mounts->children);
+    pidlist_clear(&mounts->tids);
+    pidlist_clear(&mounts->queue);
+    pidmap_clear(&mounts->found);
+    if (mounts->proc_fd >= 0)
+        close(mounts->proc_fd);
+    *mounts = (struct cgroup_mounts){ .proc_fd = -1 };
 }
 
-const char *cgroup_mounts_perf(const struct cgroup_mounts *groups)
+const char *cgroup_mounts_perf(const struct cgroup_mounts *mounts)
 {
-    return groups->perf_event ? groups->perf_event : groups->unified;
+    return mounts->perf_event ? mounts->perf_event : mounts->unified;
 }
 
-bool cgroup_mounts_keep_fd(struct cgroup_mounts *groups, int *kept, int fd)
+bool cgroup_mounts_keep_fd(struct cgroup_mounts *mounts, int *kept, int fd)
 {
-    if (fd < 0 || groups->kept >= groups->kept_max)
+    if (fd < 0 || mounts->kept >= mounts->kept_max)
         return false;
-    groups->kept++;
+    mounts->kept++;
     *kept = fd;
     return true;
 }
 
-void cgroup_mounts_release_fd(struct cgroup_mounts *groups, int *kept)
+void cgroup_mounts_release_fd(struct cgroup_mounts *mounts, int *kept)
 {
     if (*kept < 0)
         return;
     close(*kept);
     *kept = -1;
-    groups->kept--;
+    mounts->kept--;
 }

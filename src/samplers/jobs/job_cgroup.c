@@ -1,4 +1,4 @@
-/* Files of one group: kept open as long as there are descriptors to spare, else opened at each reading. */
+/* The files of one cgroup: kept open up to a limit, else opened at each reading. */
 #include "samplers/jobs/job_cgroup.h"
 
 #include "base/clock.h"
@@ -10,11 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_MAX (32 << 10) /* io.stat has a line for each block device */
+#define TEXT_MAX (32 << 10) /* io.stat has a line per block device */
 #define FD_CLOSED (-1)
-#define FD_ABSENT (-2) /* the file is not there; it is not looked for at each reading */
+#define FD_ABSENT (-2) /* the file does not exist; not retried at each reading */
 
-#define NEW_READINGS 4        /* readings in which everything is looked for: controllers get their folders one after another */
+#define NEW_READINGS 4        /* first readings, in which all files are retried: the directories of controllers are
+                               * created one after another */
 #define LIMITS_EVERY 16
 #define RETRY_FILES_EVERY 64
 
@@ -70,7 +71,7 @@ void job_cgroup_retry_files(struct job_cgroup *group)
             group->fds[i] = FD_CLOSED;
 }
 
-/* Opens it, reads it, and keeps it open if it may. */
+/* Opens and reads a file, and keeps it open if the limit allows. */
 static enum err open_and_read(struct job_cgroup *group, size_t i, struct job_cgroup_context *place, char *text)
 {
     char path[FILE_PATH_MAX];
@@ -83,7 +84,7 @@ static enum err open_and_read(struct job_cgroup *group, size_t i, struct job_cgr
     if (!err)
         err = file_open(NULL, path, &fd);
     if (err) {
-        group->fds[i] = err == NOFILES ? FD_CLOSED : FD_ABSENT; /* try again */
+        group->fds[i] = err == NOFILES ? FD_CLOSED : FD_ABSENT; /* no descriptor left: retry */
         return err;
     }
     err = file_read_fd(fd, text, TEXT_MAX, NULL);
@@ -96,7 +97,7 @@ static enum err open_and_read(struct job_cgroup *group, size_t i, struct job_cgr
     return err;
 }
 
-/* A file that fails may be that of a group which was removed and made anew under the same name. */
+/* A read error may mean that the cgroup was removed and created again under the same name. */
 static enum err read_file(struct job_cgroup *group, size_t i, struct job_cgroup_context *place, char *text)
 {
     if (group->fds[i] == FD_ABSENT)
@@ -107,7 +108,7 @@ static enum err read_file(struct job_cgroup *group, size_t i, struct job_cgroup_
     return open_and_read(group, i, place, text);
 }
 
-/* A counter that has fallen is left out once, so that its fall is seen (samplers/counter.h). */
+/* A counter that decreased is left out once (samplers/counter.h). */
 static void take(struct job_cgroup *group, const struct cgroup_values *new, const uint8_t *final)
 {
     for (size_t i = 0; i < CGROUP_METRICS_SIZE; i++) {
@@ -125,13 +126,13 @@ static void take(struct job_cgroup *group, const struct cgroup_values *new, cons
     }
 }
 
-/* Who was never in it has not left it either: a group that has used no CPU time waits for its first task. */
+/* A cgroup without CPU time is still waiting for its first task, so its values are not final. */
 static bool was_used(const struct job_cgroup *group, const struct cgroup_values *new)
 {
-    return new->values[CGROUP_cpu] || group->last.values[CGROUP_cpu]; /* 0 where it is not known */
+    return new->values[CGROUP_cpu] || group->last.values[CGROUP_cpu]; /* 0 if unknown */
 }
 
-/* The hierarchies in which no task is in the group: before it is read, so that nobody ends in between. */
+/* The hierarchies in which the cgroup has no tasks. Determined before it is read, so that no task exits in between. */
 static uint32_t empty_hierarchies(const struct job_cgroup *group, const struct job_cgroup_context *place)
 {
     uint32_t looked = 0, empty = 0;
@@ -153,7 +154,7 @@ static bool is_wanted(const struct job_cgroup *group, const struct cgroup_file *
     return !cgroup_file_is_limit(file) || group->readings <= NEW_READINGS || group->readings % LIMITS_EVERY == 0;
 }
 
-/* A limit that was not read this time is what it was. */
+/* Limits that are not read this time keep their value. */
 static void keep_limits(struct job_cgroup *group, struct cgroup_values *new)
 {
     static const enum cgroup_metric limits[] = { CGROUP_memory_limit, CGROUP_swap_limit, CGROUP_pids_limit };
@@ -165,7 +166,7 @@ static void keep_limits(struct job_cgroup *group, struct cgroup_values *new)
     }
 }
 
-/* What the file tells is final when its hierarchy is empty. */
+/* The values of a file are final if its hierarchy has no tasks. */
 static void parse(const struct job_cgroup *group, size_t i, const char *text, struct job_cgroup_context *place,
                   uint32_t empty,
                   struct cgroup_values *new, uint8_t *final)
@@ -245,15 +246,15 @@ enum err job_cgroup_add_last(struct job_cgroup *group, const struct set *set, co
     if (!has_any(group->fresh) && group->has_unreported && memcmp(known, group->last.known, sizeof known) != 0
         && job_cgroup_add(group, set, job, out) == NOMEM)
         return NOMEM;
-    bool tells_cpu = cpu_us && !known[CGROUP_cpu];
-    if (!has_any(known) && !tells_cpu)
+    bool adds_cpu = cpu_us && !known[CGROUP_cpu];
+    if (!has_any(known) && !adds_cpu)
         return GONE;
     group->has_unreported = false;
     struct sample *sample = add(group, set, job, known, clock_realtime_ns(), out);
     if (!sample)
         return NOMEM;
     uint64_t read_us = group->last.known[CGROUP_cpu] ? group->last.values[CGROUP_cpu] : 0;
-    if (tells_cpu)
+    if (adds_cpu)
         sample_set_u64(sample, CGROUP_cpu, cpu_us > read_us ? cpu_us : read_us);
     return OK;
 }

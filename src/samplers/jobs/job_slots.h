@@ -1,4 +1,4 @@
-/* What a sampler keeps for each job, by the job's slot. An item stays where it is in memory until all are cleared. */
+/* A sampler's item for each job, by job.slot. An item does not move until it is dropped. */
 #ifndef SONDE_SAMPLERS_JOBS_JOB_SLOTS_H
 #define SONDE_SAMPLERS_JOBS_JOB_SLOTS_H
 
@@ -13,7 +13,7 @@ struct job_slots {
     size_t capacity;
 };
 
-/* The item of the slot, zeroed when it was never used before; *item is NULL when memory ran out. */
+/* Returns the item of the slot, zeroed if it is new; *item is NULL if memory ran out. */
 enum err job_slots_add(struct job_slots *slots, uint32_t slot, size_t item_size, void **item);
 
 /* NULL: the slot was never used. */
@@ -25,6 +25,6 @@ static inline void *job_slots_get(const struct job_slots *slots, uint32_t slot)
 /* Frees the item of a slot that has one. */
 void job_slots_drop(struct job_slots *slots, uint32_t slot);
 
-void job_slots_clear(struct job_slots *slots); /* frees */
+void job_slots_clear(struct job_slots *slots); /* frees all items */
 
 #endif

@@ -1,5 +1,5 @@
-/* Perf events of each job: counted by the kernel for the job's cgroup, in the perf_event hierarchy of v1 or in v2, on
- * every CPU. Reading costs about 0.5 µs for each event and CPU; each needs a descriptor. */
+/* Perf events of each job: counted by the kernel for the job's cgroup, in the v1 hierarchy perf_event or in v2, on
+ * every CPU. About 0.5 µs per event and CPU, each of which needs a descriptor. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -19,39 +19,39 @@
 #define EVENTS_MAX 64
 #define EVENTS_DEFAULT "instructions,cache_misses,page_faults,cpu_cycles,cache_references"
 #define CPUS_MAX 4096
-#define DIRECTORY_TRIES_MAX 5         /* readings: a job without a folder by then is taken to have none */
-#define DESCRIPTORS_SHARE 2 /* of all that the agent may have */
+#define DIRECTORY_TRIES_MAX 5         /* readings after which a job without a cgroup directory is taken to have none */
+#define DESCRIPTORS_SHARE 2 /* share of the agent's descriptor limit */
 
 struct perf_job {
     const struct job *job; /* NULL: the slot is free */
     struct perf_cgroup group;
     size_t descriptors;
-    unsigned directory_tries; /* readings without a folder that perf knows */
+    unsigned directory_tries; /* readings without a cgroup that perf supports */
 };
 
 struct perf_sampler {
     const char *events; /* setting */
-    struct cgroup_mounts groups;
+    struct cgroup_mounts mounts;
     struct perf_event_spec specs[EVENTS_MAX];
     char names[EVENTS_MAX][64], helps[EVENTS_MAX][128];
     struct metric metrics[EVENTS_MAX];
     struct set set;
     int online_fd;
-    char online[1024]; /* the kernel's list of CPUs, as it was last */
+    char online[1024]; /* the kernel's list of CPUs at the last reading */
     bool cpus[CPUS_MAX];
     size_t cpu_count;
-    struct job_slots jobs; /* struct watched */
+    struct job_slots jobs; /* struct perf_job */
     size_t descriptors, descriptors_max;
     bool has_logged_full, has_logged_absent, has_logged_nowhere;
 };
 
 static const struct setting settings[] = {
     { "events", SETTING_TEXT, EVENTS_DEFAULT, offsetof(struct perf_sampler, events),
-      "events by their names in perf, libpfm4 or Colmet, with commas between" },
+      "comma-separated events by their names in perf, libpfm4 or Colmet" },
     { .key = NULL },
 };
 
-/* What the kernel and libpfm4 call it, in the letters that a metric may have. */
+/* The event name in characters that a metric name may have. */
 static void name_event(const char *event, char name[64])
 {
     size_t size = 0;
@@ -88,7 +88,7 @@ static void describe_event(struct perf_sampler *perf, const struct perf_event_sp
         return;
     memcpy(perf->names[i], name, sizeof name);
     perf->specs[i] = *spec;
-    snprintf(perf->helps[i], sizeof perf->helps[i], "perf event %.63s, scaled where it shared a counter", spec->name);
+    snprintf(perf->helps[i], sizeof perf->helps[i], "perf event %.63s, scaled when multiplexed", spec->name);
     perf->metrics[i] = (struct metric){
         perf->names[i], is_time(spec) ? "ns" : "1", COUNTER, U64, perf->helps[i],
         strcmp(name, spec->name) ? perf->specs[i].name : NULL,
@@ -96,7 +96,8 @@ static void describe_event(struct perf_sampler *perf, const struct perf_event_sp
     perf->set.size++;
 }
 
-/* By name. Where nobody did, what is missing is told to those who ask only, and by doctor. */
+/* The user configured events explicitly: log what is missing as a warning. Defaults are logged as info, and by
+ * doctor. */
 static bool is_asked_for(const struct perf_sampler *perf)
 {
     return strcmp(perf->events, EVENTS_DEFAULT) != 0;
@@ -104,12 +105,12 @@ static bool is_asked_for(const struct perf_sampler *perf)
 
 static void log_missing(const char *name, const struct perf_problem *problem)
 {
-    log_info("event %s is not counted: %s. Remedy: %s.", name, problem->reason, problem->fix);
+    log_info("event %s is not counted: %s. Fix: %s.", name, problem->reason, problem->fix);
 }
 
 static void warn_of_missing(const char *name, const struct perf_problem *problem)
 {
-    log_warn("event %s is not counted for jobs: %s. Remedy: %s.", name, problem->reason, problem->fix);
+    log_warn("event %s is not counted for jobs: %s. Fix: %s.", name, problem->reason, problem->fix);
 }
 
 static enum err choose_events(struct perf_sampler *perf)
@@ -119,7 +120,7 @@ static enum err choose_events(struct perf_sampler *perf)
     if (snprintf(list, sizeof list, "%s", perf->events) >= (int)sizeof list)
         return USAGE;
     for (char *at = list; *at; at++)
-        if (*at == ' ') /* as Colmet separates them */
+        if (*at == ' ') /* Colmet separates them with blanks */
             *at = ',';
     size_t count = perf_resolve_with(list, specs, EVENTS_MAX, is_asked_for(perf) ? warn_of_missing : log_missing);
     perf->set = (struct set){ "perf", perf->metrics, 0 };
@@ -141,13 +142,13 @@ static enum err read_cpus(struct perf_sampler *perf, bool *changed)
     return perf->cpu_count ? OK : CORRUPT;
 }
 
-/* Whether this user may count for a cgroup at all: tried with one event, on one CPU, for the cgroup of all processes. What
- * else is wrong, each job tells. */
+/* Checks whether this user may count for cgroups at all, with one event on one CPU for the root cgroup. Other problems
+ * are logged per job. */
 static bool is_denied(const struct perf_sampler *perf)
 {
     char path[FILE_PATH_MAX];
-    const char *mount = cgroup_mounts_perf(&perf->groups);
-    return mount && !file_path(path, perf->groups.root, mount)
+    const char *mount = cgroup_mounts_perf(&perf->mounts);
+    return mount && !file_path(path, perf->mounts.root, mount)
            && perf_cgroup_try(path, perf->specs, perf->cpus, perf->cpu_count) == DENIED;
 }
 
@@ -155,10 +156,10 @@ static enum err refuse(struct perf_sampler *perf)
 {
     static bool has_logged;
     if (!has_logged && is_asked_for(perf)) {
-        log_warn("perf events of jobs are not counted: this user may not. Run the agent as root, or with CAP_PERFMON.");
+        log_warn("perf events of jobs are not counted: permission denied. Run the agent as root, or with CAP_PERFMON.");
         has_logged = true;
     }
-    cgroup_mounts_close(&perf->groups);
+    cgroup_mounts_close(&perf->mounts);
     return DENIED;
 }
 
@@ -175,7 +176,7 @@ static enum err perf_open(void *state, const struct sampler_context *context)
         return err;
     err = read_cpus(perf, &changed);
     if (!err)
-        err = cgroup_mounts_open(&perf->groups, context->root, CGROUP_MOUNTS_PROCESSES);
+        err = cgroup_mounts_open(&perf->mounts, context->root, CGROUP_MOUNTS_PROCESSES);
     if (!err && is_denied(perf))
         err = refuse(perf);
     if (err)
@@ -191,14 +192,14 @@ static struct perf_job *find_tracked(const struct perf_sampler *perf, uint32_t s
     return tracked && tracked->job ? tracked : NULL;
 }
 
-/* The job's directory in the hierarchy that perf events know: v1's own, or v2. */
+/* The job's directory in the v1 hierarchy perf_event or in v2. */
 static bool find_directory(const struct perf_sampler *perf, const struct job *job, char path[FILE_PATH_MAX])
 {
-    const char *mounts[] = { job->unified ? NULL : perf->groups.perf_event, perf->groups.unified };
+    const char *candidates[] = { job->unified ? NULL : perf->mounts.perf_event, perf->mounts.unified };
     for (size_t i = 0; i < 2 && *job->cgroup; i++) {
-        if (!mounts[i])
+        if (!candidates[i])
             continue;
-        int size = snprintf(path, FILE_PATH_MAX, "%s%s%s", perf->groups.root, mounts[i], job->cgroup);
+        int size = snprintf(path, FILE_PATH_MAX, "%s%s%s", perf->mounts.root, candidates[i], job->cgroup);
         if (size < FILE_PATH_MAX && access(path, F_OK) == 0)
             return true;
     }
@@ -208,8 +209,9 @@ static bool find_directory(const struct perf_sampler *perf, const struct job *jo
 static void log_full(struct perf_sampler *perf, const struct job *job)
 {
     if (!perf->has_logged_full)
-        log_warn("perf events of job %s and maybe others are not counted: %zu descriptors, half of all, are in use. Raise "
-                 "the limit (LimitNOFILE, ulimit -n), or ask for fewer events.", job->id, perf->descriptors_max);
+        log_warn("perf events of job %s and possibly others are not counted: they would need more than %zu descriptors, half "
+                 "of the limit. Raise it (LimitNOFILE, ulimit -n), or configure fewer events.", job->id,
+                 perf->descriptors_max);
     perf->has_logged_full = true;
 }
 
@@ -218,15 +220,16 @@ static void log_absent(struct perf_sampler *perf, const struct job *job, enum er
     const char *fix = err == DENIED ? "Run the agent as root, or with CAP_PERFMON"
                                        : "They need a cgroup of the job in the v1 hierarchy perf_event or in v2";
     if (!perf->has_logged_absent)
-        log_warn("perf events of job %s and maybe others are not counted: %s. %s.", job->id, err_text(err), fix);
+        log_warn("perf events of job %s and possibly others are not counted: %s. %s.", job->id, err_text(err), fix);
     perf->has_logged_absent = true;
 }
 
 #define NO_CGROUP_MESSAGE \
-    "perf events of job %s and maybe others are not counted: it has no cgroup that perf knows, neither in v2 nor in the v1 " \
-    "hierarchy perf_event. Let the batch system use cgroup v2."
+    "perf events of job %s and possibly others are not counted: it has no cgroup in v2 or in the v1 hierarchy perf_event. " \
+    "Configure the batch system to use cgroup v2."
 
-/* A job's folder may come after the job. Slurm on v1 makes none for perf, and a job told by its process has none. */
+/* A job's cgroup may be created after the job is known. Slurm on v1 creates none for perf_event, and a job declared by
+ * its process has none. */
 static void wait_for_directory(struct perf_sampler *perf, struct perf_job *tracked)
 {
     const struct job *job = tracked->job;
@@ -247,7 +250,7 @@ static enum err open_group(struct perf_sampler *perf, struct perf_job *tracked)
     char path[FILE_PATH_MAX];
     size_t needs = perf_cgroup_fd_count(perf->set.size, perf->cpus, perf->cpu_count);
     if (tracked->group.is_open || !find_directory(perf, tracked->job, path))
-        return OK; /* it may come */
+        return OK; /* it may appear later */
     enum err err = perf->descriptors + needs > perf->descriptors_max
                        ? FULL : perf_cgroup_open(&tracked->group, path, perf->specs, perf->set.size, perf->cpus,
                                                  perf->cpu_count);
@@ -286,7 +289,7 @@ static enum err add_sample(struct perf_sampler *perf, struct perf_job *tracked, 
     return OK;
 }
 
-/* CPUs that came or went: their events are opened or closed; what they counted stays. */
+/* Opens and closes events of CPUs that went online or offline; their counts are kept. */
 static void follow_cpus(struct perf_sampler *perf)
 {
     bool changed;
@@ -360,7 +363,7 @@ static void perf_close(void *state)
             close_group(perf, tracked);
     }
     job_slots_clear(&perf->jobs);
-    cgroup_mounts_close(&perf->groups);
+    cgroup_mounts_close(&perf->mounts);
     close(perf->online_fd);
 }
 
@@ -369,8 +372,8 @@ const struct sampler sampler_perf = {
     .about = "perf events of each job, hardware and software",
     .settings = settings,
     .state_size = sizeof(struct perf_sampler),
-    .absent_reason = "None of the events that were asked for can be counted here",
-    .absent_fix = "See 'perf list'; a virtual machine needs a virtual PMU from its host",
+    .absent_reason = "None of the configured events can be counted on this node",
+    .absent_fix = "See 'perf list'; a virtual machine needs a virtual PMU from its hypervisor",
     .denied_fix = "Run the agent as root, or with CAP_PERFMON",
     .open = perf_open,
     .read = perf_read,

@@ -1,5 +1,5 @@
-/* The CPU time that a job without a cgroup has used so far: its first process, all descendants that live, and those that one
- * of these has waited for. In ticks of the kernel. It falls when a process ends that nobody waits for, or leaves the tree. */
+/* Total CPU time of a job without a cgroup: its first process, all live descendants, and the processes that these have
+ * waited for. In ticks of the kernel. It decreases when a process exits that nobody waits for, or leaves the tree. */
 #ifndef SONDE_SAMPLERS_JOBS_PID_CPU_H
 #define SONDE_SAMPLERS_JOBS_PID_CPU_H
 
@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-/* What all such jobs share. */
+/* Shared by all such jobs. */
 struct pid_cpu {
-    struct cgroup_mounts groups;
+    struct cgroup_mounts mounts;
     struct pidlist found;
     uint64_t ns_per_tick;
 };
@@ -18,7 +18,7 @@ struct pid_cpu {
 enum err pid_cpu_open(struct pid_cpu *pid_cpu, const char *root);
 void pid_cpu_close(struct pid_cpu *pid_cpu);
 
-/* pid: of the first process. GONE: it has ended. */
+/* pid: the first process of the job. GONE: it has exited. */
 enum err pid_cpu_read(struct pid_cpu *pid_cpu, uint32_t pid, uint64_t *cpu_ns);
 
 #endif

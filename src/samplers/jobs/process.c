@@ -1,6 +1,6 @@
-/* The processes of each job, by /proc: I/O, memory, threads, context switches; of the job, and when asked for of each of
- * its processes. Each process is read once, whatever the number of its threads; about 8 µs. Context switches come from
- * taskstats, and need root. */
+/* The processes of each job, from /proc: I/O, memory, threads, context switches; per job, and on request per process.
+ * Each process is read once, whatever its number of threads: about 8 µs. Context switches come from taskstats and need
+ * root. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -15,15 +15,15 @@ static const struct metric metrics[] = {
 #define X(file, key, name, unit, factor, kind, source, help) { #name, unit, kind, U64, help, source },
     PROCESS_FIELDS(X)
 #undef X
-    { "vol_ctxsw", "1", COUNTER, U64, "context switches because a thread waited", "nvcsw" },
-    { "invol_ctxsw", "1", COUNTER, U64, "context switches because a slice ended", "nivcsw" },
-    { "processes", "1", GAUGE, U64, "processes that live", NULL },
-    { "cpu", "ns", COUNTER, U64, "CPU time, where neither a cgroup nor taskstats can tell it", "utime, stime, cutime, cstime" },
+    { "vol_ctxsw", "1", COUNTER, U64, "voluntary context switches", "nvcsw" },
+    { "invol_ctxsw", "1", COUNTER, U64, "involuntary context switches", "nivcsw" },
+    { "processes", "1", GAUGE, U64, "live processes", NULL },
+    { "cpu", "ns", COUNTER, U64, "CPU time, if neither a cgroup nor taskstats has it", "utime, stime, cutime, cstime" },
 };
 
 enum { VOL_CTXSW = PROCESS_FIELDS_SIZE, INVOL_CTXSW, PROCESSES, CPU, METRICS };
 
-/* Of its own name, so that a sum over one of them counts nothing twice. */
+/* A set of its own, so that a sum over one set counts nothing twice. */
 static const struct set set = { "process", metrics, METRICS, "process" };
 static const struct set each_set = { "process_each", metrics, PROCESSES, "process" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
@@ -31,32 +31,32 @@ _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each met
 struct process_sampler_job {
     const struct job *job; /* NULL: the slot is free */
     struct job_tasks tasks;
-    uint64_t cpu_ns; /* the most that was seen: what nobody waited for is not in it later */
+    uint64_t cpu_ns; /* the maximum so far: CPU time of a child that nobody waited for disappears */
 };
 
 struct process_sampler {
     bool each, pss; /* settings */
-    struct cgroup_mounts groups;
-    struct taskstats_queries queries; /* fd -1: not for us */
+    struct cgroup_mounts mounts;
+    struct taskstats_queries queries; /* fd -1: not permitted */
     struct processes processes;
     struct pid_cpu pid_cpu;
     bool has_pid_cpu;
-    struct job_slots jobs; /* struct watched */
+    struct job_slots jobs; /* struct process_sampler_job */
     size_t job_count;
     struct pidlist pids, known, queried, places;
 };
 
 static const struct setting settings[] = {
-    { "each", SETTING_FLAG, "no", offsetof(struct process_sampler, each), "one sample for each process too" },
+    { "each", SETTING_FLAG, "no", offsetof(struct process_sampler, each), "also one sample per process" },
     { "pss", SETTING_FLAG, "no", offsetof(struct process_sampler, pss),
-      "memory with what is shared shared out; about 20 us for each process, more for large ones" },
+      "proportional set size; about 20 us per process, more for large ones" },
     { .key = NULL },
 };
 
 static enum err process_open(void *state, const struct sampler_context *context)
 {
     struct process_sampler *sampler = state;
-    enum err err = cgroup_mounts_open(&sampler->groups, context->root, CGROUP_MOUNTS_PROCESSES);
+    enum err err = cgroup_mounts_open(&sampler->mounts, context->root, CGROUP_MOUNTS_PROCESSES);
     if (err)
         return err;
     if (*context->root || taskstats_queries_open(&sampler->queries))
@@ -80,7 +80,7 @@ static enum err begin_job(struct process_sampler *sampler, const struct job *job
     if (err)
         return err;
     struct process_sampler_job *tracked = item;
-    err = job_tasks_open(&sampler->groups, &tracked->tasks, job);
+    err = job_tasks_open(&sampler->mounts, &tracked->tasks, job);
     tracked->job = err ? NULL : job;
     sampler->job_count += err ? 0 : 1;
     return err;
@@ -88,20 +88,20 @@ static enum err begin_job(struct process_sampler *sampler, const struct job *job
 
 static void end_job(struct process_sampler *sampler, struct process_sampler_job *tracked)
 {
-    processes_job_end(&sampler->processes, &sampler->groups, tracked->job->slot);
-    job_tasks_close(&sampler->groups, &tracked->tasks);
+    processes_job_end(&sampler->processes, &sampler->mounts, tracked->job->slot);
+    job_tasks_close(&sampler->mounts, &tracked->tasks);
     job_slots_drop(&sampler->jobs, tracked->job->slot);
     sampler->job_count--;
 }
 
-/* There may have been thousands. Not when the last one ends: samples that are on their way have the names of its processes. */
+/* Releases memory after the last job, not when it ends: samples in flight borrow the names of its processes. */
 static void release_memory(struct process_sampler *sampler)
 {
     if (!sampler->job_count)
-        processes_clear(&sampler->processes, &sampler->groups);
+        processes_clear(&sampler->processes, &sampler->mounts);
 }
 
-/* A job that cannot be listed this time keeps what it has. */
+/* Reads the processes of a job. A job that cannot be listed this time keeps its values. */
 static enum err update_job(struct process_sampler *sampler, struct process_sampler_job *tracked)
 {
     uint32_t slot = tracked->job->slot;
@@ -110,12 +110,12 @@ static enum err update_job(struct process_sampler *sampler, struct process_sampl
     if (!*tracked->job->cgroup)
         err = processes_pids(&sampler->processes, slot, &sampler->known);
     if (!err)
-        err = job_tasks_list(&sampler->groups, &tracked->tasks, &sampler->known, &sampler->pids);
+        err = job_tasks_list(&sampler->mounts, &tracked->tasks, &sampler->known, &sampler->pids);
     if (err)
         return err == NOMEM ? err : OK;
     processes_begin_job(&sampler->processes, slot);
     for (size_t i = 0; i < sampler->pids.count && !err; i++)
-        err = processes_add(&sampler->processes, &sampler->groups, slot, sampler->pids.ids[i]);
+        err = processes_add(&sampler->processes, &sampler->mounts, slot, sampler->pids.ids[i]);
     return err;
 }
 
@@ -152,7 +152,7 @@ static void set_values(struct sample *sample, const struct process_values *value
     }
 }
 
-/* A user's agent has no taskstats, and a job that is but a process has no cgroup. */
+/* For an agent without root, which has no taskstats, and jobs without a cgroup. */
 static void set_cpu(struct process_sampler *sampler, struct process_sampler_job *tracked, struct sample *sample)
 {
     uint64_t cpu_ns;
@@ -160,7 +160,7 @@ static void set_cpu(struct process_sampler *sampler, struct process_sampler_job 
     if (sampler->queries.fd >= 0 || !job->pid || *job->cgroup)
         return;
     if (!sampler->has_pid_cpu)
-        sampler->has_pid_cpu = !pid_cpu_open(&sampler->pid_cpu, sampler->groups.root);
+        sampler->has_pid_cpu = !pid_cpu_open(&sampler->pid_cpu, sampler->mounts.root);
     if (!sampler->has_pid_cpu || pid_cpu_read(&sampler->pid_cpu, job->pid, &cpu_ns))
         return;
     if (cpu_ns > tracked->cpu_ns)
@@ -214,7 +214,7 @@ static enum err process_read(void *state, struct batch *out)
     if (!err)
         err = query_switches(sampler);
     if (!err)
-        err = processes_end(&sampler->processes, &sampler->groups);
+        err = processes_end(&sampler->processes, &sampler->mounts);
     for (uint32_t slot = 0; slot < sampler->jobs.capacity && !err; slot++) {
         struct process_sampler_job *tracked = find_tracked(sampler, slot);
         err = tracked ? add_job_sample(sampler, tracked, time_ns, out) : OK;
@@ -222,7 +222,7 @@ static enum err process_read(void *state, struct batch *out)
     return err || !sampler->each ? err : add_process_samples(sampler, time_ns, out);
 }
 
-/* One job alone, between two ticks: its first or last sample. */
+/* Reads one job between two ticks, for its first or last sample. */
 static enum err read_job(struct process_sampler *sampler, struct process_sampler_job *tracked, struct batch *out)
 {
     uint64_t time_ns = clock_realtime_ns();
@@ -231,7 +231,7 @@ static enum err read_job(struct process_sampler *sampler, struct process_sampler
     if (!err)
         err = query_switches(sampler);
     if (!err)
-        err = processes_end(&sampler->processes, &sampler->groups);
+        err = processes_end(&sampler->processes, &sampler->mounts);
     return err || !out ? err : add_job_sample(sampler, tracked, time_ns, out);
 }
 
@@ -242,7 +242,7 @@ static enum err finish_job(struct process_sampler *sampler, struct process_sampl
     return err;
 }
 
-/* A job that is over before the next tick has what it had when it began, or when a step did. */
+/* A job that ends before the next tick has the values of its beginning, or of the beginning of a step. */
 static enum err process_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct process_sampler *sampler = state;
@@ -251,8 +251,8 @@ static enum err process_job(void *state, const struct job *job, enum job_event e
     if (event == JOB_END)
         return tracked ? finish_job(sampler, tracked, out) : OK;
     if (tracked) {
-        job_tasks_close(&sampler->groups, &tracked->tasks);
-        err = job_tasks_open(&sampler->groups, &tracked->tasks, job);
+        job_tasks_close(&sampler->mounts, &tracked->tasks);
+        err = job_tasks_open(&sampler->mounts, &tracked->tasks, job);
     } else {
         err = begin_job(sampler, job);
         tracked = find_tracked(sampler, job->slot);
@@ -269,8 +269,8 @@ static void process_close(void *state)
             end_job(sampler, tracked);
     }
     job_slots_clear(&sampler->jobs);
-    processes_clear(&sampler->processes, &sampler->groups);
-    cgroup_mounts_close(&sampler->groups);
+    processes_clear(&sampler->processes, &sampler->mounts);
+    cgroup_mounts_close(&sampler->mounts);
     taskstats_queries_close(&sampler->queries);
     if (sampler->has_pid_cpu)
         pid_cpu_close(&sampler->pid_cpu);

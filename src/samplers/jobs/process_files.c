@@ -1,4 +1,4 @@
-/* Reading /proc/PID: one pass over each file, each line compared with the keys that begin with its letter. */
+/* Reads /proc/PID in one pass per file; each line is compared with the keys that begin with its first letter. */
 #include "samplers/jobs/process_files.h"
 
 #include "base/file.h"
@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-struct field {
+struct process_field_key {
     const char *key;
     unsigned size, factor;
 };
 
-static const struct field fields[] = {
+static const struct process_field_key fields[] = {
 #define X(file, key, name, unit, factor, ...) { key, sizeof key - 1, factor },
     PROCESS_FIELDS(X)
 #undef X
@@ -63,14 +63,14 @@ void process_files_init(struct process_files *files)
     *files = (struct process_files){ -1, -1, -1 };
 }
 
-void process_files_release(struct process_files *files, struct cgroup_mounts *groups)
+void process_files_release(struct process_files *files, struct cgroup_mounts *mounts)
 {
-    cgroup_mounts_release_fd(groups, &files->io_fd);
-    cgroup_mounts_release_fd(groups, &files->status_fd);
-    cgroup_mounts_release_fd(groups, &files->smaps_fd);
+    cgroup_mounts_release_fd(mounts, &files->io_fd);
+    cgroup_mounts_release_fd(mounts, &files->status_fd);
+    cgroup_mounts_release_fd(mounts, &files->smaps_fd);
 }
 
-/* ESRCH: the process of an open file is no more. */
+/* ESRCH: the process of an open file has exited. */
 static enum err gone_or(int number)
 {
     return number == ENOENT || number == ESRCH ? GONE : err_from_errno(number);
@@ -85,35 +85,35 @@ static enum err read_at(int fd, char *text, size_t size)
     return OK;
 }
 
-static enum err read_file(struct cgroup_mounts *groups, int *kept, uint32_t pid, const char *name,
+static enum err read_file(struct cgroup_mounts *mounts, int *kept, uint32_t pid, const char *name,
                           struct process_values *values)
 {
     char path[64], text[4096];
     int fd = *kept;
     if (fd < 0) {
         snprintf(path, sizeof path, "%u/%s", pid, name);
-        fd = openat(groups->proc_fd, path, O_RDONLY | O_CLOEXEC);
+        fd = openat(mounts->proc_fd, path, O_RDONLY | O_CLOEXEC);
     }
     if (fd < 0)
         return gone_or(errno);
     enum err err = read_at(fd, text, sizeof text);
-    if (*kept < 0 && !cgroup_mounts_keep_fd(groups, kept, fd))
+    if (*kept < 0 && !cgroup_mounts_keep_fd(mounts, kept, fd))
         close(fd);
     if (!err)
         process_files_parse(text, values);
     return err;
 }
 
-enum err process_files_read(struct process_files *files, struct cgroup_mounts *groups, uint32_t pid, bool with_pss,
+enum err process_files_read(struct process_files *files, struct cgroup_mounts *mounts, uint32_t pid, bool with_pss,
                             struct process_values *values)
 {
     *values = (struct process_values){ 0 };
-    enum err err = read_file(groups, &files->status_fd, pid, "status", values);
+    enum err err = read_file(mounts, &files->status_fd, pid, "status", values);
     if (err)
         return err;
-    if (read_file(groups, &files->io_fd, pid, "io", values) == GONE)
+    if (read_file(mounts, &files->io_fd, pid, "io", values) == GONE)
         return GONE;
     if (with_pss && values->state != 'Z')
-        read_file(groups, &files->smaps_fd, pid, "smaps_rollup", values);
+        read_file(mounts, &files->smaps_fd, pid, "smaps_rollup", values);
     return OK;
 }

@@ -16,7 +16,7 @@
     "27 20 0:24 / /cg/unified rw - cgroup2 cgroup2 rw\n"
 
 static char root[TEMP_PATH_MAX];
-static struct cgroup_mounts groups;
+static struct cgroup_mounts mounts;
 static struct pidlist list;
 
 static const struct job v1 = { .id = "9", .cgroup = "/oar/x_9" };
@@ -51,7 +51,7 @@ static int finish(void **state)
 static void expect_count(struct job_tasks *tasks, size_t wanted)
 {
     list.count = 0;
-    assert_int_equal(job_tasks_list(&groups, tasks, NULL, &list), OK);
+    assert_int_equal(job_tasks_list(&mounts, tasks, NULL, &list), OK);
     assert_int_equal(list.count, wanted);
 }
 
@@ -68,30 +68,30 @@ static void threads_and_processes_are_listed(void **state)
     (void)state;
     struct job_tasks tasks;
     uint64_t cpu_ns;
-    assert_int_equal(cgroup_mounts_open(&groups, root, CGROUP_MOUNTS_THREADS), OK);
-    assert_int_equal(job_tasks_open(&groups, &tasks, &v1), OK);
+    assert_int_equal(cgroup_mounts_open(&mounts, root, CGROUP_MOUNTS_THREADS), OK);
+    assert_int_equal(job_tasks_open(&mounts, &tasks, &v1), OK);
     expect_count(&tasks, 3);
     assert_true(has(103));
-    assert_int_equal(job_tasks_cpu_ns(&groups, &tasks, &cpu_ns), OK);
+    assert_int_equal(job_tasks_cpu_ns(&mounts, &tasks, &cpu_ns), OK);
     assert_int_equal(cpu_ns, 123456789);
-    job_tasks_close(&groups, &tasks);
-    assert_int_equal(job_tasks_open(&groups, &tasks, &v2), OK);
+    job_tasks_close(&mounts, &tasks);
+    assert_int_equal(job_tasks_open(&mounts, &tasks, &v2), OK);
     expect_count(&tasks, 2);
     assert_true(has(201) && has(202));
-    assert_int_equal(job_tasks_cpu_ns(&groups, &tasks, &cpu_ns), OK);
+    assert_int_equal(job_tasks_cpu_ns(&mounts, &tasks, &cpu_ns), OK);
     assert_int_equal(cpu_ns, 77000);
-    job_tasks_close(&groups, &tasks);
-    assert_int_equal(job_tasks_open(&groups, &tasks, &frozen), OK); /* in another hierarchy than cpuacct */
+    job_tasks_close(&mounts, &tasks);
+    assert_int_equal(job_tasks_open(&mounts, &tasks, &frozen), OK); /* in another hierarchy than cpuacct */
     expect_count(&tasks, 1);
-    assert_int_equal(job_tasks_cpu_ns(&groups, &tasks, &cpu_ns), GONE);
-    job_tasks_close(&groups, &tasks);
-    assert_int_equal(groups.kept, 0);
-    cgroup_mounts_close(&groups);
-    assert_int_equal(cgroup_mounts_open(&groups, root, CGROUP_MOUNTS_PROCESSES), OK);
-    assert_int_equal(job_tasks_open(&groups, &tasks, &v1), OK);
+    assert_int_equal(job_tasks_cpu_ns(&mounts, &tasks, &cpu_ns), GONE);
+    job_tasks_close(&mounts, &tasks);
+    assert_int_equal(mounts.kept, 0);
+    cgroup_mounts_close(&mounts);
+    assert_int_equal(cgroup_mounts_open(&mounts, root, CGROUP_MOUNTS_PROCESSES), OK);
+    assert_int_equal(job_tasks_open(&mounts, &tasks, &v1), OK);
     expect_count(&tasks, 1);
-    job_tasks_close(&groups, &tasks);
-    cgroup_mounts_close(&groups);
+    job_tasks_close(&mounts, &tasks);
+    cgroup_mounts_close(&mounts);
 }
 
 /* Real trees: several steps, slurmstepd beside the tasks, hierarchies of which only some know the job. */
@@ -110,12 +110,12 @@ static void the_jobs_of_captured_nodes_are_listed(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct job_tasks tasks;
-        assert_int_equal(cgroup_mounts_open(&groups, node_root(cases[i].node), CGROUP_MOUNTS_PROCESSES), OK);
-        assert_int_equal(job_tasks_open(&groups, &tasks, &cases[i].job), OK);
+        assert_int_equal(cgroup_mounts_open(&mounts, node_root(cases[i].node), CGROUP_MOUNTS_PROCESSES), OK);
+        assert_int_equal(job_tasks_open(&mounts, &tasks, &cases[i].job), OK);
         expect_count(&tasks, cases[i].processes);
         assert_true(has(cases[i].one_of_them));
-        job_tasks_close(&groups, &tasks);
-        cgroup_mounts_close(&groups);
+        job_tasks_close(&mounts, &tasks);
+        cgroup_mounts_close(&mounts);
     }
 }
 
@@ -139,9 +139,9 @@ static void steps_come_and_go(unsigned kept_max)
     struct job_tasks tasks;
     if (!links_are_counted())
         leave_out("this file system does not count links of directories, as cgroups do");
-    assert_int_equal(cgroup_mounts_open(&groups, root, CGROUP_MOUNTS_THREADS), OK);
-    groups.kept_max = kept_max;
-    assert_int_equal(job_tasks_open(&groups, &tasks, &v2), OK);
+    assert_int_equal(cgroup_mounts_open(&mounts, root, CGROUP_MOUNTS_THREADS), OK);
+    mounts.kept_max = kept_max;
+    assert_int_equal(job_tasks_open(&mounts, &tasks, &v2), OK);
     expect_count(&tasks, 2);
     sensing_put(root, "cg/unified/job_8/step_1/cgroup.threads", "203\n204\n");
     expect_count(&tasks, 4);
@@ -153,10 +153,10 @@ static void steps_come_and_go(unsigned kept_max)
     expect_count(&tasks, 0);
     sensing_put(root, "cg/unified/job_8/cgroup.threads", "206\n"); /* a job may come back: another of the same name */
     expect_count(&tasks, 1);
-    assert_true(groups.kept <= kept_max);
-    job_tasks_close(&groups, &tasks);
-    assert_int_equal(groups.kept, 0);
-    cgroup_mounts_close(&groups);
+    assert_true(mounts.kept <= kept_max);
+    job_tasks_close(&mounts, &tasks);
+    assert_int_equal(mounts.kept, 0);
+    cgroup_mounts_close(&mounts);
 }
 
 static void steps_are_followed(void **state)
@@ -180,13 +180,13 @@ static void a_list_longer_than_any_buffer_is_read_whole(void **state)
         at += sprintf(at, "%u\n", 1 + i * 83);
     sensing_put(root, "cg/cpuacct/oar/x_9/tasks", text);
     free(text);
-    assert_int_equal(cgroup_mounts_open(&groups, root, CGROUP_MOUNTS_THREADS), OK);
-    assert_int_equal(job_tasks_open(&groups, &tasks, &v1), OK);
+    assert_int_equal(cgroup_mounts_open(&mounts, root, CGROUP_MOUNTS_THREADS), OK);
+    assert_int_equal(job_tasks_open(&mounts, &tasks, &v1), OK);
     expect_count(&tasks, 50000);
     for (unsigned i = 0; i < 50000; i++)
         assert_int_equal(list.ids[i], 1 + i * 83);
-    job_tasks_close(&groups, &tasks);
-    cgroup_mounts_close(&groups);
+    job_tasks_close(&mounts, &tasks);
+    cgroup_mounts_close(&mounts);
 }
 
 static void a_list_that_is_none_is_damage(void **state)
@@ -195,24 +195,24 @@ static void a_list_that_is_none_is_damage(void **state)
     static const char *const bad[] = { "abc\n", "12\nx\n", "12 13\n", "-5\n", "99999999999999999999999999\n", "12\n\n13\n" };
     static const char *const cut[] = { "12\n13", "1" };
     struct job_tasks tasks;
-    assert_int_equal(cgroup_mounts_open(&groups, root, CGROUP_MOUNTS_THREADS), OK);
+    assert_int_equal(cgroup_mounts_open(&mounts, root, CGROUP_MOUNTS_THREADS), OK);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sensing_put(root, "cg/cpuacct/oar/x_9/tasks", bad[i]);
-        assert_int_equal(job_tasks_open(&groups, &tasks, &v1), OK);
-        assert_int_equal(job_tasks_list(&groups, &tasks, NULL, &list), CORRUPT);
-        job_tasks_close(&groups, &tasks);
+        assert_int_equal(job_tasks_open(&mounts, &tasks, &v1), OK);
+        assert_int_equal(job_tasks_list(&mounts, &tasks, NULL, &list), CORRUPT);
+        job_tasks_close(&mounts, &tasks);
     }
     for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
         sensing_put(root, "cg/cpuacct/oar/x_9/tasks", cut[i]);
-        assert_int_equal(job_tasks_open(&groups, &tasks, &v1), OK);
-        assert_int_equal(job_tasks_list(&groups, &tasks, NULL, &list), CORRUPT);
-        job_tasks_close(&groups, &tasks);
+        assert_int_equal(job_tasks_open(&mounts, &tasks, &v1), OK);
+        assert_int_equal(job_tasks_list(&mounts, &tasks, NULL, &list), CORRUPT);
+        job_tasks_close(&mounts, &tasks);
     }
     sensing_put(root, "cg/cpuacct/oar/x_9/tasks", "0\n0\n5\n"); /* of another pid namespace */
-    assert_int_equal(job_tasks_open(&groups, &tasks, &v1), OK);
+    assert_int_equal(job_tasks_open(&mounts, &tasks, &v1), OK);
     expect_count(&tasks, 1);
-    job_tasks_close(&groups, &tasks);
-    cgroup_mounts_close(&groups);
+    job_tasks_close(&mounts, &tasks);
+    cgroup_mounts_close(&mounts);
 }
 
 static unsigned open_descriptors(void)
@@ -237,7 +237,7 @@ static void five_thousand_jobs_need_few_descriptors(void **state)
     getrlimit(RLIMIT_NOFILE, &before);
     small = (struct rlimit){ 1024, before.rlim_max };
     setrlimit(RLIMIT_NOFILE, &small);
-    assert_int_equal(cgroup_mounts_open(&groups, root, CGROUP_MOUNTS_THREADS), OK);
+    assert_int_equal(cgroup_mounts_open(&mounts, root, CGROUP_MOUNTS_THREADS), OK);
     for (unsigned i = 0; i < MANY; i++) {
         char path[96], text[16];
         snprintf(names[i], sizeof names[i], "/job_%u", i);
@@ -245,20 +245,20 @@ static void five_thousand_jobs_need_few_descriptors(void **state)
         snprintf(text, sizeof text, "%u\n", 1000 + i);
         sensing_put(root, path, text);
         jobs[i] = (struct job){ .id = "", .cgroup = names[i], .unified = true, .slot = i };
-        assert_int_equal(job_tasks_open(&groups, &tasks[i], &jobs[i]), OK);
+        assert_int_equal(job_tasks_open(&mounts, &tasks[i], &jobs[i]), OK);
     }
     for (int round = 0; round < 2; round++) {
         list.count = 0;
         for (unsigned i = 0; i < MANY; i++)
-            assert_int_equal(job_tasks_list(&groups, &tasks[i], NULL, &list), OK);
+            assert_int_equal(job_tasks_list(&mounts, &tasks[i], NULL, &list), OK);
         assert_int_equal(list.count, MANY + 2); /* job_8 has steps, too */
     }
-    assert_int_equal(groups.kept, 128);
+    assert_int_equal(mounts.kept, 128);
     assert_true(open_descriptors() < 200);
     for (unsigned i = 0; i < MANY; i++)
-        job_tasks_close(&groups, &tasks[i]);
-    assert_int_equal(groups.kept, 0);
-    cgroup_mounts_close(&groups);
+        job_tasks_close(&mounts, &tasks[i]);
+    assert_int_equal(mounts.kept, 0);
+    cgroup_mounts_close(&mounts);
     setrlimit(RLIMIT_NOFILE, &before);
 }
 

@@ -19,7 +19,7 @@ void *realloc(void *memory, size_t size) { allocations++; return __libc_realloc(
 
 #define JOBS 6
 
-static struct group groups[JOBS];
+static struct group mounts[JOBS];
 static pid_t pids[JOBS];
 
 static void come_and_go(void *context)
@@ -41,7 +41,7 @@ static void stop_jobs(void)
             kill(pids[i], SIGKILL);
             waitpid(pids[i], NULL, 0);
         }
-        group_remove(&groups[i]);
+        group_remove(&mounts[i]);
     }
 }
 
@@ -49,9 +49,9 @@ static bool start_jobs(void)
 {
     for (int i = 0; i < JOBS; i++) {
         pids[i] = 0;
-        if (!group_make(&groups[i], i % 2, (unsigned)i))
+        if (!group_make(&mounts[i], i % 2, (unsigned)i))
             return false;
-        pids[i] = group_start(&groups[i], come_and_go, NULL);
+        pids[i] = group_start(&mounts[i], come_and_go, NULL);
     }
     usleep(50000);
     return true;
@@ -124,7 +124,7 @@ static void warm(const struct sampler *sampler, const char *key, const char *tex
         leave_out("the sensor is not there");
     }
     for (int i = 0; i < JOBS; i++)
-        assert_int_equal(sensing_job(&s, &groups[i].job, JOB_BEGIN), OK);
+        assert_int_equal(sensing_job(&s, &mounts[i].job, JOB_BEGIN), OK);
     read_often(&s, 60);
     for (int i = 0; s.batch.count && i < 64; i++) /* room for whatever number of processes is there at a time */
         assert_non_null(batch_add(&s.batch, s.batch.samples[0].set, 0, ""));
@@ -196,7 +196,7 @@ static int clean(void **state)
 {
     (void)state;
     for (int i = 0; i < JOBS; i++)
-        group_remove(&groups[i]);
+        group_remove(&mounts[i]);
     return 0;
 }
 

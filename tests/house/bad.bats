@@ -161,3 +161,15 @@ expect_broken() {
     echo 'src/agent gone' >>"$T/tests/scenes/covers"
     expect_broken 13
 }
+
+@test "a sampler without a row in docs/sensors.md is found" {
+    mkdir -p "$T/docs"
+    put src/samplers/all.c '/* the list */' 'const struct sampler *const sampler_all[] = {' '    &sampler_good,' '    NULL,' '};'
+    put src/samplers/good.c '/* good */' 'const struct sampler sampler_good = {' '    .name = "fine",' '};'
+    put docs/sensors.md '| `fine` | /proc/fine |'
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+    put docs/sensors.md '| `good` | /proc/fine |'
+    expect_broken 14
+    grep -q 'fine has no row' <<<"$output"
+}

@@ -223,6 +223,23 @@ def check_covers(root):
             yield covers, 1, f"src/{directory.name} is missing"
 
 
+def check_sampler_docs(root):
+    """Every sampler of sampler_all has a row in docs/sensors.md: "| `meminfo` | …"."""
+    listing, page = root / "src/samplers/all.c", root / "docs/sensors.md"
+    if not listing.exists():
+        return
+    named = {}  # the name of each constant; struct sampler sampler_process_tree is called "tree"
+    for file in sources(root, "src/samplers"):
+        for constant, name in re.findall(r'const struct sampler (sampler_\w+) = \{\s*\.name = "(\w+)"', file.read_text()):
+            named[constant] = name
+    rows = set(re.findall(r"^\| *`(\w+)` *\|", page.read_text(), re.M)) if page.exists() else set()
+    all_list = re.search(r"sampler_all\[\] = \{(.*?)\};", listing.read_text(), re.S)
+    for constant in re.findall(r"&(sampler_\w+)", all_list.group(1) if all_list else ""):
+        name = named.get(constant, constant.removeprefix("sampler_"))
+        if name not in rows:
+            yield listing, 1, f"{name} has no row in docs/sensors.md; see docs/add-a-sampler.md"
+
+
 RULES = [
     ("includes", check_includes, "folders include only from the folders before them"),
     ("own-header", check_own_header_first, "a file includes its own header first"),
@@ -237,6 +254,7 @@ RULES = [
     ("phrases", check_phrases, "messages are plain English"),
     ("readmes", check_readmes, "every source directory has a short README"),
     ("covers", check_covers, "every source directory has scenes that cover it"),
+    ("sampler-docs", check_sampler_docs, "every sampler has a row in docs/sensors.md"),
 ]
 
 

@@ -54,7 +54,7 @@ static enum err choose_path(struct perf_counts *counts, const char *dir)
         memcpy(counts->path, beside, (size_t)size + 1);
         return OK;
     }
-    snprintf(counts->dir, sizeof counts->dir, SPOOL_PERF_FOLDER);
+    snprintf(counts->dir, sizeof counts->dir, SPOOL_PERF_DIR);
     if (!mkdtemp(counts->dir)) {
         counts->dir[0] = '\0';
         return err_from_errno(errno);

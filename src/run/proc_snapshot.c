@@ -52,7 +52,7 @@ static enum err read_open(int fd, struct buf *buf)
     enum err err = OK;
     buf_reset(buf);
     for (;;) {
-        size_t capacity = buf->room > buf->size + 1 ? buf->room - buf->size - 1 : 4095;
+        size_t capacity = buf->capacity > buf->size + 1 ? buf->capacity - buf->size - 1 : 4095;
         char *to = buf_reserve(buf, capacity);
         ssize_t got = to ? read(fd, to, capacity) : 0;
         if (got < 0)
@@ -256,7 +256,7 @@ enum err proc_snapshot_read(struct proc_snapshot_reader *reader, uint32_t pid, u
                             struct proc_snapshot *snapshot)
 {
     *snapshot = (struct proc_snapshot){ .pid = pid };
-    if (reader->args.room > ARGS_KEEP)
+    if (reader->args.capacity > ARGS_KEEP)
         buf_clear(&reader->args);
     int dir_fd = open_process(reader, pid);
     if (dir_fd < 0)
@@ -294,7 +294,7 @@ enum err proc_snapshot_read_image(struct proc_snapshot_reader *reader, uint32_t 
     char name[32];
     struct stat st;
     *snapshot = (struct proc_snapshot){ .pid = pid };
-    if (reader->args.room > ARGS_KEEP)
+    if (reader->args.capacity > ARGS_KEEP)
         buf_clear(&reader->args);
     size_t size = (size_t)snprintf(name, sizeof name, "%u/cmdline", pid) - strlen("cmdline");
     int fd = openat(reader->proc_fd, name, O_RDONLY | O_CLOEXEC);

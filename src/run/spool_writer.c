@@ -57,7 +57,7 @@ void spool_writer_flush(struct spool_writer *writer)
 
 void spool_writer_discard(struct spool_writer *writer)
 {
-    if (writer->frames.room > KEEP_BYTES)
+    if (writer->frames.capacity > KEEP_BYTES)
         buf_clear(&writer->frames);
     else
         buf_reset(&writer->frames);

@@ -1,5 +1,5 @@
-/* Collectives that are made once and started again and again: of MPI-4, or of OpenMPI 4, which has them as an extension. Four
- * ranks in a ring with edges; an item is an int. */
+/* Persistent collectives: of MPI-4, or of OpenMPI 4, which has them as an extension. Four ranks in a line; an item
+ * is an int. */
 #include "expect.h"
 
 #ifdef OPEN_MPI

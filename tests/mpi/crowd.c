@@ -1,5 +1,6 @@
-/* Very many persistent requests at a time, as in a code that makes those of all its neighbours and fields once: twice as many as
- * the argument says, all started together, twice. Then they are freed, and their places are free for others. Two ranks. */
+/* Very many persistent requests at once, as in a code that creates those of all its neighbours and fields in
+ * advance: twice the argument, all started together, twice. Then they are freed, and their entries are free for
+ * others. Two ranks. */
 #include "expect.h"
 
 enum { ITEM = sizeof(int), ROUNDS = 2, LIMIT = 16384, TAGS = 1000 };

@@ -1,7 +1,8 @@
-/* Ends and begins of all kinds: ends HOW. One rank is enough.
- *   abort      MPI_Abort             leaves      exits without MPI_Finalize      killed     kills itself
- *   forks      children of fork end, or execute a program                        spawns     starts another program with MPI
- *   stranger   never begins MPI, and asks it                                     session    begins sessions (MPI-4) */
+/* Unusual starts and ends: ends HOW. One rank is enough.
+ *   abort      MPI_Abort                                  leaves     exits without MPI_Finalize
+ *   killed     kills itself                               forks      forked children end, or execute a program
+ *   spawns     starts another MPI program                 stranger   never initialises MPI, but asks whether it is
+ *   session    creates sessions (MPI-4) */
 #include "expect.h"
 
 #include <signal.h>
@@ -43,7 +44,7 @@ static void forks(void)
     require(status == 0, "a child that ends as a program does");
 }
 
-/* The ranks of a spawned world speak with one another, and the first one with its parent. */
+/* The ranks of a spawned world exchange messages, and the first one with its parent. */
 static void be_spawned(MPI_Comm parent, int world)
 {
     int value = 42, got = 0;
@@ -94,7 +95,7 @@ static int stranger(void)
 }
 
 #if MPI_VERSION >= 4
-/* Two of them; the second is a while later. MPICH 4.0 ends with the first that does. */
+/* Two of them, the second a while later. MPICH 4.0 ends with the first. */
 static int session(void)
 {
     MPI_Session first, session;

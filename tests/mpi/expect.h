@@ -1,5 +1,6 @@
-/* For MPI programs whose numbers are known: each rank writes what the probe must have counted of it into a file of its own,
- * in the form that board_dump prints, and the scene (scenes/mpi.bats) looks for each line. Without $EXPECT nothing is written. */
+/* For MPI programs whose counts are known: each rank writes what the probe must have counted into a file of its own,
+ * in the format of segment_dump, and the scene (scenes/mpi.bats) looks for each line. Without $EXPECT nothing is
+ * written. */
 #ifndef SONDE_TESTS_MPI_EXPECT_H
 #define SONDE_TESTS_MPI_EXPECT_H
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 
 static int rank, size;
-static int expect_world; /* that a spawned program has; 0: the first */
+static int expect_world; /* of a spawned program; 0: the first */
 static FILE *expect_file;
 
 static inline void expect_begin(int argc, char **argv)
@@ -25,13 +26,13 @@ static inline void expect_begin(int argc, char **argv)
     expect_file = fopen(path, "w");
 }
 
-/* "3", or "3@1", at the beginning of a line. */
+/* "3", or "3@1", at the start of a line. */
 static inline void expect_name(void)
 {
     fprintf(expect_file, expect_world ? "%d@%d " : "%d ", rank, expect_world);
 }
 
-/* What a rank has of a function. */
+/* A metric of a function of this rank. */
 static inline void expect(const char *metric, const char *function, unsigned long long value)
 {
     if (!expect_file)
@@ -72,7 +73,7 @@ static inline void expect_elsewhere(unsigned long long messages, unsigned long l
     fprintf(expect_file, "mpi_peer_bytes_total{to=\"elsewhere\"} %llu\n", bytes);
 }
 
-/* The program itself must have got what MPI promises. */
+/* Checks that the program itself got what MPI guarantees. */
 static inline void require(int is_true, const char *what)
 {
     if (is_true)

@@ -1,6 +1,6 @@
-/* Functions of the program that MPI calls, and that call MPI: error handlers, one of which jumps out; operations; attributes.
- * What they call is within another call and does not count, but what it frees and ends must not be remembered any longer. One
- * rank is enough. */
+/* Callbacks of the program that call MPI: error handlers, one of which leaves by longjmp; operations; attributes.
+ * Their calls are nested and do not count, but what they free and complete must no longer be tracked. One rank is
+ * enough. */
 #include "expect.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static int failing_send(MPI_Comm comm)
     return MPI_Send(NULL, 1, MPI_INT, 12345, 0, comm);
 }
 
-/* From deep below, so that the stack is another one than afterwards, or before. */
+/* From a deep stack, so that it differs from the one before and afterwards. */
 static int deep(int (*call)(MPI_Comm), MPI_Comm comm, int depth)
 {
     volatile char room[512];
@@ -39,7 +39,7 @@ static int deep(int (*call)(MPI_Comm), MPI_Comm comm, int depth)
     return depth ? deep(call, comm, depth - 1) + room[0] * 0 : call(comm);
 }
 
-/* All that the program does afterwards is below the call that never returned. */
+/* Everything the program does afterwards is below the call that never returned. */
 static void jump_and_go_down(MPI_Comm comm)
 {
     if (setjmp(back) == 0) {
@@ -69,7 +69,7 @@ static void errors(void)
     jump_and_go_down(comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     for (int i = 0; i < 5; i++)
-        failing_send(comm); /* counted, although the call before never returned */
+        failing_send(comm); /* counted, although the previous call never returned */
     MPI_Errhandler_free(&handler);
     MPI_Errhandler_free(&jumper);
     MPI_Comm_free(&comm);
@@ -135,7 +135,7 @@ static void attributes(void)
     expect_calls("MPI_Comm_rank", 1); /* of expect_begin */
 }
 
-/* --- what ends within another call --- */
+/* Requests that complete in a nested call. */
 
 static MPI_Request ending[ENDING];
 static MPI_Datatype ending_type;
@@ -175,7 +175,7 @@ static void within_another(int key)
     MPI_Comm_free(&comm);
 }
 
-/* Perhaps with the handles that were freed, in a stack and in a memory full of rubbish. */
+/* Perhaps with the handles that were freed, on a stack and in memory full of garbage. */
 static void send_long(void)
 {
     static char out[LONG], in[LONG];
@@ -197,7 +197,7 @@ static void send_type(int items)
     MPI_Sendrecv(out, 1, ending_type, 0, 1, in, 64, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* The message of the request that is freed may come later, and is counted nowhere. */
+/* The message of the freed request may arrive later, and is not counted. */
 static void ends_within(void)
 {
     static int out[ENDING], in[ENDING];
@@ -208,7 +208,7 @@ static void ends_within(void)
             MPI_Irecv(&in[i], 1, MPI_INT, 0, 100 + i, MPI_COMM_WORLD, &ending[i]);
         for (int i = 0; i < ENDING; i++)
             MPI_Send(&out[i], 1, MPI_INT, 0, 100 + i, MPI_COMM_WORLD);
-        send_type(way + 1); /* of a size of its own each time, perhaps with the handle of the one before */
+        send_type(way + 1); /* of a different size each time, perhaps with the handle of the previous one */
         within_another(key);
         send_long();
     }
@@ -216,7 +216,7 @@ static void ends_within(void)
     expect("received_bytes", "MPI_Irecv", (WAYS * ENDING - 1) * sizeof(int));
     expect("sent_bytes", "MPI_Issend", (unsigned long long)WAYS * ENDING * LONG);
     expect_bytes("MPI_Sendrecv", WAYS * (WAYS + 1) / 2 * sizeof(int), WAYS * (WAYS + 1) / 2 * sizeof(int));
-    expect_calls("MPI_Wait", WAYS); /* of send_long: none of those within another call */
+    expect_calls("MPI_Wait", WAYS); /* of send_long: no nested ones */
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* Handles that are freed and used again by MPI for something else, ranks that have other numbers in a communicator or a window
- * than in the world, and two groups of one rank and three. Four ranks; an item is an int. */
+/* Handles that are freed and reused by MPI, ranks with different numbers in a communicator or window and in the
+ * world, and two groups of one rank and three. Four ranks; an item is an int. */
 #include "expect.h"
 
 enum { RANKS = 4, ITEM = sizeof(int), ROUNDS = 30 };
@@ -13,7 +13,7 @@ static void sends(int to, unsigned long long size)
     bytes[to] += size;
 }
 
-/* Round a communicator; returns how many ranks it has. */
+/* Around a communicator; returns its size. */
 static int go_round(MPI_Comm comm, int count, MPI_Datatype type, unsigned long long size)
 {
     int own, ranks, to;
@@ -32,7 +32,7 @@ static int go_round(MPI_Comm comm, int count, MPI_Datatype type, unsigned long l
     return ranks;
 }
 
-/* The next communicator, and the next type, often have the handle of the one before. */
+/* The next communicator, and the next type, often have the handle of the previous one. */
 static void again_and_again(void)
 {
     for (int i = 1; i <= ROUNDS; i++) {
@@ -53,8 +53,8 @@ static void again_and_again(void)
     }
 }
 
-/* Of ranks 0 and 2, then of 1 and 3, the greater one first at first. By turns: two windows of OpenMPI 4 in two such communicators
- * take each other's memory. */
+/* Of ranks 0 and 2, then of 1 and 3, the greater one first at first. One after the other: two windows of OpenMPI 4
+ * in two such communicators use the same memory. */
 static void into_windows(void)
 {
     for (int i = 0; i < 4; i++) {
@@ -76,7 +76,7 @@ static void into_windows(void)
     expect("sent_bytes", "MPI_Put", 2 * 3 * ITEM);
 }
 
-/* Rank 0 alone on one side; the root is the second one of the others, rank 2. */
+/* Rank 0 alone in one group; the root is the second of the others, rank 2. */
 static void between_one_and_three(void)
 {
     MPI_Comm side, bridge;

@@ -1,5 +1,5 @@
-/* More bytes than an int can tell, none of which are there: a type that goes over the same place again and again, in a
- * communicator of one; and, where the MPI has them, functions with large counts and a persistent collective. One rank. */
+/* More bytes than fit an int, without the memory: a type that covers the same location repeatedly, in a communicator
+ * of one; and, if available, functions with large counts and a persistent collective. One rank. */
 #include "expect.h"
 
 enum { BLOCK = 1 << 20, BLOCKS = 5000 };

@@ -1,8 +1,8 @@
 /* Ranks that wait for others: late HOW.
- *   workers   the first one hands out pieces of 50 ms to all others, and waits for them
- *   turns     each is late by 50 ms to a sum when it is its turn
- *   file      the second one writes 400 MiB through MPI before each barrier, the others nothing
- *   end       the second one comes 1 s late to MPI_Finalize */
+ *   workers   the first distributes tasks of 50 ms to all others, and waits for them
+ *   turns     in turn, each is 50 ms late in a reduction
+ *   file      the second writes 400 MiB through MPI before each barrier, the others nothing
+ *   end       the second is 1 s late in MPI_Finalize */
 #include "expect.h"
 
 #include <string.h>

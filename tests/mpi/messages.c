@@ -1,4 +1,4 @@
-/* Messages from one to another in all the ways that the standard has. Two ranks: the even one sends. */
+/* Point-to-point messages in all the ways of the standard. Two ranks: the even one sends. */
 #include "expect.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 enum { ITEM = sizeof(int) };
 
 static int other;
-static unsigned long long messages, bytes; /* that this rank has sent */
+static unsigned long long messages, bytes; /* sent by this rank */
 
 static void note_sent(unsigned long long of)
 {
@@ -19,7 +19,7 @@ static int sends(void)
     return rank == 0;
 }
 
-/* The buffer is larger than what comes; a status of one's own is right too. */
+/* The buffer is larger than the message; an explicit status works too. */
 static void shorter_than_asked(void)
 {
     int buffer[100] = { 0 };
@@ -47,7 +47,7 @@ static void shorter_than_asked(void)
     expect("received_bytes", "MPI_Recv", 10 * ITEM);
 }
 
-/* Too long a message is an error, which the program has asked to be told of. */
+/* A message that is too long is an error, which the program asks to be returned. */
 static void too_long(void)
 {
     int buffer[10] = { 0 }, length;
@@ -55,7 +55,7 @@ static void too_long(void)
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* to which MPICH takes errors of MPI_Wait */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* MPICH applies its error handler to MPI_Wait */
     if (sends()) {
         MPI_Rsend(buffer, 0, MPI_INT, MPI_PROC_NULL, 0, comm);
         MPI_Bsend_init(buffer, 0, MPI_INT, MPI_PROC_NULL, 0, comm, &(MPI_Request){ MPI_REQUEST_NULL });
@@ -85,7 +85,8 @@ static MPI_Datatype every_other(int count)
     return type;
 }
 
-/* Types of holes, of nothing, at absolute addresses; freed and made anew, as large again, perhaps with the same handle. */
+/* Types with gaps, empty, at absolute addresses; freed and created again with the same size, perhaps with the same
+ * handle. */
 static void odd_types(void)
 {
     int buffer[64] = { 0 }, lengths[2] = { 1, 2 };
@@ -124,7 +125,7 @@ static void odd_types(void)
         MPI_Sendrecv(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, buffer, 1000000, nothing, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Sendrecv(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_BOTTOM, 1, absolute, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         require(buffer[3] == 33, "at the bottom");
-        expect("received_bytes", "MPI_Irecv", 20 * 21 / 2 * ITEM); /* and nothing of what was too long */
+        expect("received_bytes", "MPI_Irecv", 20 * 21 / 2 * ITEM); /* and nothing of the message that was too long */
         expect("received_bytes", "MPI_Sendrecv", 3 * ITEM);
     }
     MPI_Type_free(&nothing);

@@ -1,9 +1,9 @@
-/* Two groups that talk across, a grid with edges, and a graph of neighbours. Four ranks. */
+/* An intercommunicator, a grid with edges, and a graph of neighbours. Four ranks. */
 #include "expect.h"
 
 enum { RANKS = 4, ITEM = sizeof(int) };
 
-/* Two sides of two ranks each; rank 0 of the first side is the root. */
+/* Two groups of two ranks each; rank 0 of the first group is the root. */
 static void across(void)
 {
     MPI_Comm half, bridge;
@@ -19,7 +19,7 @@ static void across(void)
     MPI_Allgather(&rank, 1, MPI_INT, got, 1, MPI_INT, bridge);
     require(got[0] == 1 - side && got[1] == 3 - side, "allgathered from the other side");
     expect_bytes("MPI_Allgather", ITEM, 2 * ITEM);
-    /* To the rank of the same place on the other side, which has another number in the world. */
+    /* To the same rank of the remote group, which has another world rank. */
     int place = rank / 2, other = 2 * place + 1 - side;
     MPI_Sendrecv(&rank, 1, MPI_INT, place, 0, got, 1, MPI_INT, place, 0, bridge, MPI_STATUS_IGNORE);
     require(got[0] == other, "the other side");
@@ -43,7 +43,7 @@ static void on_a_grid(void)
     MPI_Comm_free(&grid);
 }
 
-/* Everyone sends to the next two, and gets from the two before. */
+/* Each sends to the next two, and receives from the previous two. */
 static void on_a_graph(void)
 {
     int sources[2] = { (rank + RANKS - 1) % RANKS, (rank + RANKS - 2) % RANKS };

@@ -1,5 +1,5 @@
-/* Requests: persistent, many at once, cancelled, freed while they run, of a kind of one's own, that fail, that
- * send and receive, looked at and freed. Two ranks. */
+/* Requests: persistent, many at once, cancelled, freed while active, generalized, failing, combined, tested and
+ * freed. Two ranks. */
 #include "expect.h"
 
 #include <string.h>
@@ -19,14 +19,14 @@ static void persistent(void)
         MPI_Startall(2, requests);
         MPI_Waitall(2, requests, i % 2 ? statuses : MPI_STATUSES_IGNORE);
     }
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* inactive: at once, and nothing came */
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* inactive: completes at once without data */
     MPI_Start(&requests[0]);
     MPI_Start(&requests[1]);
     for (int done = 0; !done;)
         MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE);
     MPI_Request_free(&requests[0]);
     MPI_Request_free(&requests[1]);
-    MPI_Isend(out, 1, MPI_INT, other, 2, MPI_COMM_WORLD, &fresh); /* perhaps with a handle that was used before */
+    MPI_Isend(out, 1, MPI_INT, other, 2, MPI_COMM_WORLD, &fresh); /* perhaps with a reused handle */
     MPI_Recv(in, 1, MPI_INT, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Wait(&fresh, MPI_STATUS_IGNORE);
     expect("sent_bytes", "MPI_Send_init", 6 * 4 * ITEM);
@@ -34,7 +34,7 @@ static void persistent(void)
     expect("small_messages", "MPI_Send_init", 6);
 }
 
-/* i ints in message i; each way to wait takes some of them. */
+/* i ints in message i; each way of waiting completes some of them. */
 static void many(void)
 {
     static int out[MANY][MANY], in[MANY][MANY];
@@ -67,7 +67,7 @@ static void many(void)
     expect_calls("MPI_Irecv", MANY + 2 + 2 * FAILING + BOTH + LOOKED);
 }
 
-/* A receive that nobody answers is cancelled; the next one, perhaps with its handle, is not. */
+/* A receive without a sender is cancelled; the next one, perhaps with its handle, is not. */
 static void cancelled(void)
 {
     int buffer[3], is_cancelled;
@@ -107,7 +107,7 @@ static int cancel(void *state, int complete)
     return MPI_SUCCESS;
 }
 
-/* Its status says 12345 bytes, which nobody received. */
+/* Its status claims 12345 bytes, which were not received. */
 static void of_our_own(void)
 {
     int freed = 0;
@@ -118,7 +118,7 @@ static void of_our_own(void)
     require(freed == 1, "a request of our own");
 }
 
-/* Ends the first of the requests in one way or another, which fails. */
+/* Completes the first of the requests in one of several ways; it fails. */
 static void end_failing(int way, int count, MPI_Request *requests)
 {
     int index, done = 0, indices[2];
@@ -135,8 +135,8 @@ static void end_failing(int way, int count, MPI_Request *requests)
     require(requests[0] == MPI_REQUEST_NULL, "a request that failed is gone");
 }
 
-/* Messages longer than their buffers; then sends, perhaps with the handles of those requests, whose statuses are full of rubbish
- * that MPI may leave there. The last receive of each turn is a good one, which must be followed to its end all the same. */
+/* Messages longer than their buffers; then sends, perhaps with the handles of those requests, whose statuses hold
+ * garbage that MPI may leave. The last receive of each round succeeds and must be tracked nevertheless. */
 static void failed(void)
 {
     static char out[LONG], in[LONG];
@@ -162,8 +162,8 @@ static void failed(void)
     expect("sent_bytes", "MPI_Issend", (unsigned long long)FAILING * LATER * LONG);
 }
 
-/* Requests that receive before and after, perhaps with the same handle: of what they leave in MPI's memory nothing may be counted
- * for those that do both. OpenMPI says how much came, MPICH does not. */
+/* Receives before and after, perhaps with the same handle: nothing of what they leave in MPI's memory may be counted
+ * for combined requests. OpenMPI reports the received bytes, MPICH does not. */
 static void both(void)
 {
 #if MPI_VERSION >= 4
@@ -188,7 +188,7 @@ static void both(void)
 #endif
 }
 
-/* One that is known to have come may be freed instead of waited for. */
+/* A request that is known to be complete may be freed without waiting. */
 static void looked_at(void)
 {
     int out[5] = { 0 }, in[10], done, count;

@@ -1,5 +1,5 @@
-/* A ring: what every MPI program does, blocking and not, with known bytes. With a folder as its argument it waits in there for
- * another one, so that both run at the same time. */
+/* A ring: typical of MPI programs, blocking and non-blocking, with known bytes. With a directory as its argument it
+ * waits there for another one, so that both run at the same time. */
 #include "expect.h"
 
 #include <dirent.h>
@@ -43,7 +43,7 @@ static int files(const char *folder)
     return count;
 }
 
-/* The other may never come: on a busy machine one of two mpirun that begin at once can fail. */
+/* The other may never come: on a busy node one of two mpirun that start at once can fail. */
 static void meet(const char *folder)
 {
     char path[4096];

@@ -1,6 +1,6 @@
-/* Threads that all speak at once: each sends to and receives from its twin in the other rank, and every other receive is waited
- * for by another thread than the one that posted it. Two ranks. "init": after a mere
- * MPI_Init, which was told from outside to let them. */
+/* Threads that communicate concurrently: each exchanges messages with its counterpart in the other rank, and every
+ * other receive is completed by another thread than the one that posted it. Two ranks. "init": with plain MPI_Init,
+ * where the environment requests MPI_THREAD_MULTIPLE. */
 #include "expect.h"
 
 #include <pthread.h>

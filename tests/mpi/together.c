@@ -1,10 +1,10 @@
-/* Collectives as the standard allows them: in place with types that are none, with rubbish where an argument means nothing, with
- * zero counts, and without blocking. Four ranks; an item is an int. */
+/* Collectives in all the ways of the standard: in place with invalid types, with garbage where an argument is not
+ * significant, with zero counts, and non-blocking. Four ranks; an item is an int. */
 #include "expect.h"
 
 enum { RANKS = 4, ITEM = sizeof(int) };
 
-/* What must never be looked at. */
+/* Must never be read. */
 #define RUBBISH_TYPE MPI_DATATYPE_NULL
 #define RUBBISH (-12345)
 
@@ -68,7 +68,7 @@ static void in_place_at_the_root(void)
     expect_bytes("MPI_Bcast", is_root ? 5 * ITEM : 0, is_root ? 0 : 5 * ITEM);
 }
 
-/* Types of nothing are MPI_DATATYPE_NULL where MPI lets them be; rank 3 sends and gets nothing. */
+/* Empty types are MPI_DATATYPE_NULL where MPI allows it; rank 3 sends and receives nothing. */
 static void nothing_for_some(void)
 {
     int counts[RANKS] = { 1, 2, 3, 0 }, mine[RANKS], offsets[RANKS] = { 0, 16, 32, 48 };

@@ -1,5 +1,5 @@
-/* Ranks that wait: the last one comes 20 ms too late to each of 20 sums, says nothing for 20 ms before each of 10 messages, and
- * is late by 20 ms where communicators are made. */
+/* Ranks that wait: the last one is 20 ms late in each of 20 reductions, sleeps 20 ms before each of 10 messages, and
+ * is 20 ms late when communicators are created. */
 #include "expect.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* A program that has an MPI tool within itself: it defines functions of MPI and calls MPI's own under their other names. Its
- * wrappers must go on to work, each call must be counted once, and what it asks for by name must be there. One rank. */
+/* A program with an MPI tool of its own: it defines MPI functions and calls MPI's under their PMPI_ names. Its
+ * wrappers must keep working, each call must be counted once, and what it looks up by name must exist. One rank. */
 #include "expect.h"
 
 static int barriers, sends;
@@ -10,7 +10,7 @@ int MPI_Barrier(MPI_Comm comm)
     return PMPI_Barrier(comm);
 }
 
-/* One that does something else than it was asked for: what is done is what counts. */
+/* It does something else than it was asked for: what is done counts. */
 int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
 {
     MPI_Request request;

@@ -1,10 +1,10 @@
-/* The probe that is there to be copied does what it says. */
+/* The probe that serves as a template works. */
 #include "tools/probed.h"
 #include "tools/unit.h"
 
 #include <unistd.h>
 
-static void it_counts(void **state)
+static void the_null_probe_counts(void **state)
 {
     (void)state;
     struct probed probed;
@@ -29,7 +29,7 @@ static void it_counts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(it_counts) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(the_null_probe_counts) };
     char path[TEMP_PATH_MAX];
     temp_join(path, getenv("BUILD"), "src/probe/libsonde-null.so");
     setenv("PROBE", path, 1);

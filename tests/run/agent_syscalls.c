@@ -1,4 +1,4 @@
-/* What agents have counted one after another is added up, and the time between them is told. */
+/* Counts of successive agents are added up, and the gaps between them recorded. */
 #include "run/agent_syscalls.h"
 
 #include "model/program_sets.h"
@@ -46,12 +46,12 @@ static void take(uint64_t time_ns)
     batch_reset(&answer.counts);
 }
 
-/* UINT64_MAX: there is none. */
+/* UINT64_MAX: none. */
 static uint64_t counted(const char *call)
 {
     for (size_t i = 0; i < out.count; i++)
         if (out.samples[i].set == &syscall_set && !strcmp(out.samples[i].instance, call)) {
-            assert_int_equal(out.samples[i].known[SYSCALL_TIME], 0); /* nobody has measured it */
+            assert_int_equal(out.samples[i].known[SYSCALL_TIME], 0); /* not measured */
             return out.samples[i].values[SYSCALL_CALLS].u64;
         }
     return UINT64_MAX;
@@ -64,7 +64,7 @@ static void assert_way(size_t at, uint64_t time_ns, enum syscall_way way)
     assert_int_equal(out.samples[at].values[0].u64, way);
 }
 
-static void one_agent_is_believed(void **state)
+static void counts_of_one_agent_are_used(void **state)
 {
     (void)state;
     says("read", 3);
@@ -78,13 +78,13 @@ static void one_agent_is_believed(void **state)
     assert_int_equal(out.count, 2); /* and no gap */
 }
 
-static void the_next_one_adds_to_what_was_counted(void **state)
+static void counts_of_a_second_agent_are_added(void **state)
 {
     (void)state;
     says("read", 100);
     says("close", 2);
     take(2000);
-    calls.is_restarted = true; /* it was told of the run anew: more calls than before are no proof of the same agent */
+    calls.is_restarted = true; /* it was notified of the run again: higher counts do not prove that it is the same agent */
     calls.restarted_ns = 5000;
     says("read", 150);
     says("write", 7);
@@ -97,12 +97,12 @@ static void the_next_one_adds_to_what_was_counted(void **state)
     says("read", 151);
     says("write", 7);
     take(7000);
-    assert_int_equal(counted("read"), 251); /* the same agent: nothing twice, and no other gap */
+    assert_int_equal(counted("read"), 251); /* the same agent: no duplicates, no other gap */
     assert_int_equal(counted("close"), 2);
     assert_int_equal(out.samples[0].set == &syscall_set, 1);
 }
 
-static void numbers_that_fell_are_another_agents(void **state)
+static void decreasing_counts_mean_another_agent(void **state)
 {
     (void)state;
     says("read", 100);
@@ -117,8 +117,9 @@ static void numbers_that_fell_are_another_agents(void **state)
     assert_int_equal(counted("read"), 113);
 }
 
-/* It knew of the run from a file, was not told anew, and had counted more than the one before when it was asked first. */
-static void one_that_counts_since_another_time_is_another(void **state)
+/* It knew the run from its state file, was not notified again, and had a higher count than the previous one at the
+ * first request. */
+static void another_start_time_means_another_agent(void **state)
 {
     (void)state;
     answer.since_ns = 900;
@@ -131,14 +132,14 @@ static void one_that_counts_since_another_time_is_another(void **state)
     assert_way(0, 2000, SYSCALL_WAY_NONE);
     assert_way(1, 2500, SYSCALL_WAY_KERNEL);
     assert_int_equal(counted("read"), 5100);
-    calls.is_restarted = true; /* it was not heard for a while, and told again what it knew */
+    calls.is_restarted = true; /* it did not respond for a while, and was notified again */
     says("read", 5001);
     take(4000);
     assert_int_equal(counted("read"), 5101);
     assert_int_equal(out.count, 1);
 }
 
-static void one_that_began_after_the_run_has_missed_something(void **state)
+static void an_agent_started_after_the_run_leaves_a_gap(void **state)
 {
     (void)state;
     answer.since_ns = 1500;
@@ -152,11 +153,11 @@ static void one_that_began_after_the_run_has_missed_something(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_agent_is_believed, start, stop),
-        cmocka_unit_test_setup_teardown(the_next_one_adds_to_what_was_counted, start, stop),
-        cmocka_unit_test_setup_teardown(numbers_that_fell_are_another_agents, start, stop),
-        cmocka_unit_test_setup_teardown(one_that_counts_since_another_time_is_another, start, stop),
-        cmocka_unit_test_setup_teardown(one_that_began_after_the_run_has_missed_something, start, stop),
+        cmocka_unit_test_setup_teardown(counts_of_one_agent_are_used, start, stop),
+        cmocka_unit_test_setup_teardown(counts_of_a_second_agent_are_added, start, stop),
+        cmocka_unit_test_setup_teardown(decreasing_counts_mean_another_agent, start, stop),
+        cmocka_unit_test_setup_teardown(another_start_time_means_another_agent, start, stop),
+        cmocka_unit_test_setup_teardown(an_agent_started_after_the_run_leaves_a_gap, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Why a process cannot be watched. */
+/* Explanations why a process cannot be attached to. */
 #include "run/attach_target.h"
 
 #include "tools/unit.h"
@@ -13,7 +13,7 @@ static pid_t start_sleeper(void)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* where Yama would let parents alone */
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* where Yama would only allow ancestors */
         for (;;)
             pause();
     }
@@ -21,7 +21,7 @@ static pid_t start_sleeper(void)
     return pid;
 }
 
-/* A process that traces pid; ready when this returns. */
+/* A process that traces pid; it is attached when this returns. */
 static pid_t start_tracer(pid_t pid)
 {
     int ready[2];
@@ -52,8 +52,8 @@ static const char *reason(const struct attach_target *target, struct buf *error)
     return buf_text(error);
 }
 
-/* Two who attach at the same moment both see that nobody traces it. */
-static void who_was_faster_is_named(void **state)
+/* Two tracers that attach at the same moment both see an untraced process. */
+static void the_tracer_that_was_faster_is_named(void **state)
 {
     struct attach_target target;
     struct buf error;
@@ -75,6 +75,6 @@ static void who_was_faster_is_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(who_was_faster_is_named) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(the_tracer_that_was_faster_is_named) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

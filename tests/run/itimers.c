@@ -1,4 +1,4 @@
-/* Timers move from one process to another: they are running in one of them only. */
+/* Timers move from one process to another: they run in only one of them. */
 #include "run/itimers.h"
 
 #include "tools/unit.h"
@@ -18,7 +18,7 @@ static int stop_all(void **state)
     return 0;
 }
 
-static void what_is_taken_goes_on_where_it_is_given(void **state)
+static void timers_continue_where_they_are_restored(void **state)
 {
     (void)state;
     struct itimers itimers;
@@ -33,7 +33,7 @@ static void what_is_taken_goes_on_where_it_is_given(void **state)
     assert_int_equal(itimers.left[0].it_interval.tv_sec, 7);
 }
 
-static void none_stay_none(void **state)
+static void no_timers_stay_unset(void **state)
 {
     (void)state;
     struct itimers itimers;
@@ -46,8 +46,8 @@ static void none_stay_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_taken_goes_on_where_it_is_given, stop_all, stop_all),
-        cmocka_unit_test_setup_teardown(none_stay_none, stop_all, stop_all),
+        cmocka_unit_test_setup_teardown(timers_continue_where_they_are_restored, stop_all, stop_all),
+        cmocka_unit_test_setup_teardown(no_timers_stay_unset, stop_all, stop_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

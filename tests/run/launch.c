@@ -30,7 +30,7 @@ static char **with_probe(char *const *base, const struct launch_probe *given, ch
     return all;
 }
 
-static void the_probe_is_told_where_to_write(void **state)
+static void environment_has_spool_and_flags(void **state)
 {
     (void)state;
     char *base[] = { "HOME=/root", "SONDE_SPOOL=/older", "SONDE_EVENTS=1:2", "SONDE_SOCKET=/s", "EMPTY=", NULL };
@@ -38,7 +38,7 @@ static void the_probe_is_told_where_to_write(void **state)
     assert_string_equal(value_in(all, "LD_PRELOAD"), "/lib/probe.so");
     assert_string_equal(value_in(all, "SONDE_SPOOL"), "/spool");
     assert_string_equal(value_in(all, "SONDE_PROBE"), "k");
-    assert_null(value_in(all, "SONDE_EVENTS")); /* another run's, around this one */
+    assert_null(value_in(all, "SONDE_EVENTS")); /* of an enclosing run */
     assert_null(value_in(all, "SONDE_SOCKET"));
     assert_string_equal(value_in(all, "HOME"), "/root");
     assert_string_equal(value_in(all, "EMPTY"), "");
@@ -60,12 +60,12 @@ static void events_come_with_their_socket(void **state)
     free(strings);
 }
 
-static void more_libraries_come_behind_the_probe(void **state)
+static void extra_libraries_come_after_the_probe(void **state)
 {
     (void)state;
     struct launch_probe more = probe;
     char *base[] = { "LD_PRELOAD=/lib/mpi.so", NULL };
-    more.extra[0] = "/lib/mpi.so"; /* is there already */
+    more.extra[0] = "/lib/mpi.so"; /* already listed */
     more.extra[1] = "/lib/calls.so";
     char *strings, **all = with_probe(base, &more, &strings);
     assert_string_equal(value_in(all, "LD_PRELOAD"), "/lib/mpi.so:/lib/probe.so:/lib/calls.so");
@@ -84,13 +84,13 @@ static void expect_preload(const char *before, const char *after)
     free(strings);
 }
 
-static void the_probe_comes_behind_other_libraries(void **state)
+static void the_probe_comes_after_existing_preloads(void **state)
 {
     (void)state;
     expect_preload("/a.so", "/a.so:/lib/probe.so");
     expect_preload("/a.so /b.so", "/a.so /b.so:/lib/probe.so");
     expect_preload("", "/lib/probe.so");
-    expect_preload("/lib/probe.so", "/lib/probe.so"); /* a run within a run */
+    expect_preload("/lib/probe.so", "/lib/probe.so"); /* a nested run */
     expect_preload("/a.so:/lib/probe.so:/b.so", "/a.so:/lib/probe.so:/b.so");
     expect_preload("/other/lib/probe.so", "/other/lib/probe.so:/lib/probe.so");
     expect_preload("/lib/probe.so.old", "/lib/probe.so.old:/lib/probe.so");
@@ -105,7 +105,7 @@ static int status_of(char *const *command, enum err expected, int *error)
     if (!expected)
         assert_int_equal(waitpid(pid, &status, 0), pid);
     else
-        assert_int_equal(waitpid(-1, &status, WNOHANG), -1); /* nobody is left behind */
+        assert_int_equal(waitpid(-1, &status, WNOHANG), -1); /* no child is left */
     return status;
 }
 
@@ -117,7 +117,7 @@ static void a_command_is_found_in_the_path(void **state)
     assert_int_equal(WEXITSTATUS(status_of(command, OK, &error)), 9);
 }
 
-static void a_command_that_is_not_there(void **state)
+static void a_missing_command_is_absent(void **state)
 {
     (void)state;
     int error;
@@ -127,7 +127,7 @@ static void a_command_that_is_not_there(void **state)
     status_of(by_path, ABSENT, &error);
 }
 
-static void a_command_that_may_not_run(void **state)
+static void a_command_that_is_not_executable(void **state)
 {
     (void)state;
     int error;
@@ -135,11 +135,11 @@ static void a_command_that_may_not_run(void **state)
     temp_dir(dir);
     temp_join(file, dir, "text");
     temp_write(file, "#!/bin/sh\n", 10);
-    char *plain[] = { file, NULL }, *folder[] = { dir, NULL };
+    char *plain[] = { file, NULL }, *directory[] = { dir, NULL };
     chmod(file, 0644);
     status_of(plain, DENIED, &error);
     assert_int_equal(error, EACCES);
-    status_of(folder, DENIED, &error);
+    status_of(directory, DENIED, &error);
     temp_remove(dir);
 }
 
@@ -160,13 +160,13 @@ static void a_script_without_a_first_line_is_run_by_the_shell(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_probe_is_told_where_to_write),
+        cmocka_unit_test(environment_has_spool_and_flags),
         cmocka_unit_test(events_come_with_their_socket),
-        cmocka_unit_test(the_probe_comes_behind_other_libraries),
-        cmocka_unit_test(more_libraries_come_behind_the_probe),
+        cmocka_unit_test(the_probe_comes_after_existing_preloads),
+        cmocka_unit_test(extra_libraries_come_after_the_probe),
         cmocka_unit_test(a_command_is_found_in_the_path),
-        cmocka_unit_test(a_command_that_is_not_there),
-        cmocka_unit_test(a_command_that_may_not_run),
+        cmocka_unit_test(a_missing_command_is_absent),
+        cmocka_unit_test(a_command_that_is_not_executable),
         cmocka_unit_test(a_script_without_a_first_line_is_run_by_the_shell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void a_process_ends_with_its_last_thread(void **state)
     members_clear(&members);
 }
 
-static void ended_ones_are_remembered_for_a_while(void **state)
+static void ended_processes_are_kept_for_a_while(void **state)
 {
     (void)state;
     struct run_members members;
@@ -37,7 +37,7 @@ static void ended_ones_are_remembered_for_a_while(void **state)
     members_clear(&members);
 }
 
-static void a_pid_may_come_again(void **state)
+static void a_pid_may_be_reused(void **state)
 {
     (void)state;
     struct run_members members;
@@ -48,12 +48,12 @@ static void a_pid_may_come_again(void **state)
     assert_int_equal(again->threads, 1);
     assert_int_equal(members.used, 1);
     assert_int_equal(members.alive, 1);
-    members_add(&members, 7, 3); /* the end of the second was not told */
+    members_add(&members, 7, 3); /* the end of the second was not reported */
     assert_int_equal(members.alive, 1);
     members_clear(&members);
 }
 
-static void nobody_is_found_in_an_empty_table(void **state)
+static void an_empty_table_finds_nothing(void **state)
 {
     (void)state;
     struct run_members members;
@@ -69,7 +69,7 @@ static void nobody_is_found_in_an_empty_table(void **state)
 
 #define PIDS 3000
 
-/* 0: not there, 1: alive, 2: ended */
+/* 0: unknown, 1: alive, 2: ended */
 static void check(const struct run_members *members, const unsigned char *truth)
 {
     size_t used = 0, alive = 0, at = 0, walked = 0;
@@ -120,7 +120,7 @@ static void the_table_agrees_with_a_list_through_many_changes(void **state)
     members_clear(&members);
 }
 
-static void a_table_that_emptied_gives_its_memory_back(void **state)
+static void an_emptied_table_frees_its_memory(void **state)
 {
     (void)state;
     struct run_members members;
@@ -138,11 +138,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_ends_with_its_last_thread),
-        cmocka_unit_test(ended_ones_are_remembered_for_a_while),
-        cmocka_unit_test(a_pid_may_come_again),
-        cmocka_unit_test(nobody_is_found_in_an_empty_table),
+        cmocka_unit_test(ended_processes_are_kept_for_a_while),
+        cmocka_unit_test(a_pid_may_be_reused),
+        cmocka_unit_test(an_empty_table_finds_nothing),
         cmocka_unit_test(the_table_agrees_with_a_list_through_many_changes),
-        cmocka_unit_test(a_table_that_emptied_gives_its_memory_back),
+        cmocka_unit_test(an_emptied_table_frees_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

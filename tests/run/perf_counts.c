@@ -1,4 +1,4 @@
-/* Perf descriptors as a probe sends them, and the counts that come of them. */
+/* perf descriptors as the probe sends them, and the resulting counts. */
 #include "run/perf_counts.h"
 
 #include "base/clock.h"
@@ -127,7 +127,7 @@ static void touch_pages(void)
     munmap(pages, size);
 }
 
-/* In a child that ends: opens, sends, touches 100 pages. Its pid. */
+/* A child that opens, sends, touches 100 pages and ends. Returns its pid. */
 static pid_t counted_child(void)
 {
     pid_t pid = fork();
@@ -154,7 +154,7 @@ static void expect_child(const struct seen *seen, pid_t pid)
 {
     assert_int_equal(seen->pid, pid);
     assert_int_equal(seen->tid, pid);
-    assert_int_equal(seen->numbers[0], 0); /* the first event was not opened: not known */
+    assert_int_equal(seen->numbers[0], 0); /* the first event was not opened: unknown */
     assert_int_equal(seen->numbers[4], 1);
     assert_in_range(seen->numbers[5], 100, 400);
     assert_true(seen->numbers[6] > 0);
@@ -177,7 +177,7 @@ static void counts_are_read_after_the_end(void **state)
     assert_int_equal(read_records().records, 1);
 }
 
-static void a_sweep_finds_those_that_ended_untold(void **state)
+static void a_sweep_finds_threads_that_ended_unreported(void **state)
 {
     (void)state;
     need_perf();
@@ -190,7 +190,7 @@ static void a_sweep_finds_those_that_ended_untold(void **state)
     struct seen seen = read_records();
     assert_int_equal(seen.records, 1);
     expect_child(&seen, pid);
-    assert_int_equal(counts.thread_count, 1); /* we live */
+    assert_int_equal(counts.thread_count, 1); /* this process is alive */
 }
 
 static void closing_reads_what_is_left(void **state)
@@ -207,7 +207,7 @@ static void closing_reads_what_is_left(void **state)
     assert_int_equal(access(socket_path, F_OK), -1);
 }
 
-static void a_thread_that_is_born_again_is_another(void **state)
+static void a_reused_tid_is_another_thread(void **state)
 {
     (void)state;
     need_perf();
@@ -229,7 +229,7 @@ static size_t open_files(void)
     return count;
 }
 
-/* Opens what is to count from an exec on, and sends it under any name. */
+/* Opens events that start at an exec, and sends them with any ids. */
 static void announce_exec(uint32_t pid, uint32_t tid)
 {
     int fd = open_event_since(PROBE_PERF_EXEC);
@@ -244,7 +244,7 @@ static void open_and_send(uint32_t pid, uint32_t tid, enum probe_perf_since sinc
     close(fd);
 }
 
-/* Both count what the second image does; it counts once. */
+/* Both count what the second image does; it must count once. */
 static void what_an_image_counted_ends_with_the_next(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void an_exec_that_failed_counts_nothing(void **state)
     send_since(500, 500, 0, PROBE_PERF_FAILED, -1);
     perf_counts_receive(&counts);
     assert_int_equal(open_files(), before + 1);
-    announce_exec(500, 500); /* and this one, which nobody says failed, never was */
+    announce_exec(500, 500); /* this one never happened, although no failure was reported */
     perf_counts_receive(&counts);
     perf_counts_settle(&counts);
     assert_int_equal(read_records().records, 0);
@@ -289,7 +289,7 @@ static void an_exec_that_failed_counts_nothing(void **state)
     assert_int_equal(open_files(), before);
 }
 
-/* The first thread ends in that exec, and is told to have ended when the image that has its tid counts already. */
+/* The main thread ends in that exec; its exit is reported when the image with its tid is already counting. */
 static void an_exec_by_another_thread(void **state)
 {
     (void)state;
@@ -308,14 +308,14 @@ static void an_exec_by_another_thread(void **state)
     assert_int_equal(counts.thread_count, 1);
 }
 
-static void messages_that_do_not_add_up_are_counted_and_closed(void **state)
+static void inconsistent_messages_are_counted_and_closed(void **state)
 {
     (void)state;
     need_perf();
     size_t before = open_files();
     int fd = open_event();
-    send_event(500, 501, 3, fd); /* two announced, one came */
-    send_event(500, 502, 1, -1); /* none came */
+    send_event(500, 501, 3, fd); /* two announced, one sent */
+    send_event(500, 502, 1, -1); /* none sent */
     close(fd);
     perf_counts_receive(&counts);
     assert_int_equal(counts.lost, 2);
@@ -323,7 +323,7 @@ static void messages_that_do_not_add_up_are_counted_and_closed(void **state)
     assert_int_equal(open_files(), before);
 }
 
-static void a_thousand_may_wait_to_be_read(void **state)
+static void a_thousand_messages_may_be_pending(void **state)
 {
     (void)state;
     need_perf();
@@ -347,7 +347,7 @@ static int connect_silently(void)
     return silent;
 }
 
-static void one_who_connects_and_says_nothing_does_not_hold_us(void **state)
+static void a_silent_connection_does_not_block(void **state)
 {
     (void)state;
     need_perf();
@@ -361,8 +361,8 @@ static void one_who_connects_and_says_nothing_does_not_hold_us(void **state)
     close(silent);
 }
 
-/* What the message before left in memory is not what a silent one sent. */
-static void one_who_says_nothing_costs_no_descriptor_of_others(void **state)
+/* The previous message must not be taken for that of a silent connection. */
+static void a_silent_connection_closes_no_other_descriptors(void **state)
 {
     (void)state;
     need_perf();
@@ -376,13 +376,13 @@ static void one_who_says_nothing_costs_no_descriptor_of_others(void **state)
     assert_int_equal(counts.lost, 2);
     assert_int_equal(open_files(), before + 1);
     end_thread(1, 7);
-    assert_int_equal(read_records().numbers[0], 1); /* it could still be read */
+    assert_int_equal(read_records().numbers[0], 1); /* it was still readable */
     assert_int_equal(open_files(), before);
     close(silent[0]);
     close(silent[1]);
 }
 
-static void a_long_path_gets_a_folder_of_its_own(void **state)
+static void a_long_path_gets_its_own_directory(void **state)
 {
     (void)state;
     struct perf_counts other;
@@ -418,17 +418,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(counts_are_read_after_the_end, start, stop),
-        cmocka_unit_test_setup_teardown(a_sweep_finds_those_that_ended_untold, start, stop),
+        cmocka_unit_test_setup_teardown(a_sweep_finds_threads_that_ended_unreported, start, stop),
         cmocka_unit_test_setup_teardown(closing_reads_what_is_left, start, stop),
-        cmocka_unit_test_setup_teardown(a_thread_that_is_born_again_is_another, start, stop),
+        cmocka_unit_test_setup_teardown(a_reused_tid_is_another_thread, start, stop),
         cmocka_unit_test_setup_teardown(what_an_image_counted_ends_with_the_next, start, stop),
         cmocka_unit_test_setup_teardown(an_exec_that_failed_counts_nothing, start, stop),
         cmocka_unit_test_setup_teardown(an_exec_by_another_thread, start, stop),
-        cmocka_unit_test_setup_teardown(messages_that_do_not_add_up_are_counted_and_closed, start, stop),
-        cmocka_unit_test_setup_teardown(a_thousand_may_wait_to_be_read, start, stop),
-        cmocka_unit_test_setup_teardown(one_who_connects_and_says_nothing_does_not_hold_us, start, stop),
-        cmocka_unit_test_setup_teardown(one_who_says_nothing_costs_no_descriptor_of_others, start, stop),
-        cmocka_unit_test_setup_teardown(a_long_path_gets_a_folder_of_its_own, start, stop),
+        cmocka_unit_test_setup_teardown(inconsistent_messages_are_counted_and_closed, start, stop),
+        cmocka_unit_test_setup_teardown(a_thousand_messages_may_be_pending, start, stop),
+        cmocka_unit_test_setup_teardown(a_silent_connection_does_not_block, start, stop),
+        cmocka_unit_test_setup_teardown(a_silent_connection_closes_no_other_descriptors, start, stop),
+        cmocka_unit_test_setup_teardown(a_long_path_gets_its_own_directory, start, stop),
         cmocka_unit_test(events_are_described_in_hex),
     };
     specs[0] = (struct perf_event_spec){ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS };

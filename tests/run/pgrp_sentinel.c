@@ -1,4 +1,4 @@
-/* The witness tells signals for all from signals for one. */
+/* The sentinel distinguishes signals for the group from signals for one process. */
 #include "run/pgrp_sentinel.h"
 
 #include "tools/unit.h"
@@ -40,7 +40,7 @@ static void a_signal_for_the_group_is_reported(void **state)
     pgrp_sentinel_end(&sentinel);
 }
 
-static void a_signal_for_us_alone_is_not(void **state)
+static void a_signal_for_us_alone_is_not_reported(void **state)
 {
     (void)state;
     struct pgrp_sentinel sentinel;
@@ -52,7 +52,7 @@ static void a_signal_for_us_alone_is_not(void **state)
     pgrp_sentinel_end(&sentinel);
 }
 
-static void it_is_no_child_that_wait_meets(void **state)
+static void wait_does_not_reap_it(void **state)
 {
     (void)state;
     struct pgrp_sentinel sentinel;
@@ -65,7 +65,7 @@ static void it_is_no_child_that_wait_meets(void **state)
     pgrp_sentinel_end(&sentinel); /* harmless */
 }
 
-/* Not a zombie either: init may take its time. */
+/* Not a zombie either: init may reap late. */
 static bool is_alive(uint32_t pid)
 {
     struct proc_snapshot_reader reader;
@@ -79,33 +79,33 @@ static bool is_alive(uint32_t pid)
 static void it_ends_when_we_die(void **state)
 {
     (void)state;
-    int tell[2];
-    pid_t witness_pid;
-    assert_int_equal(pipe(tell), 0);
+    int fds[2];
+    pid_t sentinel_pid;
+    assert_int_equal(pipe(fds), 0);
     pid_t pid = fork();
     if (pid == 0) {
         struct pgrp_sentinel sentinel;
         pgrp_sentinel_start(&sentinel);
-        ssize_t ignored = write(tell[1], &sentinel.pid, sizeof sentinel.pid);
+        ssize_t ignored = write(fds[1], &sentinel.pid, sizeof sentinel.pid);
         (void)ignored;
         kill(getpid(), SIGKILL);
     }
     waitpid(pid, NULL, 0);
-    assert_int_equal(read(tell[0], &witness_pid, sizeof witness_pid), sizeof witness_pid);
-    close(tell[0]);
-    close(tell[1]);
+    assert_int_equal(read(fds[0], &sentinel_pid, sizeof sentinel_pid), sizeof sentinel_pid);
+    close(fds[0]);
+    close(fds[1]);
     int tries = 0;
-    while (is_alive((uint32_t)witness_pid) && tries++ < 400)
+    while (is_alive((uint32_t)sentinel_pid) && tries++ < 400)
         poll(NULL, 0, 5);
-    assert_false(is_alive((uint32_t)witness_pid));
+    assert_false(is_alive((uint32_t)sentinel_pid));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_for_the_group_is_reported),
-        cmocka_unit_test(a_signal_for_us_alone_is_not),
-        cmocka_unit_test(it_is_no_child_that_wait_meets),
+        cmocka_unit_test(a_signal_for_us_alone_is_not_reported),
+        cmocka_unit_test(wait_does_not_reap_it),
         cmocka_unit_test(it_ends_when_we_die),
     };
     return cmocka_run_group_tests(tests, alone, NULL);

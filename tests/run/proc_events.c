@@ -1,4 +1,4 @@
-/* What the kernel tells, with the real kernel where it lets us listen, and with captured processes where it lost count. */
+/* Kernel events, from the real kernel where permitted, and resynchronisation with captured processes. */
 #include "run/proc_events.h"
 
 #include "tools/temp.h"
@@ -34,7 +34,7 @@ static int stop(void **state)
     return 0;
 }
 
-/* How many records of one pid there are, by kind. */
+/* Number of records of one pid, by kind. */
 struct tally {
     size_t forks, threads, execs, exits, taskstats, alive;
     struct kernel_exec_record exec;
@@ -90,7 +90,7 @@ static void need_connector(void)
         skip();
 }
 
-/* Reads until nobody of ours lives any more; the last events come a moment after the reaping. */
+/* Reads until no member is alive; the last events arrive shortly after reaping. */
 static void read_to_the_end(void)
 {
     for (int i = 0; i < 10000; i++) {
@@ -102,7 +102,7 @@ static void read_to_the_end(void)
     fail_msg("events did not come");
 }
 
-static void a_child_is_told_from_fork_to_exit(void **state)
+static void a_child_is_recorded_from_fork_to_exit(void **state)
 {
     (void)state;
     need_connector();
@@ -141,7 +141,7 @@ static void *nothing(void *argument)
     return argument;
 }
 
-static void threads_are_told_one_by_one(void **state)
+static void threads_are_recorded_one_by_one(void **state)
 {
     (void)state;
     need_connector();
@@ -162,12 +162,12 @@ static void threads_are_told_one_by_one(void **state)
     assert_int_equal(tally.taskstats, events.exits.fd >= 0 ? 11 : 0);
 }
 
-static void grandchildren_are_ours_and_strangers_are_not(void **state)
+static void grandchildren_are_members_and_others_are_not(void **state)
 {
     (void)state;
-    int tell[2];
+    int fds[2];
     uint32_t pids[2];
-    assert_int_equal(pipe(tell), 0);
+    assert_int_equal(pipe(fds), 0);
     need_connector();
     pid_t pid = fork();
     if (pid == 0) {
@@ -176,19 +176,19 @@ static void grandchildren_are_ours_and_strangers_are_not(void **state)
             if (grandchild == 0)
                 _exit(0);
             waitpid(grandchild, NULL, 0);
-            ssize_t ignored = write(tell[1], &grandchild, sizeof grandchild);
+            ssize_t ignored = write(fds[1], &grandchild, sizeof grandchild);
             (void)ignored;
         }
         _exit(0);
     }
     waitpid(pid, NULL, 0);
-    assert_int_equal(read(tell[0], pids, sizeof pids), sizeof pids);
-    close(tell[0]);
-    close(tell[1]);
+    assert_int_equal(read(fds[0], pids, sizeof pids), sizeof pids);
+    close(fds[0]);
+    close(fds[1]);
     read_to_the_end();
     assert_int_equal(tally_of(pids[0]).forks, 1);
     assert_int_equal(tally_of(pids[1]).exits, 1);
-    assert_true(proc_events_has(&events, pids[0])); /* for a while */
+    assert_true(proc_events_has(&events, pids[0])); /* still, for a while */
     assert_false(proc_events_has(&events, 1));
     assert_false(proc_events_has(&events, (uint32_t)getpid()));
 }
@@ -215,7 +215,7 @@ static void a_helper_is_not_of_the_job(void **state)
     waitpid(pid, NULL, 0);
 }
 
-/* Of two threads; a zombie has but one. */
+/* With two threads; a zombie has only one. */
 static void put_process_of(unsigned pid, unsigned ppid, unsigned pgid, unsigned sid, char letter)
 {
     char name[64], file[TEMP_PATH_MAX], line[256];
@@ -231,17 +231,17 @@ static void put_process(unsigned pid, unsigned ppid, char letter)
     put_process_of(pid, ppid, 1, 1, letter);
 }
 
-static void lost_events_are_made_good_from_proc(void **state)
+static void lost_events_are_recovered_from_proc(void **state)
 {
     (void)state;
-    put_process(900, 901, 'S'); /* a child that stands before its parent, which stands before its own */
+    put_process(900, 901, 'S'); /* a child listed before its parent, which is listed before its own */
     put_process(901, 902, 'S');
     put_process(902, 5000, 'S');
     put_process(903, 902, 'Z');
     put_process(904, 1, 'S');
     proc_events_open(&events, dir, &writer, &perf);
     events.self = 5000;
-    members_add(&events.members, 950, 5000); /* of whose end we did not hear */
+    members_add(&events.members, 950, 5000); /* its end was not reported */
     members_add(&events.members, 902, 5000);
     proc_events_resync(&events, true);
     assert_int_equal(events.members.alive, 3);
@@ -252,15 +252,15 @@ static void lost_events_are_made_good_from_proc(void **state)
     struct tally tally = tally_of(900);
     assert_int_equal(tally.alive, 1);
     assert_int_equal(tally.ppid, 901);
-    assert_int_equal(tally_of(902).alive, 0); /* known before */
+    assert_int_equal(tally_of(902).alive, 0); /* already known */
     proc_events_resync(&events, true);
     assert_int_equal(tally_of(900).alive, 1);
     assert_int_equal(proc_events_record_survivors(&events), 3);
     assert_int_equal(tally_of(902).alive, 1);
 }
 
-/* Who may not be looked into is not root for that. */
-static void a_user_is_told_where_it_is_known(void **state)
+/* A process that is not dumpable belongs to root in /proc, but not to the user root. */
+static void the_user_is_recorded_if_known(void **state)
 {
     (void)state;
     const char *users[] = { "Name:\tp\nUid:\t1234\t0\t0\t0\n", "Name:\tp\nUid:\t0\t0\t0\t0\n" };
@@ -281,8 +281,8 @@ static void a_user_is_told_where_it_is_known(void **state)
     assert_int_equal(tally_of(922).alive_uid, RECORD_UID_UNKNOWN);
 }
 
-/* Its parent made the session, forked and ended before anybody looked. */
-static void an_orphan_is_known_by_its_session_or_group(void **state)
+/* Its parent created the session, forked and ended before /proc was read. */
+static void an_orphan_is_recognised_by_session_or_group(void **state)
 {
     (void)state;
     put_process_of(910, 1, 905, 905, 'S');
@@ -303,13 +303,13 @@ static void an_orphan_is_known_by_its_session_or_group(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_child_is_told_from_fork_to_exit, start, stop),
-        cmocka_unit_test_setup_teardown(threads_are_told_one_by_one, start, stop),
-        cmocka_unit_test_setup_teardown(grandchildren_are_ours_and_strangers_are_not, start, stop),
+        cmocka_unit_test_setup_teardown(a_child_is_recorded_from_fork_to_exit, start, stop),
+        cmocka_unit_test_setup_teardown(threads_are_recorded_one_by_one, start, stop),
+        cmocka_unit_test_setup_teardown(grandchildren_are_members_and_others_are_not, start, stop),
         cmocka_unit_test_setup_teardown(a_helper_is_not_of_the_job, start, stop),
-        cmocka_unit_test_setup_teardown(an_orphan_is_known_by_its_session_or_group, start, stop),
-        cmocka_unit_test_setup_teardown(a_user_is_told_where_it_is_known, start, stop),
-        cmocka_unit_test_setup_teardown(lost_events_are_made_good_from_proc, start, stop),
+        cmocka_unit_test_setup_teardown(an_orphan_is_recognised_by_session_or_group, start, stop),
+        cmocka_unit_test_setup_teardown(the_user_is_recorded_if_known, start, stop),
+        cmocka_unit_test_setup_teardown(lost_events_are_recovered_from_proc, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

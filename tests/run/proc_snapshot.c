@@ -1,4 +1,4 @@
-/* What is read of a process from /proc, against what the process knows of itself. */
+/* What is read from /proc, compared with what the process knows about itself. */
 #include "run/proc_snapshot.h"
 
 #include "tools/temp.h"
@@ -28,7 +28,7 @@ static int close_reader(void **state)
 static void parse(const char *line, enum err expected, struct proc_snapshot *snapshot)
 {
     *snapshot = (struct proc_snapshot){ 0 };
-    char *copy = strdup(line); /* of this size and no more, for the sanitizers */
+    char *copy = strdup(line); /* exactly this size, for the sanitizers */
     assert_int_equal(proc_snapshot_parse_stat((struct bytes){ copy, strlen(line) }, snapshot), expected);
     if (!expected)
         snapshot->name = (struct bytes){ NULL, snapshot->name.size };
@@ -56,7 +56,7 @@ static void a_stat_line_is_read_by_its_last_parenthesis(void **state)
     assert_true(snapshot.is_leaderless && !snapshot.is_zombie);
 }
 
-static void what_is_no_stat_line_is_refused(void **state)
+static void invalid_stat_lines_are_rejected(void **state)
 {
     (void)state;
     static const char *const lines[] = { "", "77", "77 (", "77 (a", "77 )a(", "77 (a)", "77 (a) ", "77 (a) S",
@@ -90,7 +90,7 @@ static void we_read_ourselves(void **state)
     assert_memory_equal(snapshot.args.data, cmdline, (size_t)size);
 }
 
-static int hold = -1; /* the child reads from it, and so lasts */
+static int hold = -1; /* the child reads from it, and so stays alive */
 
 static pid_t start_child(char *const *args)
 {
@@ -120,14 +120,14 @@ static void end_child(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
-static void arguments_of_a_hundred_kilobytes_are_whole(void **state)
+static void arguments_of_100_kb_are_complete(void **state)
 {
     (void)state;
     struct proc_snapshot snapshot;
     size_t size = 100 << 10;
     char *large = malloc(size + 1);
     for (size_t i = 0; i < size; i++)
-        large[i] = (char)(1 + i % 255); /* newlines, quotes, no UTF-8 */
+        large[i] = (char)(1 + i % 255); /* newlines, quotes, invalid UTF-8 */
     large[size] = '\0';
     char *args[] = { "/bin/sh", "-c", "read x", large, NULL };
     size_t before = sizeof "/bin/sh" + sizeof "-c" + sizeof "read x";
@@ -139,7 +139,7 @@ static void arguments_of_a_hundred_kilobytes_are_whole(void **state)
     free(large);
 }
 
-static void a_program_that_was_removed_keeps_its_path(void **state)
+static void a_deleted_executable_keeps_its_path(void **state)
 {
     (void)state;
     struct proc_snapshot snapshot;
@@ -158,7 +158,7 @@ static void a_program_that_was_removed_keeps_its_path(void **state)
     temp_remove(dir);
 }
 
-static void a_process_that_is_gone_is_gone(void **state)
+static void a_missing_process_is_gone(void **state)
 {
     (void)state;
     struct proc_snapshot snapshot;
@@ -174,7 +174,7 @@ static void a_process_that_is_gone_is_gone(void **state)
     assert_int_equal(counters.known, 0);
 }
 
-static void a_zombie_is_known_as_one(void **state)
+static void a_zombie_is_recognised(void **state)
 {
     (void)state;
     struct proc_snapshot snapshot;
@@ -216,7 +216,7 @@ static void look_for_us(void *context, const struct proc_snapshot *snapshot)
         ++*(int *)context;
 }
 
-static void every_process_is_met_once(void **state)
+static void each_process_is_visited_once(void **state)
 {
     (void)state;
     int met = 0;
@@ -224,7 +224,7 @@ static void every_process_is_met_once(void **state)
     assert_int_equal(met, 1);
 }
 
-static void a_captured_tree_is_read_in_its_stead(void **state)
+static void a_captured_tree_is_read_instead(void **state)
 {
     (void)state;
     struct proc_snapshot_reader captured;
@@ -240,7 +240,7 @@ static void a_captured_tree_is_read_in_its_stead(void **state)
     temp_write(file, "x\0y\0", 4);
     assert_int_equal(proc_snapshot_open(&captured, dir), OK);
     assert_int_equal(proc_snapshot_read(&captured, 42, UINT32_MAX, &snapshot), OK);
-    assert_int_equal(snapshot.uid, 1234); /* the real one, not the effective */
+    assert_int_equal(snapshot.uid, 1234); /* the real user, not the effective */
     assert_bytes(snapshot.name, "x");
     assert_bytes(snapshot.args, "x\0y\0");
     assert_int_equal(snapshot.path.size, 0);
@@ -253,15 +253,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stat_line_is_read_by_its_last_parenthesis),
-        cmocka_unit_test(what_is_no_stat_line_is_refused),
+        cmocka_unit_test(invalid_stat_lines_are_rejected),
         cmocka_unit_test(we_read_ourselves),
-        cmocka_unit_test(arguments_of_a_hundred_kilobytes_are_whole),
-        cmocka_unit_test(a_program_that_was_removed_keeps_its_path),
-        cmocka_unit_test(a_process_that_is_gone_is_gone),
-        cmocka_unit_test(a_zombie_is_known_as_one),
+        cmocka_unit_test(arguments_of_100_kb_are_complete),
+        cmocka_unit_test(a_deleted_executable_keeps_its_path),
+        cmocka_unit_test(a_missing_process_is_gone),
+        cmocka_unit_test(a_zombie_is_recognised),
         cmocka_unit_test(cpu_time_is_exact),
-        cmocka_unit_test(every_process_is_met_once),
-        cmocka_unit_test(a_captured_tree_is_read_in_its_stead),
+        cmocka_unit_test(each_process_is_visited_once),
+        cmocka_unit_test(a_captured_tree_is_read_instead),
     };
     return cmocka_run_group_tests(tests, open_reader, close_reader);
 }

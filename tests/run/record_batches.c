@@ -1,4 +1,4 @@
-/* Pages as killed processes may leave them. */
+/* Batches as killed processes may leave them. */
 #include "run/record_batches.h"
 
 #include "tools/temp.h"
@@ -42,7 +42,7 @@ static void leave(const char *name, size_t size)
     temp_write(path, page.bytes, size);
 }
 
-/* How many of the pids from 1 on came out; one that came out otherwise fails. */
+/* Number of the pids from 1 on that were read; a wrong one fails. */
 static uint64_t taken(void)
 {
     struct spool_writer writer;
@@ -66,7 +66,7 @@ static uint64_t taken(void)
     return sum;
 }
 
-static void what_was_left(void **state)
+static void records_of_killed_processes_are_read(void **state)
 {
     (void)state;
     assert_int_equal(taken(), 0);
@@ -79,7 +79,7 @@ static void what_was_left(void **state)
     assert_int_equal(taken(), 123);
 }
 
-static void behind_the_end_nothing_counts(void **state)
+static void nothing_is_read_after_the_end(void **state)
 {
     (void)state;
     add_fork(1);
@@ -90,7 +90,7 @@ static void behind_the_end_nothing_counts(void **state)
     assert_int_equal(taken(), 1);
 }
 
-static void damage(void **state)
+static void damaged_batches_are_skipped(void **state)
 {
     (void)state;
     add_fork(1);
@@ -100,10 +100,10 @@ static void damage(void **state)
     page.records.frames[second + FRAME_HEAD] ^= 0x55;
     leave("held.77", sizeof page);
     assert_int_equal(taken(), 13);
-    page.records.size -= 5; /* cut within the last one */
+    page.records.size -= 5; /* truncated within the last one */
     leave("held.77", sizeof page);
     assert_int_equal(taken(), 1);
-    page.records.size = RECORD_BATCH_BYTES; /* more than there is room for */
+    page.records.size = RECORD_BATCH_BYTES; /* more than the capacity */
     leave("held.77", sizeof page);
     assert_int_equal(taken(), 0);
     page.records.size = second;
@@ -111,7 +111,7 @@ static void damage(void **state)
     assert_int_equal(taken(), 0);
 }
 
-static void no_folder(void **state)
+static void no_directory(void **state)
 {
     (void)state;
     struct spool_writer writer;
@@ -125,10 +125,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
-        TEST(what_was_left),
-        TEST(behind_the_end_nothing_counts),
-        TEST(damage),
-        TEST(no_folder),
+        TEST(records_of_killed_processes_are_read),
+        TEST(nothing_is_read_after_the_end),
+        TEST(damaged_batches_are_skipped),
+        TEST(no_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

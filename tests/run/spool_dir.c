@@ -1,4 +1,4 @@
-/* Where the spool goes, and where it must not go. */
+/* Where the spool is created, and where it must not be. */
 #include "run/spool_dir.h"
 
 #include "tools/temp.h"
@@ -44,7 +44,7 @@ static void user_dir(char path[TEMP_PATH_MAX])
     temp_join(path, dir, name);
 }
 
-static void it_is_the_users_alone(void **state)
+static void only_the_user_has_access(void **state)
 {
     (void)state;
     struct spool_dir spool;
@@ -66,7 +66,7 @@ static void it_is_the_users_alone(void **state)
     assert_int_equal(access(spool.dir, F_OK), -1);
 }
 
-static void no_umask_takes_it_away_from_the_user(void **state)
+static void the_umask_does_not_matter(void **state)
 {
     (void)state;
     struct spool_dir spool;
@@ -89,10 +89,10 @@ static void a_planted_link_is_refused(void **state)
     assert_int_equal(symlink(elsewhere, user), 0);
     assert_int_equal(spool_dir_create(&spool, NULL, "host.1-2-3", fault), DENIED);
     assert_string_equal(fault, user);
-    assert_int_equal(rmdir(elsewhere), 0); /* nothing went in */
+    assert_int_equal(rmdir(elsewhere), 0); /* nothing was created in it */
 }
 
-static void a_folder_of_another_user_is_refused(void **state)
+static void a_directory_of_another_user_is_refused(void **state)
 {
     (void)state;
     struct spool_dir spool;
@@ -105,7 +105,7 @@ static void a_folder_of_another_user_is_refused(void **state)
     assert_int_equal(spool_dir_create(&spool, NULL, "host.1-2-3", fault), DENIED);
 }
 
-static void a_folder_that_others_may_write_to_is_refused(void **state)
+static void a_directory_writable_by_others_is_refused(void **state)
 {
     (void)state;
     struct spool_dir spool;
@@ -126,7 +126,7 @@ static void a_file_in_the_way_is_refused(void **state)
     assert_int_equal(spool_dir_create(&spool, NULL, "host.1-2-3", fault), DENIED);
 }
 
-static void a_wished_folder_is_made_and_shared(void **state)
+static void a_chosen_directory_is_created_and_may_be_shared(void **state)
 {
     (void)state;
     struct spool_dir first, second;
@@ -143,7 +143,7 @@ static void a_wished_folder_is_made_and_shared(void **state)
     assert_int_equal(access(wish, F_OK), -1);
 }
 
-static void a_relative_wish_becomes_absolute(void **state)
+static void a_relative_directory_becomes_absolute(void **state)
 {
     (void)state;
     struct spool_dir spool;
@@ -154,7 +154,7 @@ static void a_relative_wish_becomes_absolute(void **state)
     assert_int_equal(chdir("/"), 0);
 }
 
-static void a_wish_that_cannot_be_is_told(void **state)
+static void an_impossible_directory_is_reported(void **state)
 {
     (void)state;
     struct spool_dir spool;
@@ -162,7 +162,7 @@ static void a_wish_that_cannot_be_is_told(void **state)
     assert_string_equal(fault, "/proc/no/such/place");
 }
 
-static void a_wish_is_made_with_all_above_it(void **state)
+static void parents_of_the_directory_are_created(void **state)
 {
     (void)state;
     struct spool_dir spool;
@@ -173,7 +173,7 @@ static void a_wish_is_made_with_all_above_it(void **state)
     spool_dir_remove(&spool);
 }
 
-static void a_wish_that_is_no_folder_is_told(void **state)
+static void a_path_that_is_not_a_directory_is_reported(void **state)
 {
     (void)state;
     struct spool_dir spool;
@@ -201,17 +201,17 @@ static void run_ids_differ_and_are_file_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_is_the_users_alone, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(no_umask_takes_it_away_from_the_user, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(only_the_user_has_access, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_umask_does_not_matter, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_planted_link_is_refused, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_folder_of_another_user_is_refused, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_folder_that_others_may_write_to_is_refused, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_directory_of_another_user_is_refused, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_directory_writable_by_others_is_refused, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_file_in_the_way_is_refused, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_wished_folder_is_made_and_shared, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_relative_wish_becomes_absolute, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_wish_that_cannot_be_is_told, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_wish_is_made_with_all_above_it, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_wish_that_is_no_folder_is_told, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_chosen_directory_is_created_and_may_be_shared, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_relative_directory_becomes_absolute, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(an_impossible_directory_is_reported, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(parents_of_the_directory_are_created, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_path_that_is_not_a_directory_is_reported, make_dir, remove_dir),
         cmocka_unit_test(run_ids_differ_and_are_file_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Records that sonde run gathers come out of the spool as they were put in, and those that did not fit are counted. */
+/* Buffered records are read back from the spool unchanged, and those that did not fit are counted. */
 #include "run/spool_writer.h"
 
 #include "tools/temp.h"
@@ -34,14 +34,14 @@ static void open_writer(struct spool_writer *writer)
     spool_writer_init_take(writer, fd);
 }
 
-static void what_others_append_is_told_from_ours(void **state)
+static void foreign_bytes_are_counted_separately(void **state)
 {
     (void)state;
     struct spool_writer writer;
     temp_write(path, "12345678", 8);
     open_writer(&writer);
     spool_writer_add_kernel_exit(&writer, &(struct kernel_exit_record){ .pid = 1 });
-    assert_int_equal(spool_writer_foreign_bytes(&writer), 0); /* what was there before is nobody's */
+    assert_int_equal(spool_writer_foreign_bytes(&writer), 0); /* existing content is not foreign */
     spool_writer_flush(&writer);
     assert_int_equal(spool_writer_foreign_bytes(&writer), 0);
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -58,7 +58,7 @@ static void add_exits(struct spool_writer *writer, uint64_t from, uint64_t to)
                                      .time_ns = 1ull << 60 });
 }
 
-/* How many of the pids from 1 on stand in the spool, in order; damage is counted. */
+/* How many of the pids from 1 on stand in the spool, in order; damaged_batches_are_skipped is counted. */
 static uint64_t count_exits(uint64_t *damaged)
 {
     struct spool_reader reader;
@@ -92,14 +92,14 @@ static void nothing_is_written_before_the_flush(void **state)
     spool_writer_close(&writer);
 }
 
-static void many_records_do_not_pile_up(void **state)
+static void many_records_are_flushed_in_between(void **state)
 {
     (void)state;
     struct spool_writer writer;
     uint64_t damaged;
     open_writer(&writer);
     add_exits(&writer, 1, 20001);
-    assert_true(writer.frames.room < 1 << 20);
+    assert_true(writer.frames.capacity < 1 << 20);
     assert_true(count_exits(&damaged) > 15000);
     spool_writer_close(&writer);
     assert_int_equal(count_exits(&damaged), 20000);
@@ -107,7 +107,7 @@ static void many_records_do_not_pile_up(void **state)
     assert_int_equal(writer.lost, 0);
 }
 
-static void a_command_line_of_megabytes_is_whole(void **state)
+static void a_command_line_of_megabytes_is_complete(void **state)
 {
     (void)state;
     struct spool_writer writer;
@@ -118,7 +118,7 @@ static void a_command_line_of_megabytes_is_whole(void **state)
     open_writer(&writer);
     spool_writer_add_kernel_exec(&writer, &(struct kernel_exec_record){ .pid = 5, .args = { args, size } });
     spool_writer_flush(&writer);
-    assert_true(writer.frames.room < 1 << 20); /* and its memory is given back */
+    assert_true(writer.frames.capacity < 1 << 20); /* and its memory is freed */
     struct spool_reader reader;
     enum record_kind kind;
     struct bytes body;
@@ -151,12 +151,12 @@ static void records_that_did_not_fit_are_counted(void **state)
     assert_in_range(there, 20, 40); /* a frame of 32 bytes: 1000 hold 31 */
     assert_true(damaged > 0 && damaged < 40);
     assert_int_equal(there + writer.lost, 100);
-    add_exits(&writer, there + 1, there + 2); /* room again: what comes next is there */
+    add_exits(&writer, there + 1, there + 2); /* there is space again: the next ones are written */
     spool_writer_close(&writer);
     assert_int_equal(count_exits(&damaged), there + 1);
 }
 
-static void a_writer_to_nowhere_takes_all_and_keeps_nothing(void **state)
+static void a_writer_without_a_spool_discards_records(void **state)
 {
     (void)state;
     struct spool_writer writer;
@@ -167,7 +167,7 @@ static void a_writer_to_nowhere_takes_all_and_keeps_nothing(void **state)
     spool_writer_close(&writer);
 }
 
-static void what_was_gathered_can_be_moved(void **state)
+static void buffered_records_can_be_moved(void **state)
 {
     (void)state;
     struct spool_writer writer, gathered;
@@ -189,13 +189,13 @@ static void what_was_gathered_can_be_moved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_others_append_is_told_from_ours, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(foreign_bytes_are_counted_separately, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(nothing_is_written_before_the_flush, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(many_records_do_not_pile_up, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_command_line_of_megabytes_is_whole, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(many_records_are_flushed_in_between, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_command_line_of_megabytes_is_complete, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(records_that_did_not_fit_are_counted, make_dir, remove_dir),
-        cmocka_unit_test(a_writer_to_nowhere_takes_all_and_keeps_nothing),
-        cmocka_unit_test_setup_teardown(what_was_gathered_can_be_moved, make_dir, remove_dir),
+        cmocka_unit_test(a_writer_without_a_spool_discards_records),
+        cmocka_unit_test_setup_teardown(buffered_records_can_be_moved, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

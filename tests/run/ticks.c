@@ -1,4 +1,4 @@
-/* Ticks: on multiples of the period, each sample behind the description of its set, missed ones counted. */
+/* Ticks are multiples of the period, each set is described before its samples, missed ticks are counted. */
 #include "run/ticks.h"
 
 #include "base/clock.h"
@@ -47,7 +47,7 @@ static void ticks_fall_on_multiples_of_the_period(void **state)
 {
     (void)state;
     uint64_t best = PERIOD_NS;
-    for (int i = 0; i < 200 && best >= 5 * NS_PER_MS; i++) { /* a busy machine is late at times, never early */
+    for (int i = 0; i < 200 && best >= 5 * NS_PER_MS; i++) { /* a busy node may be late, never early */
         await_tick();
         uint64_t behind = clock_realtime_ns() % PERIOD_NS;
         ticks_read(&ticks);
@@ -63,7 +63,7 @@ static void ticks_before_the_first_sample_are_not_late(void **state)
     ticks_sample_first(&ticks);
     await_tick();
     ticks_read(&ticks);
-    assert_true(ticks.late < 10); /* 0, unless this machine is busy */
+    assert_true(ticks.late < 10); /* 0, unless this node is busy */
 }
 
 static void late_ticks_are_counted(void **state)
@@ -75,11 +75,12 @@ static void late_ticks_are_counted(void **state)
     usleep(5 * PERIOD_NS / 1000);
     ticks_read(&ticks);
     assert_true(ticks.late - before >= 3);
-    ticks_read(&ticks); /* nothing expired: neither late nor a sample */
+    ticks_read(&ticks); /* nothing expired: not late, and no sample */
     assert_true(ticks.late - before <= (clock_monotonic_ns() - begin_ns) / PERIOD_NS + 1);
 }
 
-/* Reads the spool: how often the set of this name was described, and its samples. Values must fit the description. */
+/* Counts in the spool how often the set of this name was described, and its samples. Values must match the
+ * description. */
 static void count(const char *name, size_t *sets, size_t *samples)
 {
     struct spool_reader reader;
@@ -138,7 +139,7 @@ static uint64_t interval_ns(void)
     return (uint64_t)timer.it_interval.tv_sec * NS_PER_S + (uint64_t)timer.it_interval.tv_nsec;
 }
 
-static void ticks_of_the_rest_become_fewer(void **state)
+static void ticks_for_survivors_become_rarer(void **state)
 {
     (void)state;
     await_tick();
@@ -150,7 +151,7 @@ static void ticks_of_the_rest_become_fewer(void **state)
     await_tick();
     ticks_read(&ticks);
     assert_int_equal(interval_ns(), PERIOD_NS);
-    assert_true(ticks.late - late < 3); /* what was missed before the rest began is not late */
+    assert_true(ticks.late - late < 3); /* what was missed before does not count as late */
     ticks.survivors_ns = clock_monotonic_ns() - 1000 * NS_PER_S;
     await_tick();
     ticks_read(&ticks);
@@ -164,7 +165,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ticks_before_the_first_sample_are_not_late, start, stop),
         cmocka_unit_test_setup_teardown(late_ticks_are_counted, start, stop),
         cmocka_unit_test_setup_teardown(sets_are_described_once_and_first, start, stop),
-        cmocka_unit_test_setup_teardown(ticks_of_the_rest_become_fewer, start, stop),
+        cmocka_unit_test_setup_teardown(ticks_for_survivors_become_rarer, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

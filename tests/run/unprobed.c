@@ -1,4 +1,4 @@
-/* Who is taken for dark, and who is not: by the bell, and by what the spool says. */
+/* Which processes are considered unprobed: by notices, and by records in the spool. */
 #include "run/unprobed.h"
 
 #include "base/clock.h"
@@ -66,7 +66,7 @@ static void write_exec(uint32_t pid, uint64_t time_ns, uint64_t copied)
     spool_writer_flush(&writer);
 }
 
-static void ring(uint32_t pid, uint64_t time_ns)
+static void write_notice(uint32_t pid, uint64_t time_ns)
 {
     struct probe_notice one = { .time_ns = time_ns, .pid = pid };
     int fd = open(notices, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -74,15 +74,15 @@ static void ring(uint32_t pid, uint64_t time_ns)
     close(fd);
 }
 
-static void who_rings_is_dark(void **state)
+static void a_notice_marks_a_process_unprobed(void **state)
 {
     (void)state;
     members_add(&members, 7, 1);
     members_add(&members, 8, 1);
     members_add(&members, 9, 1);
-    ring(7, NOW_NS);
-    ring(9, NOW_NS);
-    ring(11, NOW_NS); /* nobody of ours */
+    write_notice(7, NOW_NS);
+    write_notice(9, NOW_NS);
+    write_notice(11, NOW_NS); /* not a member */
     unprobed_read_notices(&unprobed);
     unprobed_apply_notices(&unprobed, &members, true);
     assert_int_equal(unprobed.notice_count, 0);
@@ -95,11 +95,11 @@ static void who_rings_is_dark(void **state)
     assert_int_equal(members.unprobed_count, 0);
 }
 
-/* It was made after the forks were read: the next reading tells of it. */
-static void who_rings_before_it_is_known_is_dark(void **state)
+/* It was created after forks were read: the next reading finds it. */
+static void an_early_notice_is_kept_until_the_fork_is_read(void **state)
 {
     (void)state;
-    ring(7, NOW_NS);
+    write_notice(7, NOW_NS);
     unprobed_read_notices(&unprobed);
     unprobed_apply_notices(&unprobed, &members, false);
     assert_int_equal(members.unprobed_count, 0);
@@ -109,11 +109,11 @@ static void who_rings_before_it_is_known_is_dark(void **state)
     assert_int_equal(unprobed.notice_count, 0);
 }
 
-static void what_finds_no_place_is_heard_later(void **state)
+static void notices_that_do_not_fit_are_read_later(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < UNPROBED_NOTICES_MAX + 1; i++)
-        ring(7 + i, NOW_NS);
+        write_notice(7 + i, NOW_NS);
     unprobed_read_notices(&unprobed);
     unprobed_read_notices(&unprobed);
     assert_int_equal(unprobed.notice_count, UNPROBED_NOTICES_MAX);
@@ -124,13 +124,14 @@ static void what_finds_no_place_is_heard_later(void **state)
     assert_int_equal(members.unprobed_count, 1);
 }
 
-/* It executed a program with the probe, which rang at once for the one without that it is about to become. */
-static void what_was_said_before_the_bell_is_no_answer(void **state)
+/* It executed a program with the probe, which immediately sent a notice about the program without it that it is
+ * about to execute. */
+static void records_before_the_notice_do_not_count(void **state)
 {
     (void)state;
     unprobed_add_candidate(&unprobed, &members, members_add(&members, 7, 1), NOW_NS, false);
     write_image(7, NOW_NS + 1);
-    ring(7, NOW_NS + 2);
+    write_notice(7, NOW_NS + 2);
     unprobed_read_notices(&unprobed);
     unprobed_apply_notices(&unprobed, &members, true);
     look(NOW_NS + 3);
@@ -141,8 +142,8 @@ static void what_was_said_before_the_bell_is_no_answer(void **state)
     assert_int_equal(members.unprobed_count, 0);
 }
 
-/* An image that came up since: its exec is not read yet, and nobody has asked. */
-static void what_came_after_the_mark_is_read_next_time(void **state)
+/* An image that started since: its exec event has not been read, so there is no candidate yet. */
+static void records_after_the_mark_are_read_next_time(void **state)
 {
     (void)state;
     unprobed_mark_spool_end(&unprobed);
@@ -154,7 +155,7 @@ static void what_came_after_the_mark_is_read_next_time(void **state)
     assert_int_equal(members.unprobed_count, 0);
 }
 
-static void copies_of_what_it_was_before_stay_dark(void **state)
+static void copies_of_the_previous_image_stay_unprobed(void **state)
 {
     (void)state;
     members_set_unprobed(&members, members_add(&members, 5, 1), true);
@@ -167,7 +168,7 @@ static void copies_of_what_it_was_before_stay_dark(void **state)
     assert_true(members_find(&members, 6)->is_unprobed);
 }
 
-static void who_was_silent_while_we_were_stopped_is_dark(void **state)
+static void unprobed_while_we_were_stopped(void **state)
 {
     (void)state;
     unprobed_add_candidate(&unprobed, &members, members_add(&members, 7, 1), NOW_NS, false);
@@ -177,14 +178,14 @@ static void who_was_silent_while_we_were_stopped_is_dark(void **state)
     assert_int_equal(unprobed.count, 0);
 }
 
-static void of_whom_the_probe_speaks_is_not(void **state)
+static void a_probe_record_means_probed(void **state)
 {
     (void)state;
     struct run_member *member = members_add(&members, 7, 1);
     members_set_unprobed(&members, member, true);
     unprobed_add_candidate(&unprobed, &members, member, NOW_NS, false);
     write_image(8, NOW_NS + 1);
-    write_image(7, NOW_NS - 1); /* of what it was before */
+    write_image(7, NOW_NS - 1); /* of its previous image */
     look(NOW_NS + 2);
     assert_int_equal(members.unprobed_count, 1);
     write_image(7, NOW_NS + 1);
@@ -193,31 +194,32 @@ static void of_whom_the_probe_speaks_is_not(void **state)
     assert_int_equal(unprobed.count, 0);
 }
 
-/* Who executes it speaks before the kernel does; its word is about that exec, and no later one. */
-static void who_was_told_of_before_is_not(void **state)
+/* A complete exec record is written before the exec event; it is valid for that exec only. */
+static void a_complete_exec_record_means_probed(void **state)
 {
     (void)state;
     write_exec(7, NOW_NS - 1, RECORD_EXEC_COPIED);
     unprobed_add_candidate(&unprobed, &members, members_add(&members, 7, 1), NOW_NS, false);
     look(NOW_NS + 1);
-    assert_int_equal(unprobed.count, 1); /* it did not tell all: the image will speak */
+    assert_int_equal(unprobed.count, 1); /* it was not complete: the image will write its own */
     write_exec(7, NOW_NS - 1, RECORD_EXEC_WHOLE);
     look(NOW_NS + 2);
     assert_int_equal(unprobed.count, 0);
-    unprobed_add_candidate(&unprobed, &members, members_find(&members, 7), NOW_NS + 3 * NS_PER_S, false); /* past us */
+    /* past the probe */
+    unprobed_add_candidate(&unprobed, &members, members_find(&members, 7), NOW_NS + 3 * NS_PER_S, false);
     look(NOW_NS + 4 * NS_PER_S);
     assert_int_equal(found, 7);
 }
 
-/* Told before the mark, executed behind it: nobody has asked when the mark is passed. */
-static void what_was_told_before_the_mark_is_found(void **state)
+/* Recorded before the mark, executed after it: there is no candidate when the mark is passed. */
+static void records_before_the_mark_are_found(void **state)
 {
     (void)state;
     struct run_member *member = members_add(&members, 7, 1);
     members_add(&members, 8, 1);
     for (int is_candidate = 0; is_candidate < 2; is_candidate++) {
         uint64_t now_ns = NOW_NS + (uint64_t)is_candidate * NS_PER_S;
-        if (is_candidate) /* somebody else's answer is waited for meanwhile */
+        if (is_candidate) /* another candidate is pending meanwhile */
             unprobed_add_candidate(&unprobed, &members, members_find(&members, 8), now_ns, false);
         look(now_ns);
         write_exec(7, now_ns + 1, RECORD_EXEC_WHOLE);
@@ -228,14 +230,14 @@ static void what_was_told_before_the_mark_is_found(void **state)
     }
 }
 
-static void its_copies_are_as_it_is(void **state)
+static void copies_are_resolved_with_their_parent(void **state)
 {
     (void)state;
-    for (uint32_t pid = 5; pid < 9; pid++) { /* each the child of the one before */
+    for (uint32_t pid = 5; pid < 9; pid++) { /* each the child of the previous */
         members_set_unprobed(&members, members_add(&members, pid, pid - 1), true);
         unprobed_add_candidate(&unprobed, &members, members_find(&members, pid), NOW_NS, pid > 5);
     }
-    members_set_unprobed(&members, members_add(&members, 20, 19), true); /* of another one that is dark */
+    members_set_unprobed(&members, members_add(&members, 20, 19), true); /* of another unprobed process */
     unprobed_add_candidate(&unprobed, &members, members_find(&members, 20), NOW_NS, true);
     write_image(5, NOW_NS + 1);
     look(NOW_NS + 2);
@@ -243,7 +245,7 @@ static void its_copies_are_as_it_is(void **state)
     assert_true(members_find(&members, 20)->is_unprobed);
 }
 
-static void who_stays_silent_is_dark(void **state)
+static void without_a_record_a_process_is_unprobed(void **state)
 {
     (void)state;
     unprobed_add_candidate(&unprobed, &members, members_add(&members, 7, 1), NOW_NS, false);
@@ -260,7 +262,7 @@ static void who_stays_silent_is_dark(void **state)
     assert_int_equal(members.unprobed_count, 1);
 }
 
-static void large_and_damaged_frames_are_stepped_over(void **state)
+static void large_and_damaged_frames_are_skipped(void **state)
 {
     (void)state;
     size_t size = 300 << 10;
@@ -277,7 +279,7 @@ static void large_and_damaged_frames_are_stepped_over(void **state)
     assert_int_equal(unprobed.count, 0);
 }
 
-static void who_does_not_fit_is_taken_for_dark(void **state)
+static void candidates_that_do_not_fit_are_unprobed(void **state)
 {
     (void)state;
     for (uint32_t pid = 1; pid <= UNPROBED_CANDIDATES_MAX + 5; pid++)
@@ -288,20 +290,20 @@ static void who_does_not_fit_is_taken_for_dark(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_rings_is_dark, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_rings_before_it_is_known_is_dark, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_finds_no_place_is_heard_later, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_said_before_the_bell_is_no_answer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_came_after_the_mark_is_read_next_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(copies_of_what_it_was_before_stay_dark, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_was_silent_while_we_were_stopped_is_dark, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(of_whom_the_probe_speaks_is_not, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_was_told_of_before_is_not, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_told_before_the_mark_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(its_copies_are_as_it_is, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_stays_silent_is_dark, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(large_and_damaged_frames_are_stepped_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_does_not_fit_is_taken_for_dark, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_notice_marks_a_process_unprobed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_early_notice_is_kept_until_the_fork_is_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(notices_that_do_not_fit_are_read_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(records_before_the_notice_do_not_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(records_after_the_mark_are_read_next_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(copies_of_the_previous_image_stay_unprobed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unprobed_while_we_were_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_probe_record_means_probed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_complete_exec_record_means_probed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(records_before_the_mark_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(copies_are_resolved_with_their_parent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_a_record_a_process_is_unprobed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(large_and_damaged_frames_are_skipped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(candidates_that_do_not_fit_are_unprobed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

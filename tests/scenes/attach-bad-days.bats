@@ -135,7 +135,7 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     until_true said ready
     thread=$(find "/proc/$program/task" -mindepth 1 -maxdepth 1 ! -name "$program" -printf '%f\n' -quit)
     "${user[@]}" "$SONDE" attach -v -t 0.2 "$thread" >"$T/table" 2>"$T/said" 7>&-
-    grep -q "process $program goes on" "$T/said"
+    grep -q "detached from process $program, which continues" "$T/said"
     program_ends_well
 }
 
@@ -215,7 +215,7 @@ is_gone() {
     need_root
     "$SONDE" run -v -s true >said 2>&1
     ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
-    "$SONDE" doctor | grep -q 'every fork, exec and exit is told' || skip "no proc connector here"
+    "$SONDE" doctor | grep -q 'every fork, exec and exit is reported' || skip "no proc connector here"
     bash -c 'sleep 0.7; sleep 1; :' 3>&- &
     program=$!
     "$SONDE" attach -p 1h "$program" >"$T/table"

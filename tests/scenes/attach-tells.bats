@@ -75,7 +75,7 @@ shows() {
 @test "nobody speaks for another user by a board of their own" {
     need_root
     start_caller work 10
-    as_nobody "$BUILD/tests/board_program" attach subject $$ 0 4712 counter syscall_calls_total 'call="writev"' 7 leave
+    as_nobody "$BUILD/tests/segment_program" attach subject $$ 0 4712 counter syscall_calls_total 'call="writev"' 7 leave
     until_true shows '' 7
     shows ',user="nobody"' 7 || shows ',job="4712",user="nobody"' 7
     run ! grep -q 'user="root"' <(ask /metrics)
@@ -91,6 +91,6 @@ shows() {
     : >"$T/said"
     attach --tell
     let_go
-    run ! grep -q 'no agent runs' "$T/said"
+    run ! grep -q 'no agent is running' "$T/said"
     program_ends_well
 }

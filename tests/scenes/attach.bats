@@ -87,7 +87,7 @@ sleeps() {
         until_true sleeps
         "$SONDE" attach -q -t 0.5 --time "$way" "$program" >"$T/table"
         grep -Eq '^all +0 ' "$T/table"
-        grep -qx 'not counted, because not returned yet: clock_nanosleep (1 thread)' "$T/table"
+        grep -qx 'not counted, not returned yet: clock_nanosleep (1 thread)' "$T/table"
         kill -9 "$program"
         wait "$program" || :
         sleep 4 3>&- & program=$!
@@ -109,7 +109,7 @@ sleeps() {
     program_ends_well
     "${user[@]}" "$SONDE" report >page
     grep -q '^looked, job' page
-    grep -q '^  ended  *not while it was watched: it runs on$' page
+    grep -q '^  status  *still running when monitoring stopped$' page
     grep -q "$TOOLS/caller" page
     "${user[@]}" "$SONDE" export -w series --set syscall >rows
     grep -q writev rows
@@ -351,7 +351,7 @@ undisturbed() {
     go
     program_ends_well
     wait "$watcher"
-    grep -q 'has ended with status 0' "$T/said"
+    grep -q 'exited with status 0' "$T/said"
     [ "$(sql "select exit_code, exit_signal from job")" = '0|0' ]
     [ "$(sql "select count(distinct pid) from process")" -eq 7 ]
     root=$(sql "select pid from process where depth = 0")
@@ -371,7 +371,7 @@ undisturbed() {
     program=
     [ "$status" -eq 143 ]
     wait "$watcher"
-    grep -q 'was ended by signal 15' "$T/said"
+    grep -q 'was terminated by signal 15' "$T/said"
     [ "$(sql "select exit_signal from job")" = 15 ]
     [ "$(sql "select exit_signal, usertime + systemtime > 0 from process")" = '15|1' ]
 }
@@ -405,7 +405,7 @@ undisturbed() {
     wait "$watcher"
     [ "$status" -eq 137 ]
     [ "$(count writev)" -eq 50 ]
-    if grep -q 'was ended by signal' "$T/said"; then # Linux tells it from 6.15 on
+    if grep -q 'was terminated by signal' "$T/said"; then # Linux tells it from 6.15 on
         [ "$(sql "select exit_signal from job where name = 'caller'")" = 9 ]
     fi
 }
@@ -434,7 +434,7 @@ undisturbed() {
     watcher=
     [ "$(count write)" -ge 321 ]
     [ "$(sql "select exe from process where pid = $first")" = bash ]
-    if grep -q 'has ended with status' "$T/said"; then # Linux tells it from 6.15 on
+    if grep -q 'exited with status' "$T/said"; then # Linux tells it from 6.15 on
         [ "$(sql "select exit_code from process where pid = $first")" = 5 ]
         [ "$(sql "select count(*) from process where exe = 'bash' and exit_code = 3")" -eq 1 ]
     fi
@@ -444,7 +444,7 @@ undisturbed() {
     need_root
     "$SONDE" run -v -s true >said 2>&1
     ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
-    "$SONDE" doctor | grep -q 'every fork, exec and exit is told' || skip "no proc connector here"
+    "$SONDE" doctor | grep -q 'every fork, exec and exit is reported' || skip "no proc connector here"
     cat >"$T/script" <<'S'
 read -r go
 for ((i = 0; i < 100; i++)); do /bin/true; done

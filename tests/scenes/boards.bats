@@ -9,7 +9,7 @@ setup() {
 }
 
 dump() {
-    "$BUILD/tests/board_show" "$SONDE_BOARDS"
+    "$BUILD/tests/segment_show" "$SONDE_BOARDS"
 }
 
 # The lines of a metric on all boards.
@@ -30,9 +30,9 @@ with_shm() {
 }
 
 @test "what a program counted is on its board, with labels, units and a histogram" {
-    "$TOOLS/speaks" count 1000
+    "$TOOLS/instrumented" count 1000
     run -0 dump
-    [[ ${lines[0]} == *"library=sonde"*"state=ended gone=1 metrics=4 command="*"speaks count 1000" ]]
+    [[ ${lines[0]} == *"library=sonde"*"state=ended gone=1 metrics=4 command="*"instrumented count 1000" ]]
     [ "${lines[1]}" = 'speaks_total{part="a"} 1000' ]
     [ "${lines[2]}" = 'speaks_seconds_total{part="a"} 0.5' ]
     [ "${lines[3]}" = 'speaks_level 7.25' ]
@@ -42,7 +42,7 @@ with_shm() {
 }
 
 @test "a program that runs can be read, and its last numbers after SIGKILL" {
-    "$TOOLS/speaks" wait 5 >said & pid=$!
+    "$TOOLS/instrumented" wait 5 >said & pid=$!
     until grep -q counted said; do sleep 0.05; done
     [ "$(fact gone)" = 0 ]
     [ "$(values 'speaks_total{part="a"}')" = 5 ]
@@ -53,21 +53,21 @@ with_shm() {
 }
 
 @test "10,000 threads one after another take the memory of a few" {
-    "$TOOLS/speaks" threads 10000
+    "$TOOLS/instrumented" threads 10000
     [ "$(values 'speaks_total{part="a"}')" = 10000 ]
     [ "$(values 'speaks_seconds_total{part="a"}')" = 5000 ]
     [ "$(fact bytes)" -le 131072 ]
 }
 
 @test "eight threads on the same metrics forget nothing" {
-    "$TOOLS/speaks" crowd 100000
+    "$TOOLS/instrumented" crowd 100000
     [ "$(values 'speaks_total{part="a"}')" = 800000 ]
     [ "$(values 'speaks_sizes_bucket{le="+Inf"}')" = 800000 ]
     [ "$(values speaks_level)" = 800000 ]
 }
 
 @test "100,000 metrics, made by two threads at once" {
-    "$TOOLS/speaks" metrics 100000
+    "$TOOLS/instrumented" metrics 100000
     run dump
     [ "$(grep -c 'speaks_many_total{number="[0-9]*"} 2' <<<"$output")" -eq 100000 ]
     [ "$(fact lost)" = 0 ]
@@ -75,34 +75,34 @@ with_shm() {
 }
 
 @test "children of fork count for themselves, with the metrics of their parent" {
-    "$TOOLS/speaks" fork 3
+    "$TOOLS/instrumented" fork 3
     [ "$(values 'speaks_total{part="a"}')" = "2 100 100 100" ]
     [ "$(values speaks_level)" = "1 unset unset unset" ] || [ "$(values speaks_level)" = "unset unset unset 1" ]
 }
 
 @test "children that the C library knows nothing of count for themselves too" {
-    "$TOOLS/speaks" raw-fork
+    "$TOOLS/instrumented" raw-fork
     [ "$(values 'speaks_total{part="a"}')" = "2 100" ]
 }
 
 @test "children of children count, and their threads" {
-    "$TOOLS/speaks" fork-chain 5
+    "$TOOLS/instrumented" fork-chain 5
     [ "$(values 'speaks_total{part="a"}')" = "0 11 11 11 11 11" ]
 }
 
 @test "a child of vfork counts for its parent" {
-    "$TOOLS/speaks" vfork 3
+    "$TOOLS/instrumented" vfork 3
     [ "$(values 'speaks_total{part="a"}')" = 4 ]
 }
 
 @test "exec ends a board and begins another" {
-    "$TOOLS/speaks" exec 2
+    "$TOOLS/instrumented" exec 2
     [ "$(values 'speaks_total{part="a"}')" = "2 5" ]
     [ "$(fact gone)" = "1 1" ]
 }
 
 @test "a program that has become another is gone from its board, though its pid is not" {
-    "$TOOLS/speaks" exec-sleep 60 & pid=$!
+    "$TOOLS/instrumented" exec-sleep 60 & pid=$!
     until [ "$(cat "/proc/$pid/comm")" = sleep ]; do sleep 0.05; done
     run fact gone
     kill "$pid"
@@ -111,7 +111,7 @@ with_shm() {
 }
 
 @test "a program is gone from its board, though a child that never counted has it mapped" {
-    child=$("$TOOLS/speaks" orphan 3>&-)
+    child=$("$TOOLS/instrumented" orphan 3>&-)
     run fact gone
     kill "$child"
     [ "$output" = 1 ]
@@ -119,7 +119,7 @@ with_shm() {
 
 @test "a program whose first thread has ended is there as long as another counts" {
     mkfifo go
-    "$TOOLS/speaks" first-ends 5 <>go >said 3>&- & pid=$!
+    "$TOOLS/instrumented" first-ends 5 <>go >said 3>&- & pid=$!
     until grep -q '^State:.Z' "/proc/$pid/status" && grep -q counted said; do sleep 0.05; done
     [ "$(fact gone)" = 0 ]
     echo >go
@@ -130,7 +130,7 @@ with_shm() {
 
 @test "a program with another pid, in a namespace of its own, is there while it is" {
     need_root
-    unshare --pid --fork --kill-child "$TOOLS/speaks" wait 5 >said & pid=$!
+    unshare --pid --fork --kill-child "$TOOLS/instrumented" wait 5 >said & pid=$!
     until grep -q counted said; do sleep 0.05; done
     [ "$(fact pid) $(fact gone)" = "1 0" ]
     kill -KILL "$pid"
@@ -140,28 +140,28 @@ with_shm() {
 }
 
 @test "all descriptors are closed: threads and metrics still come" {
-    "$TOOLS/speaks" closes
+    "$TOOLS/instrumented" closes
     [ "$(values 'speaks_total{part="a"}')" = 2 ]
     [ "$(values speaks_late_total)" = 3 ]
 }
 
 @test "a signal handler that counts the same loses nothing" {
-    expected=$("$TOOLS/speaks" handler 2000)
+    expected=$("$TOOLS/instrumented" handler 2000)
     [ "$(values 'speaks_total{part="a"}')" = "$expected" ]
     [ "$(values 'speaks_seconds_total{part="a"}')" = "$expected" ]
     [ "$(values speaks_sizes_sum)" = 2000 ]
     rm "$SONDE_BOARDS"/*
-    "$TOOLS/speaks" first-in-handler
+    "$TOOLS/instrumented" first-in-handler
     [ "$(values 'speaks_total{part="a"}')" = 1 ]
 }
 
 @test "the library is loaded late, unloaded and loaded again" {
-    "$TOOLS/speaks_late" "$LIBSONDE" 100
+    "$TOOLS/instrumented_late" "$LIBSONDE" 100
     [ "$(values late_total)" = 100 ]
 }
 
 @test "names with quotes, newlines and 10 kB are taken, longer ones and nonsense are refused" {
-    run -0 "$TOOLS/speaks" odd
+    run -0 "$TOOLS/instrumented" odd
     [ "$output" = "0 0 3 3 3 3 3 3 3" ]
     run -0 dump
     [[ $output == *'{a_b="say \"hi\"\n\\"} 1'* ]]
@@ -169,7 +169,7 @@ with_shm() {
 }
 
 @test "what is not a number, infinite or negative does not get into counters and histograms" {
-    "$TOOLS/speaks_numbers" none
+    "$TOOLS/instrumented_numbers" none
     [ "$(values 'speaks_seconds_total{part="a"}')" = 0.25 ]
     [ "$(values speaks_sizes_sum)" = 0 ]
     [ "$(values speaks_level)" = -2 ]
@@ -179,7 +179,7 @@ with_shm() {
 
 @test "a sum that is more than a number can say is infinite in the report and in the series" {
     unset SONDE_BOARDS
-    run -0 "$SONDE" run -q -- "$TOOLS/speaks_numbers" too-much
+    run -0 "$SONDE" run -q -- "$TOOLS/instrumented_numbers" too-much
     "$SONDE" report >"$T/page"
     grep -q '^ *speaks_seconds_total{part="a"} *inf$' "$T/page"
     grep -q '^ *speaks_sizes *2 *inf *>4 *>4 *>4 *inf *$' "$T/page"
@@ -190,15 +190,15 @@ with_shm() {
 }
 
 @test "a name that programs of a run have with two types is told, and the sum of those that came first is kept" {
-    run -0 --separate-stderr "$SONDE" run -p 100ms -- bash -c "'$BUILD/tests/board_program' sonde counter level - 5; sleep 1
-        '$BUILD/tests/board_program' sonde gauge level - 42; sleep 1; '$BUILD/tests/board_program' sonde counter level - 3"
+    run -0 --separate-stderr "$SONDE" run -p 100ms -- bash -c "'$BUILD/tests/segment_program' sonde counter level - 5; sleep 1
+        '$BUILD/tests/segment_program' sonde gauge level - 42; sleep 1; '$BUILD/tests/segment_program' sonde counter level - 3"
     [[ $stderr == *"1 metrics or values of its programs were refused"*"level is a gauge of one program and a counter of another"* ]]
     "$SONDE" report --json | jq -e '.program.counters[] | select(.name == "level") | .total == 8'
 }
 
 @test "a name that was made is in the report, however long, and one that would not be is refused" {
     unset SONDE_BOARDS
-    run -0 "$SONDE" run -q -- "$TOOLS/speaks_labels" long
+    run -0 "$SONDE" run -q -- "$TOOLS/instrumented_labels" long
     [ "$output" = "0 0 3 3 0" ]
     "$SONDE" export -w series --set program_counter --format csv >"$T/series"
     [ "$(grep -o 'quotes_total\|most_total\|more_total\|help_total\|nnnn_total' "$T/series" | sort -u | tr '\n' ' ')" = "help_total most_total quotes_total " ]
@@ -207,7 +207,7 @@ with_shm() {
 @test "what is left out of the report is told" {
     # A board of another writer, whose name is longer than ours makes any: its help becomes a part of it.
     name=$(printf 'n%.0s' {1..32760})
-    "$BUILD/tests/board_program" sonde counter "$name" - 1 kill || :
+    "$BUILD/tests/segment_program" sonde counter "$name" - 1 kill || :
     mv "$SONDE_BOARDS"/sonde.* "$T/board"
     python3 - "$T/board" <<'PY'
 import struct, sys
@@ -224,14 +224,14 @@ PY
 }
 
 @test "labels in another order are the same metric" {
-    run -0 "$TOOLS/speaks_labels" orders
+    run -0 "$TOOLS/instrumented_labels" orders
     [ "$output" = "0 0 0 2" ]
     [ "$(values 'order{a="1",b="2"}')" = 7 ]
     [ "$(fact metrics)" = 2 ]
 }
 
 @test "one name has one type, and the program is told" {
-    run -0 "$TOOLS/speaks" types
+    run -0 "$TOOLS/instrumented" types
     [ "$output" = "2 2 2 1" ]
     [ "$(values 'speaks_total{part="a"}')" = 1 ]
     [ "$(fact metrics)" = 4 ]
@@ -241,86 +241,86 @@ PY
     need_root
     mkdir tiny
     run -0 unshare --mount --propagation private sh -c '
-        mount -t tmpfs -o size=128k none tiny && SONDE_BOARDS=$PWD/tiny "$0/speaks" full 5000 && "$1" tiny' "$TOOLS" "$BUILD/tests/board_show"
+        mount -t tmpfs -o size=128k none tiny && SONDE_BOARDS=$PWD/tiny "$0/instrumented" full 5000 && "$1" tiny' "$TOOLS" "$BUILD/tests/segment_show"
     [ "${lines[0]}" = "out of space: the metric is not recorded" ]
     [[ ${lines[1]} =~ lost=[1-9] ]]
     [[ $output == *'full_0_total 1'* ]]
     run -0 unshare --mount --propagation private sh -c '
-        mount -t tmpfs -o size=4k none tiny && head -c 4096 /dev/zero >tiny/file && SONDE_BOARDS=$PWD/tiny "$0/speaks" full 5000 && ls tiny' "$TOOLS"
+        mount -t tmpfs -o size=4k none tiny && head -c 4096 /dev/zero >tiny/file && SONDE_BOARDS=$PWD/tiny "$0/instrumented" full 5000 && ls tiny' "$TOOLS"
     [ "$output" = made$'\n'file ]
     run -0 unshare --mount --propagation private sh -c '
-        mount -t tmpfs -o size=128k none /dev/shm && unset SONDE_BOARDS && "$1" run -- "$0/speaks" full 5000' "$TOOLS" "$SONDE"
+        mount -t tmpfs -o size=128k none /dev/shm && unset SONDE_BOARDS && "$1" run -- "$0/instrumented" full 5000' "$TOOLS" "$SONDE"
     [[ $output =~ [1-9][0-9]*" metrics of its programs, or parts of them, are not in the report for lack of space" ]]
 }
 
 @test "no /dev/shm, and one that nobody may write to" {
-    SONDE_BOARDS=/nowhere/at/all "$TOOLS/speaks" crowd 1000
-    SONDE_BOARDS=/proc "$TOOLS/speaks" metrics 1000
-    SONDE_BOARDS=$(printf '/x%.0s' {1..500}) "$TOOLS/speaks" threads 100
+    SONDE_BOARDS=/nowhere/at/all "$TOOLS/instrumented" crowd 1000
+    SONDE_BOARDS=/proc "$TOOLS/instrumented" metrics 1000
+    SONDE_BOARDS=$(printf '/x%.0s' {1..500}) "$TOOLS/instrumented" threads 100
     need_root
     chmod 755 "$SONDE_BOARDS"
-    as_nobody "$TOOLS/speaks" crowd 1000
+    as_nobody "$TOOLS/instrumented" crowd 1000
     [ -z "$(ls "$SONDE_BOARDS")" ]
 }
 
 @test "little address space" {
     for mib in 8 10 16 64 1024; do
-        "$TOOLS/speaks" narrow "$mib"
+        "$TOOLS/instrumented" narrow "$mib"
     done
     [ "$(fact metrics | wc -w)" -ge 3 ]
 }
 
 @test "limits for the size of files are no signal" {
     for kib in 0 1 100 300 1024; do
-        "$TOOLS/speaks" small-files "$kib"
+        "$TOOLS/instrumented" small-files "$kib"
     done
     [ "$(values 'speaks_many_total{number="999"}')" = "2 2" ]
 }
 
 @test "a program that locks its memory does not lock the whole board" {
-    "$TOOLS/speaks" locked
+    "$TOOLS/instrumented" locked
     [ "$(fact bytes)" -le 131072 ]
     [ "$(values 'speaks_total{part="a"}')" = 2 ]
 }
 
 @test "an old kernel does as well" {
-    "$TOOLS/speaks" old-kernel 3
+    "$TOOLS/instrumented" old-kernel 3
     [ "$(values 'speaks_total{part="a"}')" = "5 100 100 100" ]
     rm "$SONDE_BOARDS"/*
-    SONDE_BOARDS=/nowhere "$TOOLS/speaks" old-kernel 3
+    SONDE_BOARDS=/nowhere "$TOOLS/instrumented" old-kernel 3
     need_root
     mkdir tiny
-    unshare --mount --propagation private sh -c 'mount -t tmpfs -o size=4k none tiny && SONDE_BOARDS=$PWD/tiny "$0/speaks" old-kernel 50' "$TOOLS"
+    unshare --mount --propagation private sh -c 'mount -t tmpfs -o size=4k none tiny && SONDE_BOARDS=$PWD/tiny "$0/instrumented" old-kernel 50' "$TOOLS"
 }
 
 @test "errno stays, and the rank is told" {
-    "$TOOLS/speaks" errno
+    "$TOOLS/instrumented" errno
     rm "$SONDE_BOARDS"/*
-    SLURM_JOB_ID=4711 "$TOOLS/speaks" rank
+    SLURM_JOB_ID=4711 "$TOOLS/instrumented" rank
     [ "$(fact rank) $(fact job)" = "3/8 4711" ]
 }
 
 @test "without anybody who reads nothing stays behind, and for an agent everything" {
     need_root
     unset SONDE_BOARDS
-    with_shm size=1m sh -c '"$0/speaks" count && [ -z "$(ls /dev/shm)" ]' "$TOOLS"
+    with_shm size=1m sh -c '"$0/instrumented" count && [ -z "$(ls /dev/shm)" ]' "$TOOLS"
     # of an agent that was there a moment ago
-    with_shm size=1m sh -c 'touch /dev/shm/sonde-agent && "$0/speaks" count && ls /dev/shm/sonde.*.sonde.*' "$TOOLS"
+    with_shm size=1m sh -c 'touch /dev/shm/sonde-agent && "$0/instrumented" count && ls /dev/shm/sonde.*.sonde.*' "$TOOLS"
     # … or eleven minutes ago
-    with_shm size=1m sh -c 'touch -d "11 minutes ago" /dev/shm/sonde-agent && "$0/speaks" count && [ "$(ls /dev/shm)" = sonde-agent ]' "$TOOLS"
+    with_shm size=1m sh -c 'touch -d "11 minutes ago" /dev/shm/sonde-agent && "$0/instrumented" count && [ "$(ls /dev/shm)" = sonde-agent ]' "$TOOLS"
     # … and that another user only says to be
-    with_shm size=1m sh -c 'touch /dev/shm/sonde-agent && chown 65534 /dev/shm/sonde-agent && "$0/speaks" count &&
+    with_shm size=1m sh -c 'touch /dev/shm/sonde-agent && chown 65534 /dev/shm/sonde-agent && "$0/instrumented" count &&
         [ "$(ls /dev/shm)" = sonde-agent ]' "$TOOLS"
 }
 
 @test "1,000 short programs in a row leave nothing" {
     need_root
     unset SONDE_BOARDS
-    with_shm size=64k bash -c 'for ((i = 0; i < 1000; i++)); do "$0/speaks" count || exit 1; done; [ -z "$(ls /dev/shm)" ]' "$TOOLS"
+    with_shm size=64k bash -c 'for ((i = 0; i < 1000; i++)); do "$0/instrumented" count || exit 1; done; [ -z "$(ls /dev/shm)" ]' "$TOOLS"
 }
 
 @test "a folder with other files, links and cut boards" {
-    "$TOOLS/speaks" count 3
+    "$TOOLS/instrumented" count 3
     board=$(ls "$SONDE_BOARDS")
     head -c 5000 "$SONDE_BOARDS/$board" >"$SONDE_BOARDS/sonde.1.cut.0"
     : >"$SONDE_BOARDS/sonde.1.empty.0"

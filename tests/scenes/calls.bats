@@ -105,7 +105,7 @@ ftruncate_number() {
     run_calls -s -- "$TOOLS/caller_static" now 300
     [ -z "$(count writev 2>/dev/null)" ]
     "${user[@]}" "$SONDE" report >page
-    grep -q '^  system calls of 1 of 1 program: ' page
+    grep -q '^  system calls of 1 of 1 program without the probe' page
 }
 
 @test "strace counts the same calls" {
@@ -153,7 +153,7 @@ ftruncate_number() {
     for other in --ptrace --no-probe; do
         run "$SONDE" run --libc $other -- touch "$T/ran"
         [ "$status" -eq 2 ]
-        [[ $output == *"leave out one of them"* ]]
+        [[ $output == *"exclude each other"* ]]
         [ ! -e "$T/ran" ]
     done
 }
@@ -161,7 +161,7 @@ ftruncate_number() {
 @test "the library alone counts for an agent, or for nobody" {
     mkdir -m 777 "$T/boards"
     SONDE_BOARDS=$T/boards LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
-    "$BUILD/tests/board_show" "$T/boards" >shown
+    "$BUILD/tests/segment_show" "$T/boards" >shown
     grep -q '^syscall_calls_total{call="writev"} 10$' shown
     LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
 }
@@ -177,7 +177,7 @@ ftruncate_number() {
             SONDE_BOARDS=$folder LD_PRELOAD=$1 "$2/caller" now 10 </dev/null
         done
         SONDE_BOARDS=$0/closed LD_PRELOAD=$1 setpriv --reuid=65534 --regid=65534 --clear-groups "$2/caller" now 7 </dev/null
-        "$3/tests/board_show" /dev/shm' "$T" "$calls_probe" "$TOOLS" "$BUILD" >shown
+        "$3/tests/segment_show" /dev/shm' "$T" "$calls_probe" "$TOOLS" "$BUILD" >shown
     [ "$(grep -c '^syscall_calls_total{call="writev"} 10$' shown)" -eq 2 ]
     [ "$(grep -c '^syscall_calls_total{call="writev"}' shown)" -eq 2 ] # where it is, but closed, no other is looked for
 }

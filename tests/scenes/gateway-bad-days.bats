@@ -72,7 +72,7 @@ PY
 
 @test "garbage on a board: what was counted before stays, the agent goes on" {
     start </dev/null
-    coproc MAD { exec "$BUILD/tests/board_program" sonde counter x_total - 5 say ready wait garbage say mad wait counter x_total - 1; }
+    coproc MAD { exec "$BUILD/tests/segment_program" sonde counter x_total - 5 say ready wait garbage say mad wait counter x_total - 1; }
     read -r _ <&"${MAD[0]}"
     wait_for 'is "x_total{host=\"$(host)\"}" 5'
     echo >&"${MAD[1]}"
@@ -121,7 +121,7 @@ PY
     chmod 711 "$T/run"
     # Eight programs with 190 MB of texts each, which stay as long as there is room for them.
     for ((i = 0; i < 8; i++)); do
-        [ "$(as_nobody env SONDE_BOARDS="$SONDE_BOARDS" "$TOOLS/speaks_labels" fat)" = 0 ]
+        [ "$(as_nobody env SONDE_BOARDS="$SONDE_BOARDS" "$TOOLS/instrumented_labels" fat)" = 0 ]
         wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     done
     program sonde counter board_total - 3 leave

@@ -137,7 +137,7 @@ PY
     mkfifo "$T/stay"
     chmod 666 "$T/stay"
     for ((i = 0; i < 300; i++)); do
-        setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter y_total - 1 wait <>"$T/stay" 3>&- &
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter y_total - 1 wait <>"$T/stay" 3>&- &
     done
     wait_for '[ "$(find "$SONDE_BOARDS" -name "sonde.*" | wc -l)" = 300 ]'
     wait_for '[ "$(value "sonde_programs_boards{host=\"$(host)\"}")" -gt 150 ]'
@@ -164,7 +164,7 @@ PY
 
 @test "an agent that is stopped, killed and restarted while 100 programs run slows none of them, and loses nothing" {
     start </dev/null
-    python3 - "$BUILD/tests/board_program" "$AGENT" <<'PY'
+    python3 - "$BUILD/tests/segment_program" "$AGENT" <<'PY'
 import os, signal, subprocess, sys, threading, tau_client as t
 MANY = 20000 # messages of 624 bytes: more than a socket holds
 words = "sonde hurry x_total - 1000 wait hurry x_total - 100000 wait hurry x_total - 100000".split()

@@ -25,7 +25,7 @@ teardown() {
 
 tau() { "$SOURCE/tests/tools/tau_client.py" "$@"; }
 
-program() { "$BUILD/tests/board_program" "$@"; }
+program() { "$BUILD/tests/segment_program" "$@"; }
 
 # An agent that reads nothing else; lines on stdin are added to its configuration.
 start() {

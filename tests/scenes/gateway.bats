@@ -58,7 +58,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     coproc ONE { exec "$SOURCE/tests/tools/tau_client.py" -j 2 counter x_total add x_total 1.7e308 add x_total inf add x_total 1 stay; }
     wait_for 'is "x_total{host=\"$(host)\"}" +Inf'
     ask /metrics | grep -q "^x_total{host=\"$(host)\",job=\"2\".*} 1.7e+308$"
-    "$TOOLS/speaks_numbers" too-much
+    "$TOOLS/instrumented_numbers" too-much
     wait_for 'is "speaks_seconds_total{part=\"a\",host=\"$(host)\"}" +Inf'
     is "speaks_sizes_sum{host=\"$(host)\"}" +Inf
     is "speaks_sizes_count{host=\"$(host)\"}" 2
@@ -72,7 +72,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
 @test "a gauge that a program sets to not a number is absent until it is set again" {
     start </dev/null
     mkfifo "$T/next"
-    "$BUILD/tests/board_program" sonde gauge level - 7 wait gauge level - nan counter step_total - 1 wait gauge level - 9 wait \
+    "$BUILD/tests/segment_program" sonde gauge level - 7 wait gauge level - nan counter step_total - 1 wait gauge level - 9 wait \
         <>"$T/next" 3>&- & # not through a function, of which the end would not be the program's
     wait_for 'is "level{host=\"$(host)\"}" 7'
     echo >"$T/next"
@@ -80,7 +80,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     [ -z "$(value "level{host=\"$(host)\"}")" ]
     run -1 --separate-stderr "$SONDE" get -f json level step_total
     [ "$(jq -c '[.[].name]' <<<"$output")" = '["step_total"]' ]
-    [[ $stderr == *"there is no metric level that has a value now"* && $stderr != *step_total* ]]
+    [[ $stderr == *"no metric level with a value"* && $stderr != *step_total* ]]
     echo >"$T/next"
     wait_for 'is "level{host=\"$(host)\"}" 9'
 }
@@ -88,8 +88,8 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
 @test "track writes what has changed though the value is the same: a histogram that observes 0, a gauge that moves between programs" {
     start </dev/null
     mkfifo "$T/one" "$T/two"
-    "$BUILD/tests/board_program" sonde gauge g - 1 observe h - 0 wait gauge g - -5 observe h - 0 wait <>"$T/one" 3>&- &
-    "$BUILD/tests/board_program" sonde gauge g - 3 wait gauge g - 9 wait <>"$T/two" 3>&- &
+    "$BUILD/tests/segment_program" sonde gauge g - 1 observe h - 0 wait gauge g - -5 observe h - 0 wait <>"$T/one" 3>&- &
+    "$BUILD/tests/segment_program" sonde gauge g - 3 wait gauge g - 9 wait <>"$T/two" 3>&- &
     wait_for '[[ $("$SONDE" get -a -f txt g h) == *"min=1.0 max=3.0"*" count=1.0"* ]]'
     "$SONDE" track -a -F 50 -o "$T/log.json" g h >/dev/null 3>&- &
     tracker=$!
@@ -133,14 +133,14 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
 }
 
 @test "sonde run files what its programs counted, also after kill -9 of it" {
-    "$SONDE" run -q -- bash -c "'$BUILD/tests/board_program' mpi rank 3 4 counter mpi_calls_total 'function=\"MPI_Send\"' 7 \
+    "$SONDE" run -q -- bash -c "'$BUILD/tests/segment_program' mpi rank 3 4 counter mpi_calls_total 'function=\"MPI_Send\"' 7 \
         counter mpi_peer_bytes_total 'to=\"1\"' 99 counter x_total - 2 kill; true"
     "$SONDE" export -w series >"$T/series"
     grep ',mpi,3/MPI_Send,calls,1,7' "$T/series"
     grep ',mpi,3/,calls,1,7' "$T/series"
     grep ',mpi_peer,3>1,bytes,B,99' "$T/series"
     grep ',program_counter,x_total,total,1,2' "$T/series"
-    "$SONDE" run -q -- bash -c "'$BUILD/tests/board_program' sonde counter y_total - 5 kill; echo \$SONDE_BOARDS >folder; kill -9 \$PPID; sleep 0.1" || :
+    "$SONDE" run -q -- bash -c "'$BUILD/tests/segment_program' sonde counter y_total - 5 kill; echo \$SONDE_BOARDS >folder; kill -9 \$PPID; sleep 0.1" || :
     "$SONDE" submit
     "$SONDE" export -w series | grep ',program_counter,y_total,total,1,5'
     [[ $(cat folder) == /dev/shm/sonde-run.* ]]
@@ -170,11 +170,11 @@ assert values[(None, None)] == 11 and ("42", "root") not in values and values[("
     need_root
     local uid=$((200000 + BASHPID % 100000))
     start </dev/null
-    setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter cells_total - 3
+    setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter cells_total - 3
     mkfifo "$T/stay"
-    SONDE_JOB=12 setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter cells_total - 5 wait \
+    SONDE_JOB=12 setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter cells_total - 5 wait \
         <>"$T/stay" 3>&- &
-    SONDE_JOB=12 "$BUILD/tests/board_program" sonde counter cells_total - 6 wait <>"$T/stay" 3>&- &
+    SONDE_JOB=12 "$BUILD/tests/segment_program" sonde counter cells_total - 6 wait <>"$T/stay" 3>&- &
     wait_for 'is "cells_total{host=\"$(host)\"}" 14'
     values() { "$SONDE" get -f json "$@" cells_total | jq -c 'map(.value) | sort'; }
     [ "$(values -U "$uid")" = '[8]' ]
@@ -186,20 +186,20 @@ assert values[(None, None)] == 11 and ("42", "root") not in values and values[("
     [[ $("$SONDE" track -n 1 -f txt -U "$uid" cells_total) == *" 8.0 "* ]]
     run -1 "$SONDE" get -j 12 -U nobody cells_total
     run -1 "$SONDE" get -j 12 -U nobody
-    [[ $output == *"nothing from programs of job 12 of user nobody"* ]]
+    [[ $output == *"no program metrics of job 12 of user nobody"* ]]
     [ "$(ask '/programs?all&name=cells_total' | jq -c '[.metrics[] | select(.user == null) | .value]')" = '[14]' ]
 }
 
 # A program of root's job 4711 with a gauge, until its line comes.
 begin_level() {
     mkfifo "$T/stay"
-    SONDE_JOB=4711 "$BUILD/tests/board_program" sonde gauge level - 42 wait <>"$T/stay" 3>&- &
+    SONDE_JOB=4711 "$BUILD/tests/segment_program" sonde gauge level - 42 wait <>"$T/stay" 3>&- &
 }
 
 @test "a name that no program has any more may come again with another type" {
     need_root
     start </dev/null
-    as_nobody "$BUILD/tests/board_program" sonde counter level - 7
+    as_nobody "$BUILD/tests/segment_program" sonde counter level - 7
     wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     begin_level
     wait_for 'is "level{host=\"$(host)\",job=\"4711\",user=\"root\"}" 42'
@@ -212,7 +212,7 @@ begin_level() {
     need_root
     start </dev/null
     mkfifo "$T/others"
-    setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter level - 7 wait <>"$T/others" 3>&- &
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter level - 7 wait <>"$T/others" 3>&- &
     wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7'
     begin_level
     wait_for 'grep "a program of user 0 .* level is a gauge of one program and a counter of another" "$T/said"'
@@ -234,10 +234,10 @@ begin_level() {
     wait_for '"$SONDE" job --json | grep -q \"4711\"'
     mkfifo "$T/stay"
     sh -c 'echo 0 >"$1/uid_1/job_4711/step_0/cgroup.procs" && shift && exec setpriv --reuid=1 --regid=1 --clear-groups "$@"' \
-        - "$GROUP" "$BUILD/tests/board_program" sonde counter own_total - 3 wait <>"$T/stay" 3>&- &
+        - "$GROUP" "$BUILD/tests/segment_program" sonde counter own_total - 3 wait <>"$T/stay" 3>&- &
     victim=$!
     wait_for 'is "own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3'
-    setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde pid "$victim" counter own_total - 7 wait \
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde pid "$victim" counter own_total - 7 wait \
         <>"$T/stay" 3>&- &
     wait_for 'is "own_total{host=\"$(host)\"}" 10'
     is "own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3
@@ -312,7 +312,7 @@ agent_of() {
     users=$!
     wait_for '[ -S "$T/users/agent.sock" ] && [ -e "$SONDE_BOARDS/sonde-agent.$uid" ]'
     for ((i = 0; i < 40; i++)); do
-        setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter x_total - 1
+        setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter x_total - 1
         sleep 0.05
     done
     of_user() { curl -sf --unix-socket "$T/users/agent.sock" 'http://agent/programs?name=x_total' | jq '.metrics[0].value'; }
@@ -320,7 +320,7 @@ agent_of() {
     wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     # One that root's has read and the user's, which is stopped, has not: it waits, is not read again, and goes with that agent, …
     kill -STOP "$users"
-    setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter x_total - 1
+    setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter x_total - 1
     wait_for 'is "x_total{host=\"$(host)\"}" 41'
     [ -n "$(find "$SONDE_BOARDS" -name "sonde.*")" ]
     stop
@@ -336,7 +336,7 @@ agent_of() {
     wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     [ -z "$(value "x_total{host=\"$(host)\"}")" ]
     stop
-    setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter x_total - 1
+    setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter x_total - 1
     start <<<'tau = none'
     wait_for 'is "x_total{host=\"$(host)\"}" 1'
     [ -n "$(find "$SONDE_BOARDS" -name "sonde.*")" ]
@@ -362,7 +362,7 @@ agent_of() {
     wait_for 'grep -q "as long as another agent reads them" "$T/said"'
     kill -9 "$first"
     setpriv --reuid="$uid" --regid=65534 --clear-groups env SONDE_BOARDS="$SONDE_BOARDS" \
-        "$BUILD/tests/board_program" sonde counter x_total - 3 leave
+        "$BUILD/tests/segment_program" sonde counter x_total - 3 leave
     wait_for 'is "x_total{host=\"$(host)\"}" 3'
     wait_for 'tau counter y_total add y_total 2 2>/dev/null'
     wait_for 'is "y_total{host=\"$(host)\"}" 2'

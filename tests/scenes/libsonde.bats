@@ -19,7 +19,7 @@ setup() {
 
 # What stands on the board for a metric.
 value() {
-    "$BUILD/tests/board_show" "$SONDE_BOARDS" | awk -v name="$1" '$1 == name { print $2 }'
+    "$BUILD/tests/segment_show" "$SONDE_BOARDS" | awk -v name="$1" '$1 == name { print $2 }'
 }
 
 strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
@@ -65,8 +65,8 @@ strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
 @test "what is no number is refused also in programs that are compiled as if there were no such" {
     for compiler in cc clang; do
         command -v "$compiler" || continue
-        "$compiler" -O3 -ffast-math "$SOURCE/tests/tools/speaks_numbers.c" "${flags[@]}" -o speaks_numbers
-        ./speaks_numbers none
+        "$compiler" -O3 -ffast-math "$SOURCE/tests/tools/instrumented_numbers.c" "${flags[@]}" -o instrumented_numbers
+        ./instrumented_numbers none
         [ "$(value 'speaks_seconds_total{part="a"}')" = 0.25 ]
         [ "$(value unknown)" = unset ]
         [ "$(value infinite)" = inf ]

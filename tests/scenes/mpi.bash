@@ -61,7 +61,7 @@ mpi_run() {
 # Each line that a rank expects is on its board.
 mpi_compare() {
     local line missing=0
-    "$BUILD/tests/board_dump" boards | sort >dumped
+    "$BUILD/tests/segment_dump" boards | sort >dumped
     [ -n "$(ls expected)" ]
     for line in expected/*; do cat "$line"; done | sort -u >wanted
     while read -r line; do

@@ -142,7 +142,7 @@ setup_file() {
                 mpi_compare
                 grep -qx '0 mpi_calls_total{function="MPI_Comm_rank"} 1' dumped
                 SONDE_MPI=counts mpi_run "$family" ring 1
-                "$BUILD/tests/board_dump" boards >dumped
+                "$BUILD/tests/segment_dump" boards >dumped
                 grep -qx '0 mpi_calls_total{function="MPI_Comm_rank"} 1' dumped
                 grep -qx '0 mpi_calls_total{function="MPI_Sendrecv"} 10' dumped
             done
@@ -157,7 +157,7 @@ setup_file() {
         /usr/bin/python3 "$SOURCE/tests/mpi/ring.py"
     echo "$output"
     [ "$(grep -o "all is well" <<<"$output" | wc -l)" -eq 2 ] # mpirun may put both on one line
-    "$BUILD/tests/board_dump" boards >dumped
+    "$BUILD/tests/segment_dump" boards >dumped
     grep -qx '0 mpi_calls_total{function="MPI_Init_thread"} 1' dumped
     grep -qx '1 mpi_received_bytes_total{function="MPI_Sendrecv"} 40' dumped
 }
@@ -167,7 +167,7 @@ setup_file() {
     for family in $(mpi_families); do
         SONDE_MPI=counts mpi_run "$family" ring 4
         [ "$status" -eq 0 ]
-        "$BUILD/tests/board_dump" boards >dumped
+        "$BUILD/tests/segment_dump" boards >dumped
         grep -qx '3 mpi_calls_total{function="MPI_Sendrecv"} 10' dumped
         run ! grep -v -e mpi_calls_total -e mpi_life_seconds_total dumped
         SONDE_MPI=off mpi_run "$family" ring 4
@@ -183,12 +183,12 @@ setup_file() {
     for family in $(mpi_families); do
         mpi_run "$family" ends 1 stranger
         [ "$output" = "all is well" ]
-        "$BUILD/tests/board_dump" boards | grep -qx -e '-1 mpi_calls_total{function="MPI_Initialized"} 1'
+        "$BUILD/tests/segment_dump" boards | grep -qx -e '-1 mpi_calls_total{function="MPI_Initialized"} 1'
     done
     [[ $(mpi_families) == *mpich* ]] || skip "OpenMPI 4 has no sessions"
     mpi_run mpich ends 1 session
     [ "$output" = "all is well" ]
-    "$BUILD/tests/board_dump" boards | tee dumped
+    "$BUILD/tests/segment_dump" boards | tee dumped
     grep -qx -e '0 mpi_calls_total{function="MPI_Barrier"} 7' dumped
     grep -qx -e '0 mpi_peer_messages_total{to="0"} 1' dumped
     run ! grep elsewhere dumped

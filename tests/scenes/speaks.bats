@@ -19,19 +19,19 @@ EOF
 
 @test "an agent finds programs that ran before it, sums them up, and keeps what the killed have counted" {
     with_own_shm <<'EOF'
-        "$TOOLS/speaks" wait 3 >said & waiting=$!
+        "$TOOLS/instrumented" wait 3 >said & waiting=$!
         eventually grep -q counted said
         "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!
         trap 'kill $agent' EXIT
         eventually has 'speaks_total{part=a}' 3.0
         eventually has speaks_level 7.25
-        "$TOOLS/speaks" count 10
+        "$TOOLS/instrumented" count 10
         eventually has 'speaks_total{part=a}' 13.0
         kill -KILL $waiting
         board_is_gone() { [ -z "$(find /dev/shm -name 'sonde.*')" ]; }
         eventually board_is_gone
         has 'speaks_total{part=a}' 13.0
-        for i in 1 2 3 4 5; do "$TOOLS/speaks" killed || true; done
+        for i in 1 2 3 4 5; do "$TOOLS/instrumented" killed || true; done
         eventually has 'speaks_total{part=a}' 18.0
         eventually board_is_gone
 EOF
@@ -46,8 +46,8 @@ EOF
         eventually "$SONDE" get >/dev/null
         kill -KILL $agent
         wait $agent || true
-        "$TOOLS/speaks" count 7
-        "$TOOLS/speaks" killed || true
+        "$TOOLS/instrumented" count 7
+        "$TOOLS/instrumented" killed || true
         start
         eventually has 'speaks_total{part=a}' 8.0
 EOF
@@ -55,7 +55,7 @@ EOF
 
 @test "sonde run keeps what its programs counted, children, threads and killed ones too" {
     with_own_shm <<'EOF'
-        "$SONDE" run -q -p 100ms -n counting -- sh -c '"$0" threads 50; "$0" fork 2; "$0" killed; "$0" exec 3; true' "$TOOLS/speaks"
+        "$SONDE" run -q -p 100ms -n counting -- sh -c '"$0" threads 50; "$0" fork 2; "$0" killed; "$0" exec 3; true' "$TOOLS/instrumented"
         "$SONDE" export --what series --format csv >series
         # 50 of threads, 2 and 100 each of forks, 1, 5 and 3
         [[ $(grep 'program_counter.*speaks_total' series | tail -n 1 | tr -d '\r') == *,261 ]]
@@ -69,17 +69,17 @@ EOF
         "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
         trap 'kill -KILL $agent' EXIT
         eventually "$SONDE" get >/dev/null
-        for i in 1 2 3; do "$SONDE" run -q -- "$TOOLS/speaks" count 10; done
+        for i in 1 2 3; do "$SONDE" run -q -- "$TOOLS/instrumented" count 10; done
         as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-        "${as_nobody[@]}" "$SONDE" run -q -- "$TOOLS/speaks" count 10
-        "$SONDE" run -q -p 100ms -- sh -c 'for i in $(seq 40); do "$0" count 10; sleep 0.01; done; sleep 0.5' "$TOOLS/speaks"
+        "${as_nobody[@]}" "$SONDE" run -q -- "$TOOLS/instrumented" count 10
+        "$SONDE" run -q -p 100ms -- sh -c 'for i in $(seq 40); do "$0" count 10; sleep 0.01; done; sleep 0.5' "$TOOLS/instrumented"
         [ "$("$SONDE" report --json | jq '.program.counters[] | select(.name == "speaks_total{part=\"a\"}").total')" = 400 ]
         eventually has 'speaks_total{part=a}' 440.0
         eventually is_empty
         # An agent that does not read is not waited for, and has it later.
         kill -STOP $agent
         SECONDS=0
-        "${as_nobody[@]}" "$SONDE" run -q -- "$TOOLS/speaks" count 10
+        "${as_nobody[@]}" "$SONDE" run -q -- "$TOOLS/instrumented" count 10
         [ "$SECONDS" -lt 20 ]
         find /dev/shm/sonde-run.65534.* -name 'sonde.*' | grep sonde
         kill -CONT $agent
@@ -88,7 +88,7 @@ EOF
         # The next agent reads what was left to one that was killed, and once.
         kill -KILL $agent
         wait $agent || true
-        "$SONDE" run -q -- "$BUILD/tests/board_program" sonde counter later_total - 10
+        "$SONDE" run -q -- "$BUILD/tests/segment_program" sonde counter later_total - 10
         "$SONDE" submit
         find /dev/shm/sonde-run.0.* -name 'sonde.*' | grep sonde
         "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
@@ -97,7 +97,7 @@ EOF
         # Where none comes any more, sonde submit takes it away.
         kill -KILL $agent
         wait $agent || true
-        "$SONDE" run -q -- "$TOOLS/speaks" count 10
+        "$SONDE" run -q -- "$TOOLS/instrumented" count 10
         touch -d '11 minutes ago' /dev/shm/sonde-agent
         "$SONDE" submit
         is_empty
@@ -108,12 +108,12 @@ EOF
 @test "the environment of a program with the rights of another does not say whose job it is in" {
     [[ $(findmnt -no OPTIONS -T "$T") != *nosuid* ]] || skip "$T is mounted without setuid"
     with_own_shm <<'EOF'
-        install -m 4755 "$BUILD/tests/board_program" raised
+        install -m 4755 "$BUILD/tests/segment_program" raised
         "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!
         trap 'kill $agent' EXIT
         eventually "$SONDE" get >/dev/null
         "$SONDE" job begin 4711 --user daemon
-        SONDE_JOB=4711 "$BUILD/tests/board_program" sonde counter of_root_total - 5 # who may
+        SONDE_JOB=4711 "$BUILD/tests/segment_program" sonde counter of_root_total - 5 # who may
         SONDE_JOB=4711 setpriv --reuid=65534 --regid=65534 --clear-groups ./raised sonde counter raised_total - 3
         page() { curl -sf --unix-socket "$SONDE_SOCKET_DIR/agent.sock" http://agent/metrics >page && grep -E "^$1" page; }
         eventually page 'of_root_total\{.*job="4711".* 5$'

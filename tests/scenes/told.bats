@@ -74,7 +74,7 @@ C
 }
 
 @test "a gauge that is infinite is so in the report and in CSV, and null in JSON" {
-    "$SONDE" run -q -- "$BUILD/tests/board_program" sonde gauge heat - inf gauge cold - -inf
+    "$SONDE" run -q -- "$BUILD/tests/segment_program" sonde gauge heat - inf gauge cold - -inf
     run -0 "$SONDE" report
     [[ $output =~ heat\ +inf ]]
     "$SONDE" export -w series --set program_gauge >rows.csv
@@ -85,10 +85,10 @@ C
 }
 
 @test "a histogram is in the report, its JSON, the export and sonde get, with its buckets" {
-    hold() { "$BUILD/tests/board_program" sonde "$@"; }
+    hold() { "$BUILD/tests/segment_program" sonde "$@"; }
     seen=(observe wait_seconds 'phase="a"' 0.05 observe wait_seconds 'phase="a"' 0.5 observe wait_seconds 'phase="a"' 0.7
           observe wait_seconds 'phase="a"' 50 observe other_seconds - 0.05 counter cells_total - 3)
-    "$SONDE" run -- "$BUILD/tests/board_program" sonde "${seen[@]}"
+    "$SONDE" run -- "$BUILD/tests/segment_program" sonde "${seen[@]}"
     "$SONDE" report >page
     grep -Eq '^  wait_seconds\{phase="a"\} +4 +12.81 +0.55 +>10 +>10 +51.25$' page
     grep -Eq '^  cells_total +3$' page

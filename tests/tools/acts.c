@@ -1,5 +1,5 @@
-/* acts WHAT [MORE]: one thing that a program may do, for tests of the probe: processes, execs, threads, and what must not
- * harm it. Ends with 0 when all went as it should. See the table at the end. */
+/* acts WHAT [MORE]: one thing that a program may do, for tests of the probe: processes, execs, threads, and what
+ * must not harm it. Exits with 0 if all went well. See the table at the end. */
 #include "tools/burn.h"
 
 #include <dlfcn.h>
@@ -72,7 +72,7 @@ static int do_fork_in_thread(const char *more)
     return result;
 }
 
-/* A child by vfork that execs; one whose exec fails; one that ends at once. */
+/* A vfork child that execs; one whose exec fails; one that ends at once. */
 static int do_vfork(const char *more)
 {
     pid_t pid = vfork();
@@ -102,7 +102,7 @@ static int do_spawn(const char *more)
     return good && posix_spawn(&pid, "/does/not/exist", NULL, NULL, (char *[]){ "x", NULL }, environ) == ENOENT ? 0 : 1;
 }
 
-/* Every way to wait, those inside libc too. */
+/* Every way to wait, including those inside libc. */
 static int do_waits(const char *more)
 {
     siginfo_t info;
@@ -157,7 +157,7 @@ static int do_exec(const char *more)
     return 1;
 }
 
-/* exec_fails FILE: an executable file that is none; then files that are not there and not executable. */
+/* exec_fails FILE: an executable file in no valid format; then files that do not exist or are not executable. */
 static int do_exec_fails(const char *more)
 {
     char *argv[] = { "x", NULL };
@@ -209,7 +209,7 @@ static void *thread_run(void *value)
     if (strcmp(thread_how, "destructor") == 0)
         pthread_setspecific(late, (void *)1);
     if (strcmp(thread_how, "unasked") == 0)
-        burn(CLOCK_MONOTONIC, 23); /* without a call: nothing makes the kernel look how long it has run */
+        burn(CLOCK_MONOTONIC, 23); /* without a system call, so that the kernel does not account its time */
     while (strcmp(thread_how, "cancel") == 0 || strcmp(thread_how, "alive") == 0)
         sleep(1);
     return value;
@@ -269,7 +269,8 @@ static int do_threads(const char *more)
     return strcmp(more, "detached") == 0 || strcmp(more, "alive") == 0 ? 0 : threads_join(threads);
 }
 
-/* In a child of a process with threads: ends in the middle of making its first one, whose stack the kernel refuses. */
+/* In a forked child of a multi-threaded process: ends while it creates its first thread, for which there is no
+ * stack. */
 static void end_at_once(int signal)
 {
     (void)signal;
@@ -281,7 +282,7 @@ static void *never_runs(void *nothing)
     return nothing;
 }
 
-/* real: libc's own syscall, by which the filter comes past the probe. */
+/* real: libc's own syscall, which installs the filter past the probe. */
 static int make_thread_without_memory(long (*real)(long, ...))
 {
     struct sock_filter rules[] = {
@@ -295,7 +296,7 @@ static int make_thread_without_memory(long (*real)(long, ...))
     pthread_t thread;
     signal(SIGSYS, end_at_once);
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 64u << 20); /* none is kept ready of this size */
+    pthread_attr_setstacksize(&attributes, 64u << 20); /* no cached stack has this size */
     real(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L);
     if (real(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0L, &program) != 0)
         return 3;
@@ -372,8 +373,8 @@ static int do_clear_environment(const char *more)
     return do_fork("");
 }
 
-/* Allows itself what it needs to print and to end, and dies for anything else. more: "rights": as root may, without giving them
- * up before; "clone": so does a child of which libc knows nothing. */
+/* Allows itself what it needs to print and to end, and dies for anything else. more: "rights": as root may, without
+ * no-new-privileges; "clone": in a child unknown to libc. */
 static int do_seccomp(const char *more)
 {
     int status = 0;
@@ -395,8 +396,8 @@ static int do_seccomp(const char *more)
     return write(STDOUT_FILENO, "alive\n", 6) == 6 ? 0 : 1;
 }
 
-/* Forks and ends processes from a signal handler, in the one way that is allowed there, while threads come and go and
- * children are made and waited for. */
+/* Forks and ends processes from a signal handler, in the one way that is allowed there, while threads and children
+ * come and go. */
 static void interrupt(int number)
 {
     (void)number;

@@ -1,5 +1,5 @@
-/* acts_calls: prints the results of every call that the probe wraps, in good and bad cases, with errno, descriptors, umask
- * and signal mask in between: the output must be the same with and without the probe. */
+/* acts_calls: prints the results of every call that the probe wraps, successful and failing, with errno,
+ * descriptors, umask and signal mask in between: the output must be the same with and without the probe. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* errno must survive a call that succeeds. */
+/* A successful call must preserve errno. */
 #define CALL(call) \
     do { \
         errno = 77; \
@@ -29,12 +29,12 @@ extern char **environ;
 static pid_t child;
 static const char *volatile nowhere; /* NULL, unknown to the compiler */
 
-/* A child that ends with 5, or stops first. */
+/* A child that exits with 5, or stops first. */
 static void make(bool stops)
 {
     child = fork();
     if (child < 0)
-        abort(); /* before somebody kills -1 */
+        abort(); /* before we would kill -1 */
     if (child == 0) {
         if (stops)
             raise(SIGSTOP);
@@ -196,7 +196,7 @@ static void *cancelled(void *how)
     return NULL;
 }
 
-/* Each of them is a place where a thread can be cancelled. */
+/* Each of them is a cancellation point. */
 static void cancel_calls(void)
 {
     make(true);

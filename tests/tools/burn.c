@@ -1,4 +1,4 @@
-/* burn MS [COMMAND…]: uses so much CPU time, then execs COMMAND or ends well. */
+/* burn MS [COMMAND…]: uses this much CPU time, then execs COMMAND or exits with 0. */
 #include "tools/burn.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Uses CPU time, measured by the clock that the kernel charges. */
+/* Uses CPU time, measured by the kernel's CPU clocks. */
 #ifndef SONDE_TESTS_TOOLS_BURN_H
 #define SONDE_TESTS_TOOLS_BURN_H
 
@@ -11,7 +11,7 @@ static inline long long burn_used_ns(clockid_t clock)
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* Until the clock (CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID) has gone on by ms. */
+/* Until the clock (CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID) has advanced by ms. */
 static inline void burn(clockid_t clock, long ms)
 {
     volatile double x = 1;

@@ -1,6 +1,6 @@
-/* Makes system calls whose number is known: caller MODE [TIMES]. Says "ready", waits for a byte on stdin, does its work, says
- * "done …" with what it found out itself, and waits for the end of stdin. All that happens outside of the work is some
- * reads of stdin and writes of stdout. */
+/* Makes a known number of system calls: caller MODE [TIMES]. Prints "ready", waits for a byte on stdin, does its work, prints
+ * "done …" with what it has verified itself, and waits for the end of stdin. Apart from the work it only reads stdin and
+ * writes stdout a few times. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -84,7 +84,7 @@ static void in_children(void)
 
 static const char *self;
 
-/* The whole process becomes another image by the hand of a thread that is not its first. */
+/* The process is replaced by exec from a thread other than the main one. */
 static void *exec_thread(void *unused)
 {
     char number[16];
@@ -118,7 +118,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     sum += info->si_value.sival_int;
 }
 
-/* A child sends signals that queue, each with a value, while we sleep, read and are told to go on. */
+/* A child sends queued signals with values, while we sleep, read and are continued. */
 static void under_signals(void)
 {
     struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
@@ -145,7 +145,7 @@ static void under_signals(void)
     wrong += heard != times || sum != expected;
 }
 
-/* Nothing may break off a wait that has no reason to end. */
+/* A wait that has no reason to end must not be interrupted. */
 static void wait_for_events(void)
 {
     int pipes[2];
@@ -158,7 +158,7 @@ static void wait_for_events(void)
         wrong += epoll_wait(epoll_fd, &event, 1, 20) != 0;
 }
 
-/* The same for messages: nobody sends any, and nobody takes those that fill the other socket. */
+/* The same for messages: none are sent, and those that fill the other socket are not read. */
 static void wait_for_messages(void)
 {
     int empty[2], full[2];
@@ -212,7 +212,7 @@ static void write_in_handler(int signal)
     errno = kept;
 }
 
-/* Handlers make calls while the program makes the same, both in this thread. */
+/* Handlers make the same system calls as the program, in the same thread. */
 static void in_handlers(void)
 {
     struct sigaction action = { .sa_handler = write_in_handler, .sa_flags = SA_RESTART };
@@ -230,7 +230,7 @@ static void in_handlers(void)
 
 static int pipe_fds[2], to_come;
 
-/* Makes the call that it breaks off; the last of those that are to come lets one that waits for a byte go on. */
+/* Makes the call that it interrupts; the last one releases a read that waits for a byte. */
 static void call_in_handler(int signal)
 {
     int kept = errno;
@@ -258,8 +258,8 @@ static void interrupt_every_20_ms(int flags)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* A writev into a full pipe that fails for a signal, times times; then a readv that goes on behind each. Both wait as long as is
- * said. */
+/* A writev into a full pipe that fails because of a signal, `times` times; then a readv that is restarted after
+ * each. Both wait as long as specified. */
 static void broken_off(void)
 {
     static char much[65536];
@@ -304,7 +304,7 @@ static void be_killed(void)
     raise(SIGKILL);
 }
 
-/* Many of these fail, and say so. */
+/* Many of these fail, and report it. */
 static void in_folders(const char *nowhere)
 {
     char path[4096];
@@ -367,7 +367,7 @@ static void in_many_ways(void)
     }
 }
 
-/* Nothing but read, write and the end of the thread is allowed from here on, not even to look at the processor's clock. */
+/* From here on only read, write and the end of the thread are allowed, not even the time stamp counter. */
 static void work_in_strict_mode(void)
 {
     char bytes[8];
@@ -392,7 +392,7 @@ static void in_strict_mode_by_seccomp(void)
 
 static void in_strict_mode_by_syscall(void)
 {
-    wrong += syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != -1 || errno != EFAULT; /* it is known here */
+    wrong += syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != -1 || errno != EFAULT; /* the kernel knows it */
     wrong += syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) != 0;
     work_in_strict_mode();
 }
@@ -411,7 +411,7 @@ static void say(const char *word)
     wrong += write(STDOUT_FILENO, line, (size_t)size) != size;
 }
 
-/* The first thread ends, and the process goes on without it; works at the second byte. */
+/* The main thread ends, and the process continues without it; works at the second byte. */
 static void *work_alone(void *unused)
 {
     await_byte();
@@ -429,7 +429,7 @@ static void without_first(void)
     pthread_exit(NULL);
 }
 
-/* Calls that no kernel has. */
+/* System calls that do not exist. */
 static void in_vain(void)
 {
     for (int i = 0; i < times; i++)

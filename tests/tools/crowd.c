@@ -1,5 +1,5 @@
-/* crowd processes|threads TOTAL AT_ONCE [MS [killed]]: batches of AT_ONCE processes or threads that are all alive at one time,
- * each using MS of CPU time, until TOTAL were made. killed: then by SIGKILL. */
+/* crowd processes|threads TOTAL AT_ONCE [MS [killed]]: batches of AT_ONCE processes or threads that are alive at the
+ * same time, each using MS of CPU time, until TOTAL were created. killed: ends by SIGKILL. */
 #include "tools/burn.h"
 
 #include <pthread.h>
@@ -36,7 +36,7 @@ static int make_threads(long at_once)
     return bad;
 }
 
-/* Children end when the pipe's other end is closed: all are alive until then. */
+/* Children end when the other end of the pipe is closed: all are alive until then. */
 static int make_processes(long at_once)
 {
     int gate[2];

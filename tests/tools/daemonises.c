@@ -1,4 +1,4 @@
-/* daemonises COMMAND…: forks twice, with a session of its own between, as daemons do; the first process ends at once. */
+/* daemonises COMMAND…: forks twice, with setsid in between, as daemons do; the first process exits at once. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* ends HOW [NUMBER [MS]]: uses MS of CPU time and ends: return N, exit N, _exit N, group_exit N (the bare system call),
- * thread (pthread_exit of the main thread, another ends the process), signal N, abort. */
+/* ends HOW [NUMBER [MS]]: uses MS of CPU time and ends: return N, exit N, _exit N, group_exit N (the raw system call),
+ * thread (pthread_exit of the main thread, another one ends the process), signal N, abort. */
 #include "tools/burn.h"
 
 #include <pthread.h>
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     if (strcmp(how, "thread") == 0)
         end_from_thread(number);
     if (strcmp(how, "signal") == 0) {
-        signal(number, SIG_DFL); /* nohup ignores one, what runs in the background others */
+        signal(number, SIG_DFL); /* nohup ignores one, background jobs of a shell others */
         raise(number);
     }
     if (strcmp(how, "abort") == 0)

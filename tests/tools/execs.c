@@ -1,7 +1,7 @@
-/* execs HOW: ways to execute something of which the probe's handing over must not change anything. raw: past libc; tight: with
- * as many bytes of environment as the kernel takes; memfd: a file that has no name; memory: a path that is nowhere; forks: by way
- * of each call that forks inside libc, whose children end with 0; thread: "burn 30", found in PATH, by a thread that is not the
- * first, which has used 40 ms, the first 20. */
+/* execs HOW: execs in which the flags that the probe passes on must not change anything. raw: past libc; tight: with the
+ * largest possible environment; memfd: a file without a name; memory: a path that does not exist; forks: through each call
+ * that forks inside libc, whose children exit with 0; thread: "burn 30", found in PATH, by a thread other than the main one,
+ * which has used 40 ms, the main thread 20. */
 #include "tools/burn.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int raw(void)
     return 1;
 }
 
-/* In a child; is there room for a text of so many bytes behind the environment? */
+/* In a child: is there space for a string of this size in the environment? */
 static bool fits(char *text, size_t size, char **envp)
 {
     int status;
@@ -70,7 +70,7 @@ static int tight(void)
     return errno == E2BIG ? 3 : 1;
 }
 
-/* So long that who looks from outside finds it. */
+/* Long enough to be found from outside. */
 static int memfd(void)
 {
     static char *const argv_sleep[] = { "sleep", "0.3", NULL };
@@ -96,7 +96,7 @@ static int forks(void)
         exit(0);
     if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
         return 1;
-    return daemon(1, 1) == 0 ? 0 : 1; /* here its child goes on */
+    return daemon(1, 1) == 0 ? 0 : 1; /* its child continues here */
 }
 
 static void *burn_and_exec(void *nothing)

@@ -1,4 +1,4 @@
-/* The mark of programs made by Go, for one that is not: such programs make system calls past libc. */
+/* The ELF note of Go executables, for one that is not: Go programs make system calls past libc. */
 __asm__(".pushsection .note.go.buildid, \"a\", %note\n"
         ".balign 4\n"
         ".long 4, 4, 4\n"

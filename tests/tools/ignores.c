@@ -1,5 +1,5 @@
-/* ignores COMMAND…: ignores SIGCHLD, as some daemons do, then execs COMMAND. The kernel buries the children of who ignores
- * it, and getrusage(RUSAGE_CHILDREN) of nobody has what they used. */
+/* ignores COMMAND…: ignores SIGCHLD, as some daemons do, then execs COMMAND. The kernel then reaps its children
+ * automatically, and their usage is in no RUSAGE_CHILDREN. */
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* A module of another version of Sonde (samplers/module.h), or with structs of another layout: it must be refused. */
-#include "samplers/module.h"
+/* A module of another version of Sonde (samplers/sampler_module.h), or with structs of another layout: it must be refused. */
+#include "samplers/sampler_module.h"
 
 static enum err nothing(void *state, const struct sampler_context *context)
 {
@@ -13,11 +13,11 @@ static const struct sampler sampler = { .name = "odd", .open = nothing };
 static const struct sampler sampler = { .name = "old", .open = nothing };
 #endif
 
-extern const struct module sonde_module;
-__attribute__((visibility("default"))) const struct module sonde_module = {
+extern const struct sampler_module sonde_module;
+__attribute__((visibility("default"))) const struct sampler_module sonde_module = {
 #ifdef OTHER_LAYOUT
-    MODULE_VERSION, { sizeof(struct sampler), sizeof(struct sampler_context) + 8 }, &sampler
+    SAMPLER_MODULE_VERSION, { sizeof(struct sampler), sizeof(struct sampler_context) + 8 }, &sampler
 #else
-    MODULE_VERSION + 1, MODULE_SIZES, &sampler
+    SAMPLER_MODULE_VERSION + 1, SAMPLER_MODULE_SIZES, &sampler
 #endif
 };

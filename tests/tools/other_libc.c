@@ -1,4 +1,5 @@
-/* A program to be linked with another C library: makes a thread, and children in three ways, and says how they ended. */
+/* A program to be linked with another C library: starts a thread, and children in three ways, and prints how they
+ * ended. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

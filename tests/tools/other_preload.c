@@ -1,4 +1,4 @@
-/* A library that somebody else preloads: says that it is there by appending a line to the file $OTHER_PRELOAD. */
+/* Another preloaded library: appends a line to the file $OTHER_PRELOAD when it is loaded. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

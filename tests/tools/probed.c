@@ -42,7 +42,7 @@ void probed_close(struct probed *probed)
     temp_remove(probed->dir);
 }
 
-/* A setting in the environment of the child that is being made. */
+/* A variable in the environment of the child about to exec. */
 static void set(const char *name, const char *value)
 {
     if (setenv(name, value, 1) != 0)

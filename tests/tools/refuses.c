@@ -1,5 +1,5 @@
-/* refuses NUMBER COMMAND…: runs COMMAND in a world in which the system call NUMBER is not permitted (EPERM), as in many
- * containers; -NUMBER: in one in which it kills, as in units of systemd. */
+/* refuses NUMBER COMMAND…: runs COMMAND where the system call NUMBER fails with EPERM, as in many containers;
+ * -NUMBER: where it kills, as in systemd units. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,6 +1,6 @@
-/* spawn HOW COUNT AT_ONCE [COMMAND…]: makes COUNT children, AT_ONCE at a time, in one of the ways that Linux has: fork,
- * vfork, posix_spawn, clone, clone3, and waits for them with one of the calls of wait. Without a COMMAND a forked or
- * cloned child ends at once. Status 0 when all ended well. */
+/* spawn HOW COUNT AT_ONCE [COMMAND…]: starts COUNT children, AT_ONCE at a time, in one of the ways of Linux: fork, vfork,
+ * posix_spawn, clone, clone3, and waits for them with the various wait functions. Without a COMMAND a forked or cloned
+ * child exits at once. Exits with 0 if all children did. */
 #include <errno.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -78,7 +78,7 @@ static const struct { const char *name; pid_t (*make)(void); } ways[] = {
     { "clone", by_clone }, { "clone3", by_clone3 },
 };
 
-/* Each call of wait in its turn. */
+/* Uses each of the wait functions in turn. */
 static int wait_for_one(long turn)
 {
     int status = 0;

@@ -1,6 +1,6 @@
-/* state: prints what a program inherits, one thing per line, so that two runs can be compared: signal dispositions and
- * mask, umask, descriptors, limits, session, terminal, environment (without what sonde run tells its probe), errno of a
- * failing call, process attributes. */
+/* state: prints what a program inherits, one item per line, so that two runs can be compared: signal dispositions and mask,
+ * umask, descriptors, limits, session, terminal, environment (without the probe's variables), errno of a failing call,
+ * process attributes. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* A library that somebody else preloads, which wraps the same calls as the probe and passes them on. Says so with one
- * letter per call in the file $WRAPS. */
+/* Another preloaded library, which wraps the same functions as the probe and forwards them. Writes one letter per
+ * call to the file $WRAPS. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

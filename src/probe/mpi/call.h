@@ -207,8 +207,8 @@ __attribute__((visibility("hidden"))) void (*call_count_slow(unsigned function, 
             "1: movl $" #number ", %r11d\njmp leaf_slow\n.cfi_endproc\n.size leaf_" #name ", . - leaf_" #name "\n");
 
 /* Preserves the arguments, none of which is floating point, and passes a frame pointer as C code would have it. */
-#define CALL_LEAF_LATE \
-    __asm__(".text\nleaf_late:\n.cfi_startproc\npushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n" \
+#define CALL_LEAF_SLOW \
+    __asm__(".text\nleaf_slow:\n.cfi_startproc\npushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n" \
             "movq %rsp, %rbp\n.cfi_def_cfa_register %rbp\n" \
             "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\n" \
             "movl %r11d, %edi\nmovq %rbp, %rsi\ncall call_count_slow\nmovq %rax, %r11\n" \

@@ -1,5 +1,6 @@
-/* Another MPI tool, which passes on to the next library instead of the PMPI_ names that stand first: past the probe, where that
- * is before it. Counts MPI_Barrier and says so at the end. One function is passed on the other way, and must not count twice. */
+/* Another MPI tool, which calls the next library instead of the first PMPI_ function: past the probe, if that comes
+ * before it. Counts MPI_Barrier and prints the count at the end. One function is passed on the other way, and must
+ * not count twice. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -31,7 +32,7 @@ int MPI_Barrier(MPI_Comm comm)
     return NEXT(PMPI_Barrier)(comm);
 }
 
-/* How tools are spoken to: with arguments that nobody else knows. */
+/* How tools are controlled: with arguments that only they know. */
 int MPI_Pcontrol(const int level, ...)
 {
     __builtin_va_list list;

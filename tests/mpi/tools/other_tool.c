@@ -1,5 +1,5 @@
-/* Another MPI tool, as a library to be preloaded: counts MPI_Barrier and says so at the end. The probe must not take its
- * place. */
+/* Another MPI tool, to be preloaded: counts MPI_Barrier and prints the count at the end. The probe must not replace
+ * it. */
 #include <mpi.h>
 #include <stdio.h>
 

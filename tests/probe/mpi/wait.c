@@ -1,4 +1,4 @@
-/* How much of calls of MPI is taken for waiting. In this test a tick is a nanosecond. */
+/* Which part of MPI calls counts as waiting. In this test a tick is a nanosecond. */
 #include "../src/probe/mpi/wait.c"
 
 #include "tools/unit.h"
@@ -13,25 +13,25 @@ static int begin(void **state)
     return 0;
 }
 
-/* Of a call between ranks, or one to one where these are 0. */
+/* Of a collective with this many ranks, or point to point if 0. */
 static uint64_t waited(uint64_t bytes, uint32_t ranks, uint64_t ticks)
 {
     struct wait_kind kind = wait_find(1, bytes, ranks);
     return wait_ticks(1, &kind, ticks);
 }
 
-static void what_a_call_took_longer_than_the_shortest(void **state)
+static void time_beyond_the_shortest_call_is_waiting(void **state)
 {
     (void)state;
     assert_int_equal(waited(8, 0, 5000), 0);
-    assert_int_equal(waited(8, 0, 105000), 99999); /* a tick may lack */
+    assert_int_equal(waited(8, 0, 105000), 99999); /* a tick may be missing */
     assert_int_equal(waited(8, 0, 3000), 0);
     assert_int_equal(waited(8, 0, 5000), 1999);
-    assert_int_equal(waited(8000, 0, 5000), 0); /* other bytes, other ranks: another kind */
+    assert_int_equal(waited(8000, 0, 5000), 0); /* other sizes or ranks: another kind */
     assert_int_equal(waited(8, 4, 5000), 0);
 }
 
-static void more_than_a_poor_network_needs_is_waiting(void **state)
+static void time_beyond_a_slow_network_is_waiting(void **state)
 {
     (void)state;
     assert_int_equal(waited(0, 0, 1000000), 1000000 - 20020);
@@ -40,8 +40,8 @@ static void more_than_a_poor_network_needs_is_waiting(void **state)
     assert_int_equal(waited(1 << 20, 0, 30000000), 30000000 - 20000 - (20 << 20));
 }
 
-/* One took 1 ns, the others 50 times that: they did not wait. */
-static void less_than_a_good_network_needs_is_none(void **state)
+/* One took 1 ns, the others 50 times as long: they did not wait. */
+static void time_within_a_fast_network_is_not_waiting(void **state)
 {
     (void)state;
     assert_int_equal(waited(0, 0, 1), 0);
@@ -61,8 +61,8 @@ static void less_than_a_good_network_needs_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(what_a_call_took_longer_than_the_shortest), T(more_than_a_poor_network_needs_is_waiting),
-        T(less_than_a_good_network_needs_is_none),
+        T(time_beyond_the_shortest_call_is_waiting), T(time_beyond_a_slow_network_is_waiting),
+        T(time_within_a_fast_network_is_not_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The path of an image: as /proc/self/exe has it, whatever the name was that was executed. */
+/* The path of an image: the same as /proc/self/exe, whatever name was executed. */
 #include "tools/unit.h"
 #include "tools/probed.h"
 
@@ -31,7 +31,7 @@ static int close_probed(void **state)
     return 0;
 }
 
-/* Is expected the path of the only image, when name is executed? */
+/* Asserts the path of the only image when `name` is executed. */
 static void assert_path(char *name, const char *expected)
 {
     struct image_record image;
@@ -55,7 +55,7 @@ static void a_link_to_the_file(void **state)
     assert_path(path, tool);
 }
 
-static void a_link_to_a_folder(void **state)
+static void a_link_to_a_directory(void **state)
 {
     (void)state;
     char dir[PATH_MAX], path[TEMP_PATH_MAX];
@@ -81,7 +81,7 @@ static void a_link_that_goes_up(void **state)
     assert_path(path, tool);
 }
 
-/* More links than are followed without /proc. */
+/* More links than are resolved without /proc. */
 static void a_chain_of_links(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void a_relative_name(void **state)
     assert_path("inner/../copy", real);
 }
 
-static void a_folder_that_is_a_link_in_a_relative_name(void **state)
+static void a_linked_directory_in_a_relative_name(void **state)
 {
     (void)state;
     char real[PATH_MAX];
@@ -132,7 +132,7 @@ static void write_script(const char *name, const char *text)
     assert_int_equal(chmod(name, 0700), 0);
 }
 
-/* The interpreter, not the script; also when a script is the interpreter of another. */
+/* The interpreter, not the script; also if the interpreter is a script. */
 static void a_script(void **state)
 {
     (void)state;
@@ -147,8 +147,8 @@ static void a_script(void **state)
     assert_path("./other", tool);
 }
 
-/* The kernel executed the loader: its path, not that of the program. */
-static void the_loader_as_the_program(void **state)
+/* The kernel executed the loader: its path, not the program's. */
+static void the_loader_as_the_executable(void **state)
 {
     (void)state;
     const ElfW(Phdr) *parts = (const void *)getauxval(AT_PHDR);
@@ -174,13 +174,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_probed, close_probed)
         TEST(a_link_to_the_file),
-        TEST(a_link_to_a_folder),
+        TEST(a_link_to_a_directory),
         TEST(a_link_that_goes_up),
         TEST(a_chain_of_links),
         TEST(a_relative_name),
-        TEST(a_folder_that_is_a_link_in_a_relative_name),
+        TEST(a_linked_directory_in_a_relative_name),
         TEST(a_script),
-        TEST(the_loader_as_the_program),
+        TEST(the_loader_as_the_executable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

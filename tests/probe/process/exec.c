@@ -1,4 +1,4 @@
-/* Execs and spawns as the probe records them. */
+/* exec and spawn records. */
 #include "tools/unit.h"
 #include "tools/probed.h"
 
@@ -57,7 +57,7 @@ static void every_exec_function(void **state)
     }
 }
 
-/* burn counts whole milliseconds. */
+/* burn uses whole milliseconds. */
 static void a_chain_of_images_adds_up(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void a_chain_of_images_adds_up(void **state)
     assert_true(counters_cpu_us(&end.self) >= before_us + 19000);
 }
 
-/* What cannot be executed gives no record, what looks as if it could gives two. */
+/* A file that cannot be executed gives no record, one that looks executable gives two. */
 static void execs_that_fail(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void an_exec_ends_the_other_threads(void **state)
     assert_int_equal(exec.tid, exec.pid);
     assert_true(counters_cpu_us(&exec.thread) < 20000);
     assert_true(counters_has(&exec.whole_io, COUNTER_rchar));
-    assert_true(counters_get(&exec.self, COUNTER_time_oncpu) < 20000000); /* the calling thread's alone */
+    assert_true(counters_get(&exec.self, COUNTER_time_oncpu) < 20000000); /* of the calling thread only */
 }
 
 static void a_vfork_child_that_execs(void **state)
@@ -138,7 +138,7 @@ static void a_vfork_child_that_execs(void **state)
     assert_true(probed_end(&probed, 1, &end) && end.pid == (uint64_t)probed.pid && end.exit_code == 0);
 }
 
-/* Its _exit is not the end of its parent, whose memory it shares. */
+/* Its _exit does not end its parent, whose memory it shares. */
 static void a_vfork_child_that_ends(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void a_vfork_child_that_ends(void **state)
     }
 }
 
-static void spawns_that_succeed_are_told(void **state)
+static void successful_spawns_are_recorded(void **state)
 {
     (void)state;
     struct spawn_record spawn;
@@ -184,7 +184,7 @@ int main(void)
         TEST(an_exec_ends_the_other_threads),
         TEST(a_vfork_child_that_execs),
         TEST(a_vfork_child_that_ends),
-        TEST(spawns_that_succeed_are_told),
+        TEST(successful_spawns_are_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

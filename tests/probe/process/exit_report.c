@@ -1,5 +1,4 @@
-/* Where the kernel tells of all processes: what who executes tells in the place of the image to come, and records that wait for
- * others. */
+/* Where the kernel reports all processes: exec records that describe the next image, and batched wait records. */
 #include "tools/unit.h"
 #include "tools/probed.h"
 #include "spool/probe_env.h"
@@ -10,7 +9,7 @@
 
 static struct probed probed;
 static char bell[TEMP_PATH_MAX + 8], flags[128], tags[] = PROBE_TAGS "=a=b", papiex[] = PROBE_TAGS_PAPIEX "=c=d";
-static int bell_fd;
+static int notices_fd;
 
 static int open_probed(void **state)
 {
@@ -19,8 +18,8 @@ static int open_probed(void **state)
     probed_open(&probed);
     snprintf(bell, sizeof bell, "%s%s", probed.spool, SPOOL_NOTICES_SUFFIX);
     assert_int_equal(mkfifo(bell, 0600), 0);
-    bell_fd = open(bell, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    assert_true(bell_fd >= 0);
+    notices_fd = open(bell, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_true(notices_fd >= 0);
     assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
     snprintf(flags, sizeof flags, PROBE_ENV_FLAGS "=%c%c%c%ju", PROBE_FLAG_NOTICES, PROBE_FLAG_TASKSTATS,
              PROBE_FLAG_NAMESPACE,
@@ -32,7 +31,7 @@ static int open_probed(void **state)
 static int close_probed(void **state)
 {
     (void)state;
-    close(bell_fd);
+    close(notices_fd);
     unlink(bell);
     probed_close(&probed);
     return 0;
@@ -58,7 +57,7 @@ static void assert_text(struct bytes got, const char *text, size_t size)
     assert_memory_equal(got.data, text, size);
 }
 
-static void who_executes_tells_all(void **state)
+static void the_exec_record_describes_the_image(void **state)
 {
     (void)state;
     struct exec_record exec;
@@ -72,7 +71,7 @@ static void who_executes_tells_all(void **state)
     assert_true(probed_exec(&probed, 0, &exec));
     assert_int_equal(exec.copied, RECORD_EXEC_COPIED | RECORD_EXEC_WHOLE);
     char real[4096];
-    assert_non_null(realpath("/bin/true", real)); /* which is a link's in most systems of today */
+    assert_non_null(realpath("/bin/true", real)); /* a symbolic link in most distributions */
     assert_text(exec.path, real, strlen(real));
     assert_text(exec.args, "/bin/true\0x", sizeof "/bin/true\0x");
     assert_text(exec.cwd, "/usr/share", 10);
@@ -80,12 +79,12 @@ static void who_executes_tells_all(void **state)
     assert_int_equal(exec.uid, getuid());
     assert_int_equal(exec.sid, getsid(0));
     assert_int_equal(exec.pgid, getpgid(0));
-    assert_true(probed_end(&probed, 0, &end)); /* the probe is in it all the same */
+    assert_true(probed_end(&probed, 0, &end)); /* the probe is loaded nevertheless */
     assert_int_equal(end.pid, exec.pid);
 }
 
-/* Tags are those of the environment that the program gets, not of who gives it. */
-static void tags_are_those_of_the_program(void **state)
+/* The tags of the new program's environment, not the caller's. */
+static void tags_come_from_the_new_environment(void **state)
 {
     (void)state;
     struct exec_record exec;
@@ -95,7 +94,7 @@ static void tags_are_those_of_the_program(void **state)
     assert_text(exec.tags, "q=r", 3);
 }
 
-static void a_child_of_vfork_tells_all_too(void **state)
+static void a_vfork_child_describes_the_image_too(void **state)
 {
     (void)state;
     struct exec_record exec;
@@ -107,8 +106,8 @@ static void a_child_of_vfork_tells_all_too(void **state)
     assert_int_equal(probed_count(&probed, RECORD_KIND_end), 2);
 }
 
-/* The flag is gone when the program looks, and for what it executes by itself. */
-static void it_holds_for_one_exec(void **state)
+/* The flag is removed before the program sees it, and for what it executes itself. */
+static void the_flag_is_valid_for_one_exec(void **state)
 {
     (void)state;
     char text[8192];
@@ -121,11 +120,12 @@ static void it_holds_for_one_exec(void **state)
     assert_int_equal(seen[strlen(flags)], '\n');
     run_execs("raw");
     assert_int_equal(probed.status, 0);
-    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 2); /* the shell's, and that of what was executed past us */
+    /* the shell's, and that of the program executed past the probe */
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 2);
 }
 
-/* A flag that is another process's, as a child has it that was made and executes past us. */
-static void the_flag_of_another_process_does_not_count(void **state)
+/* The flag of another process, as in a child that was created and execs past the probe. */
+static void the_flag_of_another_process_is_ignored(void **state)
 {
     (void)state;
     char other[160];
@@ -135,7 +135,7 @@ static void the_flag_of_another_process_does_not_count(void **state)
     assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);
 }
 
-static void scripts_tell_themselves(void **state)
+static void scripts_write_their_own_image_record(void **state)
 {
     (void)state;
     char script[TEMP_PATH_MAX], line[TEMP_PATH_MAX + 8];
@@ -154,8 +154,8 @@ static void scripts_tell_themselves(void **state)
     assert_int_equal(image.pid, probed.pid);
 }
 
-/* It may execute another file than the one that it was told. */
-static void behind_another_library_the_image_tells_itself(void **state)
+/* It may execute another file than the one it was given. */
+static void with_another_wrapper_the_image_writes_its_own_record(void **state)
 {
     (void)state;
     char preload[2 * TEMP_PATH_MAX + 16];
@@ -168,8 +168,8 @@ static void behind_another_library_the_image_tells_itself(void **state)
     assert_int_equal(probed_count(&probed, RECORD_KIND_image), 2);
 }
 
-/* The kernel refuses a byte more: the program must not notice that we add some. */
-static void a_full_environment_is_taken(void **state)
+/* The kernel refuses one more byte: the program must not be affected by what we add. */
+static void a_full_environment_still_execs(void **state)
 {
     (void)state;
     run_execs("tight");
@@ -196,7 +196,7 @@ static void a_path_that_is_nowhere(void **state)
 }
 
 /* Of forkpty's child, and of daemon's, whose parent ends inside libc. */
-static void forks_inside_libc_are_followed(void **state)
+static void forks_inside_libc_are_recorded(void **state)
 {
     (void)state;
     struct end_record end;
@@ -213,7 +213,7 @@ static void forks_inside_libc_are_followed(void **state)
     }
 }
 
-static void waits_wait_for_others(void **state)
+static void wait_records_are_batched(void **state)
 {
     (void)state;
     struct wait_record wait;
@@ -224,8 +224,8 @@ static void waits_wait_for_others(void **state)
     assert_int_equal(probed_lost(&probed), 0);
 }
 
-/* A child must not write what its parent keeps; and who executes something writes it before. */
-static void waits_are_told_once(void **state)
+/* A child must not write its parent's records, and an exec flushes them. */
+static void wait_records_are_written_once(void **state)
 {
     (void)state;
     run_shell("/bin/true; (exit 3); (/bin/true); exec /bin/true");
@@ -244,8 +244,8 @@ static void waits_are_told_once(void **state)
     }
 }
 
-/* Who is killed takes a few along, and no more: the kernel has told of those too. */
-static void a_killed_one_takes_a_few_along(void **state)
+/* A killed process loses only a few records, which the kernel has reported as well. */
+static void a_killed_process_loses_few_records(void **state)
 {
     (void)state;
     run_shell("for ((i = 0; i < 100; i++)); do /bin/true; done; kill -9 $$");
@@ -254,7 +254,7 @@ static void a_killed_one_takes_a_few_along(void **state)
     assert_true(count < 100 && count >= 80);
 }
 
-static void without_the_kernels_word_none_waits(void **state)
+static void without_taskstats_waits_are_not_batched(void **state)
 {
     (void)state;
     probed.env[0] = PROBE_ENV_FLAGS "=";
@@ -268,21 +268,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_probed, close_probed)
-        TEST(who_executes_tells_all),
-        TEST(tags_are_those_of_the_program),
-        TEST(a_child_of_vfork_tells_all_too),
-        TEST(it_holds_for_one_exec),
-        TEST(the_flag_of_another_process_does_not_count),
-        TEST(scripts_tell_themselves),
-        TEST(behind_another_library_the_image_tells_itself),
-        TEST(a_full_environment_is_taken),
+        TEST(the_exec_record_describes_the_image),
+        TEST(tags_come_from_the_new_environment),
+        TEST(a_vfork_child_describes_the_image_too),
+        TEST(the_flag_is_valid_for_one_exec),
+        TEST(the_flag_of_another_process_is_ignored),
+        TEST(scripts_write_their_own_image_record),
+        TEST(with_another_wrapper_the_image_writes_its_own_record),
+        TEST(a_full_environment_still_execs),
         TEST(a_file_without_a_name),
         TEST(a_path_that_is_nowhere),
-        TEST(forks_inside_libc_are_followed),
-        TEST(waits_wait_for_others),
-        TEST(waits_are_told_once),
-        TEST(a_killed_one_takes_a_few_along),
-        TEST(without_the_kernels_word_none_waits),
+        TEST(forks_inside_libc_are_recorded),
+        TEST(wait_records_are_batched),
+        TEST(wait_records_are_written_once),
+        TEST(a_killed_process_loses_few_records),
+        TEST(without_taskstats_waits_are_not_batched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

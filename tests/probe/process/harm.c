@@ -42,7 +42,7 @@ static void a_spool_that_is_missing(void **state)
     }
 }
 
-/* Reading the records would wait for a writer, so nobody reads. */
+/* Reading the records would block until there is a writer, so do not read. */
 static void a_spool_that_is_a_pipe(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void a_spool_that_is_a_pipe(void **state)
     assert_int_equal(probed.status, 0);
 }
 
-/* Fills the file system that the spool is on, up to the last byte. */
+/* Fills the file system of the spool to the last byte. */
 static void fill(const char *dir)
 {
     char path[TEMP_PATH_MAX], block[4096] = "";
@@ -95,7 +95,7 @@ static void a_limit_on_files_does_not_kill(void **state)
     probed_act(&probed, "file_limit", NULL);
     assert_int_equal(probed.status, 0);
     assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);
-    assert_int_equal(probed_lost(&probed), 4); /* what came after the limit */
+    assert_int_equal(probed_lost(&probed), 4); /* those after the limit */
 }
 
 static void descriptors_that_are_used_up(void **state)
@@ -135,10 +135,10 @@ static void a_program_that_restricts_its_system_calls(void **state)
     probed_output(&probed, text, sizeof text);
     assert_string_equal(text, "alive\n");
     assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);
-    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 0); /* the parent's wait tells */
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 0); /* the parent's wait records it */
 }
 
-/* Who may do so without giving up rights before does it by syscall() alone; also in a child of which libc knows nothing. */
+/* A privileged program may do so with syscall() alone, without no-new-privileges; also in a child unknown to libc. */
 static void a_program_that_restricts_them_and_keeps_its_rights(void **state)
 {
     (void)state;
@@ -151,11 +151,11 @@ static void a_program_that_restricts_them_and_keeps_its_rights(void **state)
         assert_int_equal(probed.status, 0);
         probed_output(&probed, text, sizeof text);
         assert_string_equal(text, "alive\n");
-        assert_int_equal(probed_count(&probed, RECORD_KIND_end), child); /* that of the parent */
+        assert_int_equal(probed_count(&probed, RECORD_KIND_end), child); /* the parent's */
     }
 }
 
-/* One who was put under a filter may be killed for a call that it did not expect, unless sonde run is under it too. */
+/* Under a foreign filter, an unexpected call may be fatal, unless sonde run is under the same filter. */
 static void a_filter_from_outside(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* perf events: opened in each thread, and before an exec for the image to come, sent to a socket, counted until the thread
- * ends. */
+/* perf events: opened in each thread, and before an exec for the next image, sent to a socket, counting until the
+ * thread ends. */
 #include "tools/probed.h"
 #include "tools/unit.h"
 #include "spool/probe_env.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define MESSAGES_MAX 16
-#define BACKLOG 10 /* small, to be filled */
+#define BACKLOG 10 /* small, so that it can be filled */
 
 struct message {
     struct probe_perf_message text;
@@ -36,7 +36,7 @@ static int open_probed(void **state)
     assert_int_equal(bind(receiver, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(receiver, BACKLOG), 0);
     snprintf(address_text, sizeof address_text, PROBE_ENV_SOCKET "=%s", address.sun_path);
-    /* the CPU time, an event that no machine has, page faults */
+    /* CPU time, an event that does not exist, page faults */
     snprintf(events, sizeof events, PROBE_ENV_EVENTS "=%x:%x:0:0:0;%x:ffff:0:0:0;%x:%x:0:0:0", PERF_TYPE_SOFTWARE,
              PERF_COUNT_SW_TASK_CLOCK, PERF_TYPE_SOFTWARE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
     probed.env[0] = events;
@@ -108,7 +108,7 @@ static void a_process_is_counted(void **state)
     act("burn", "50", 1);
     assert_int_equal(messages[0].text.pid, probed.pid);
     assert_int_equal(messages[0].text.tid, probed.pid);
-    assert_int_equal(messages[0].text.opened, 1 | 4); /* the second is not there */
+    assert_int_equal(messages[0].text.opened, 1 | 4); /* the second does not exist */
     assert_int_equal(messages[0].text.since, PROBE_PERF_IMAGE);
     assert_int_equal(messages[0].count, 2);
     uint64_t used_ns = count_of(&messages[0], 0);
@@ -138,12 +138,12 @@ static void a_child_by_fork_has_its_own(void **state)
     assert_int_equal(messages[1].text.pid, child.pid);
 }
 
-/* They are opened before each exec, which begins them, and go on over the next. */
+/* Opened before each exec, which starts them; they continue across the next. */
 static void each_image_has_its_own(void **state)
 {
     (void)state;
     struct exec_record exec;
-    probed.env[2] = PROBE_ENV_FLAGS "="; /* what is handed over stands in it */
+    probed.env[2] = PROBE_ENV_FLAGS "="; /* the flag is added to it */
     act("chain", "2", 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(messages[i].text.pid, probed.pid);
@@ -157,7 +157,7 @@ static void each_image_has_its_own(void **state)
     }
 }
 
-/* The program does not wait for ever for one who does not read. */
+/* The program does not wait forever for a receiver that does not read. */
 static void a_receiver_that_does_not_read(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Images, forks and ends as the probe records them. */
+/* Image, fork and end records. */
 #include "tools/unit.h"
 #include "tools/probed.h"
 #include "spool/probe_env.h"
@@ -32,7 +32,7 @@ static void assert_status(int status)
     assert_int_equal(probed.reader.damaged_bytes, 0);
 }
 
-static void an_image_tells_who_it_is(void **state)
+static void an_image_record_has_its_identity(void **state)
 {
     (void)state;
     char cwd[PATH_MAX], path[PATH_MAX], tool[TEMP_PATH_MAX];
@@ -59,7 +59,7 @@ static void an_image_tells_who_it_is(void **state)
     assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);
 }
 
-static void one_sort_of_tags_stands_alone(void **state)
+static void one_kind_of_tags_alone(void **state)
 {
     (void)state;
     struct image_record image;
@@ -141,7 +141,7 @@ static void an_end_agrees_with_the_wait(void **state)
     uint64_t used_us = (uint64_t)probed.usage.ru_utime.tv_sec * 1000000 + (uint64_t)probed.usage.ru_utime.tv_usec +
                        (uint64_t)probed.usage.ru_stime.tv_sec * 1000000 + (uint64_t)probed.usage.ru_stime.tv_usec;
     assert_true(used_us > 100000);
-    assert_true(near(counters_cpu_us(&end.self), used_us) < 2000); /* what the kernel still does after our last look */
+    assert_true(near(counters_cpu_us(&end.self), used_us) < 2000); /* what the kernel does after our last reading */
     assert_true(near(counters_cpu_us(&end.main), used_us) < 2000);
     assert_true(near(counters_get(&end.main, COUNTER_time_oncpu) / 1000, used_us) < 2000);
     assert_int_equal(counters_get(&end.self, COUNTER_rssmax), probed.usage.ru_maxrss);
@@ -152,10 +152,10 @@ static void an_end_agrees_with_the_wait(void **state)
                              COUNTER_time_waiting, COUNTER_timeslices, COUNTER_vol_ctxsw };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         assert_true(counters_has(&end.main, known[i]));
-    assert_false(counters_has(&end.main, COUNTER_delayacct_blkio_time)); /* nobody said that it is counted */
+    assert_false(counters_has(&end.main, COUNTER_delayacct_blkio_time)); /* the flag for delay accounting is not set */
 }
 
-/* Reads "name: number" of /proc/self/io as the program printed it. */
+/* Reads "name: number" of /proc/self/io as printed by the program. */
 static uint64_t io_number(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
@@ -181,7 +181,7 @@ static void io_is_the_programs_own(void **state)
     assert_int_equal(counters_get(&end.whole_io, COUNTER_wchar), counters_get(&end.main, COUNTER_wchar));
 }
 
-static void a_fork_is_told_by_the_child(void **state)
+static void the_child_records_a_fork(void **state)
 {
     (void)state;
     struct fork_record child;
@@ -199,7 +199,7 @@ static void a_fork_is_told_by_the_child(void **state)
     assert_true(counters_cpu_us(&end.self) < 50000);
 }
 
-static void a_fork_in_a_thread_starts_anew(void **state)
+static void a_fork_in_a_thread_resets_the_state(void **state)
 {
     (void)state;
     struct end_record child, parent;
@@ -230,7 +230,7 @@ static void the_end_after_the_main_thread(void **state)
     assert_true(near(main_us + counters_cpu_us(&thread.counters), counters_cpu_us(&end.self)) < 2000);
 }
 
-/* How much is told by a program whose spool we hold, or not. number: of its pid namespace; holder: our pid there. */
+/* Number of images recorded. number: of the pid namespace; holder: our pid in it; held: whether we lock the spool. */
 static size_t images_with(uint64_t number, int holder, bool held)
 {
     char env[64];
@@ -248,8 +248,8 @@ static size_t images_with(uint64_t number, int holder, bool held)
     return probed.count - before;
 }
 
-/* The holder of the spool's lock tells, and the file below /proc only where nobody holds it. */
-static void a_program_elsewhere_is_left_alone(void **state)
+/* The holder of the spool's lock decides, and /proc only if there is none. */
+static void a_process_in_another_namespace_is_not_recorded(void **state)
 {
     (void)state;
     struct stat st;
@@ -269,17 +269,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_probed, close_probed)
-        TEST(an_image_tells_who_it_is),
-        TEST(one_sort_of_tags_stands_alone),
+        TEST(an_image_record_has_its_identity),
+        TEST(one_kind_of_tags_alone),
         TEST(arguments_may_be_any_bytes),
         TEST(arguments_of_a_megabyte_and_a_half),
         TEST(every_end_has_one_record),
         TEST(an_end_agrees_with_the_wait),
         TEST(io_is_the_programs_own),
-        TEST(a_fork_is_told_by_the_child),
-        TEST(a_fork_in_a_thread_starts_anew),
+        TEST(the_child_records_a_fork),
+        TEST(a_fork_in_a_thread_resets_the_state),
         TEST(the_end_after_the_main_thread),
-        TEST(a_program_elsewhere_is_left_alone),
+        TEST(a_process_in_another_namespace_is_not_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Records of threads that are held in a page: all arrive, also those of a process that is killed, and where there can be no page
- * they are written at once. */
+/* Thread records that are batched in a page: all arrive, also those of a killed process; without a page they are
+ * written immediately. */
 #include "tools/probed.h"
 #include "tools/unit.h"
 #include "run/record_batches.h"
@@ -14,7 +14,7 @@
 static struct probed probed;
 static char work_dir[TEMP_PATH_MAX], segment_dir[TEMP_PATH_MAX + 16];
 
-/* In memory, as in life, and with a name that is not too long. */
+/* In memory, as in real runs, and with a short path. */
 static int open_probed(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void crowd(const char *total, const char *at_once, const char *end)
     assert_int_equal(probed_lost(&probed), 0);
 }
 
-static void all_arrive_and_the_page_is_gone(void **state)
+static void all_records_arrive_and_the_page_is_removed(void **state)
 {
     (void)state;
     crowd("2000", "50", "ended");
@@ -63,8 +63,8 @@ static void all_arrive_and_the_page_is_gone(void **state)
     assert_int_equal(pages(), 0);
 }
 
-/* Those who were alive are told of with the end, and before it. */
-static void those_alive_at_the_end(void **state)
+/* Live threads are recorded together with the end, and before it. */
+static void threads_alive_at_the_end(void **state)
 {
     (void)state;
     probed_act(&probed, "threads", "alive");
@@ -72,8 +72,8 @@ static void those_alive_at_the_end(void **state)
     assert_int_equal(probed.records[probed.count - 1].kind, RECORD_KIND_end);
 }
 
-/* As sonde run does at its end. */
-static void take_pages(void)
+/* As sonde run does at the end. */
+static void read_batches(void)
 {
     struct spool_writer writer;
     spool_writer_init_take(&writer, open(probed.spool, O_WRONLY | O_APPEND | O_CLOEXEC));
@@ -82,19 +82,19 @@ static void take_pages(void)
     probed_read(&probed);
 }
 
-static void those_of_a_killed_process(void **state)
+static void threads_of_a_killed_process(void **state)
 {
     (void)state;
     crowd("30", "1", "killed");
     assert_true(WIFSIGNALED(probed.status) && WTERMSIG(probed.status) == SIGKILL);
     assert_int_equal(probed_count(&probed, RECORD_KIND_thread), 8);
     assert_int_equal(pages(), 1);
-    take_pages();
+    read_batches();
     assert_int_equal(probed_count(&probed, RECORD_KIND_thread), 30);
 }
 
-/* A page that somebody else has, as in another pid namespace, is left alone. */
-static void a_page_that_is_there(void **state)
+/* A page of another process, as in another pid namespace, is left alone. */
+static void an_existing_page_is_left_alone(void **state)
 {
     (void)state;
     struct spool_writer writer;
@@ -110,7 +110,7 @@ static void a_page_that_is_there(void **state)
     spool_writer_close(&writer);
 }
 
-static void no_folder(void **state)
+static void no_directory(void **state)
 {
     (void)state;
     const char *wrong[] = { "SONDE_BOARDS=/dev/shm/nowhere", "SONDE_BOARDS=", "SONDE_BOARDS=/proc",
@@ -124,8 +124,8 @@ static void no_folder(void **state)
     }
 }
 
-/* To make a page would raise SIGXFSZ. */
-static void a_limit_of_file_sizes(void **state)
+/* Creating a page would raise SIGXFSZ. */
+static void with_a_file_size_limit(void **state)
 {
     (void)state;
     struct rlimit before, limit;
@@ -139,8 +139,8 @@ static void a_limit_of_file_sizes(void **state)
     assert_int_equal(pages(), 0);
 }
 
-/* What the parent holds is not the child's to write, and the other way round. */
-static void a_child_has_its_own(void **state)
+/* The child does not write its parent's records, nor the reverse. */
+static void a_child_has_its_own_batch(void **state)
 {
     (void)state;
     probed_act(&probed, "signals", "60");
@@ -154,13 +154,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_probed, close_probed)
-        TEST(all_arrive_and_the_page_is_gone),
-        TEST(those_alive_at_the_end),
-        TEST(those_of_a_killed_process),
-        TEST(a_page_that_is_there),
-        TEST(no_folder),
-        TEST(a_limit_of_file_sizes),
-        TEST(a_child_has_its_own),
+        TEST(all_records_arrive_and_the_page_is_removed),
+        TEST(threads_alive_at_the_end),
+        TEST(threads_of_a_killed_process),
+        TEST(an_existing_page_is_left_alone),
+        TEST(no_directory),
+        TEST(with_a_file_size_limit),
+        TEST(a_child_has_its_own_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

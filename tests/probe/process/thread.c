@@ -1,4 +1,4 @@
-/* Threads as the probe records them. */
+/* Thread records. */
 #include "tools/unit.h"
 #include "tools/probed.h"
 
@@ -58,8 +58,8 @@ static void every_end_of_a_thread(void **state)
     }
 }
 
-/* The kernel charges a thread at its ticks and switches: one that ends between two has run up to 4 ms more. */
-static void no_thread_lacks_what_it_ran_since_the_last_tick(void **state)
+/* The kernel accounts threads at ticks and context switches: one that ends in between has run up to 4 ms longer. */
+static void cpu_time_since_the_last_tick_is_included(void **state)
 {
     (void)state;
     probed_act(&probed, "threads", "unasked");
@@ -73,7 +73,7 @@ static void no_thread_lacks_what_it_ran_since_the_last_tick(void **state)
     }
 }
 
-static void the_kernel_may_tell_the_rest(void **state)
+static void with_taskstats_the_probe_reads_less(void **state)
 {
     (void)state;
     struct thread_record thread;
@@ -84,7 +84,7 @@ static void the_kernel_may_tell_the_rest(void **state)
     assert_false(counters_has(&thread.counters, COUNTER_rchar));
 }
 
-static void delays_where_they_are_counted(void **state)
+static void delays_with_delay_accounting(void **state)
 {
     (void)state;
     struct thread_record thread;
@@ -96,8 +96,8 @@ static void delays_where_they_are_counted(void **state)
     assert_true(counters_has(&end.main, COUNTER_delayacct_blkio_time));
 }
 
-/* A child has none of its parent's threads, also when it ends before its own first one has begun. */
-static void a_forked_process_has_none_of_the_others(void **state)
+/* A child has none of its parent's threads, even if it ends before its own first one has started. */
+static void a_forked_process_has_no_other_threads(void **state)
 {
     (void)state;
     struct thread_record thread;
@@ -115,7 +115,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* All are there, and none twice. */
+/* All are recorded, none twice. */
 static void crowd(const char *total, const char *at_once, size_t count)
 {
     char tool[TEMP_PATH_MAX];
@@ -149,7 +149,7 @@ static void a_thousand_at_once(void **state)
     crowd("1000", "1000", 1000);
 }
 
-static void eight_thousand_in_all(void **state)
+static void eight_thousand_in_total(void **state)
 {
     (void)state;
     crowd("8000", "200", 8000);
@@ -160,12 +160,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_probed, close_probed)
         TEST(every_end_of_a_thread),
-        TEST(no_thread_lacks_what_it_ran_since_the_last_tick),
-        TEST(the_kernel_may_tell_the_rest),
-        TEST(delays_where_they_are_counted),
-        TEST(a_forked_process_has_none_of_the_others),
+        TEST(cpu_time_since_the_last_tick_is_included),
+        TEST(with_taskstats_the_probe_reads_less),
+        TEST(delays_with_delay_accounting),
+        TEST(a_forked_process_has_no_other_threads),
         TEST(a_thousand_at_once),
-        TEST(eight_thousand_in_all),
+        TEST(eight_thousand_in_total),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Waits as the probe records them, and that every wrapped call gives what it gives without the probe. */
+/* Wait records; and all wrapped calls return the same as without the probe. */
 #include "tools/probed.h"
 #include "tools/unit.h"
 
@@ -36,8 +36,8 @@ static void every_call_gives_the_same(void **state)
     assert_int_equal(probed_lost(&probed), 0);
 }
 
-/* Children that the program of that test has waited for: in the order of its source. */
-static void every_child_that_ended_is_told_once(void **state)
+/* Children that the test program has waited for, in the order of its source. */
+static void every_ended_child_is_recorded_once(void **state)
 {
     (void)state;
     char tool[TEMP_PATH_MAX];
@@ -59,7 +59,7 @@ static void every_child_that_ended_is_told_once(void **state)
     assert_int_equal(killed, 1 + 1 + 1 + 1 + 1);
 }
 
-/* The parent's word for what its children used is the sum of the waits. */
+/* RUSAGE_CHILDREN of the parent is the sum of the waits. */
 static void waits_add_up_to_the_children(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_probed, close_probed)
         TEST(every_call_gives_the_same),
-        TEST(every_child_that_ended_is_told_once),
+        TEST(every_ended_child_is_recorded_once),
         TEST(waits_add_up_to_the_children),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

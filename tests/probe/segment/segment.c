@@ -1,5 +1,5 @@
-/* What a program writes on its board and what is read from it: the round trip, and the ways of threads and of forks. Each
- * test is a child of its own, since a process has one board. */
+/* What a program writes to its segment is what is read from it: round trip, threads and forks. Each test runs in a
+ * child of its own, since a process has one segment. */
 #include "probe/segment/segment.h"
 #include "appmetrics/segment_reader.h"
 
@@ -29,7 +29,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Runs it in a child, to the end that wait tells of. */
+/* Runs it in a child and returns its wait status. */
 static int in_child(void (*act)(void))
 {
     pid_t pid = fork();
@@ -44,8 +44,8 @@ static int in_child(void (*act)(void))
     return status;
 }
 
-/* The boards in the folder, oldest first is not promised; the one of this pid, or the only one for 0. */
-static struct segment_reader *read_board(pid_t pid)
+/* The segment of this pid in the directory, or the only one for 0. */
+static struct segment_reader *read_segment(pid_t pid)
 {
     DIR *dir = opendir(work_dir);
     struct segment_reader *found = NULL;
@@ -128,7 +128,7 @@ static void test_round_trip(void **state)
     (void)state;
     setenv("SLURM_JOB_ID", "4711", 1);
     assert_int_equal(in_child(act_everything), 0);
-    struct segment_reader *reader = read_board(0);
+    struct segment_reader *reader = read_segment(0);
     const struct segment_info *facts = segment_reader_info(reader);
     assert_int_equal(facts->uid, geteuid());
     assert_string_equal(facts->library, "test");
@@ -174,7 +174,7 @@ static void act_wrong(void)
     _exit(is_well ? 0 : 1);
 }
 
-static void test_wrong(void **state)
+static void test_invalid_descriptions(void **state)
 {
     (void)state;
     assert_int_equal(in_child(act_wrong), 0);
@@ -202,12 +202,12 @@ static void act_threads(void)
     raise(SIGKILL);
 }
 
-/* Also: what was counted before SIGKILL is there. */
+/* What was counted before SIGKILL is there, too. */
 static void test_threads(void **state)
 {
     (void)state;
     assert_int_equal(WTERMSIG(in_child(act_threads)), SIGKILL);
-    struct segment_reader *reader = read_board(0);
+    struct segment_reader *reader = read_segment(0);
     assert_int_equal(value_of(reader, "shared_total", "").u64, 200000);
     assert_false(segment_reader_info(reader)->is_ended);
     assert_true(segment_reader_is_finished(reader, ""));
@@ -234,7 +234,7 @@ static void act_fork(void)
 
 static uint64_t sum_of(pid_t pid, const char *name)
 {
-    struct segment_reader *reader = read_board(pid);
+    struct segment_reader *reader = read_segment(pid);
     uint64_t value = value_of(reader, name, "").u64;
     segment_reader_close(&reader);
     return value;
@@ -274,7 +274,7 @@ static void test_fork(void **state)
 
 #define MANY 3000
 
-/* Counted with between one and the next: the parent has pages that the child lacks, whose blocks of descriptors are others. */
+/* Counts between adding metrics: the parent has pages that the child lacks, and other blocks of descriptors. */
 static void act_fork_with_many(void)
 {
     static uint32_t metrics[MANY];
@@ -291,7 +291,7 @@ static void act_fork_with_many(void)
         waitpid(pid, NULL, 0);
 }
 
-/* Of all boards together: 1 from the parent, 2 from the child. */
+/* Sum over all segments: 1 from the parent, 2 from the child. */
 static void test_fork_with_many(void **state)
 {
     (void)state;
@@ -320,7 +320,7 @@ static void *count_in_child_first(void *argument)
 {
     pid_t pid = vfork();
     if (pid == 0) {
-        segment_add_u64(segment_slots(&segment, shared), 1); /* as with a probe: what it calls before exec */
+        segment_add_u64(segment_slots(&segment, shared), 1); /* as in a probe: its calls before exec */
         _exit(0);
     }
     waitpid(pid, NULL, 0);
@@ -328,7 +328,7 @@ static void *count_in_child_first(void *argument)
     return argument;
 }
 
-/* Threads that count nothing before their children do; those that come later must not take what they have for left over. */
+/* Threads that count nothing before their vfork children do; later threads must not reuse their entries. */
 static void act_vfork(void)
 {
     pthread_t threads[8];
@@ -345,13 +345,13 @@ static void test_vfork(void **state)
 {
     (void)state;
     assert_int_equal(in_child(act_vfork), 0);
-    struct segment_reader *reader = read_board(0);
+    struct segment_reader *reader = read_segment(0);
     assert_int_equal(value_of(reader, "shared_total", "").u64, 1009);
     assert_int_equal(value_of(reader, "behind_total", "").u64, 9);
     segment_reader_close(&reader);
 }
 
-/* _exit(1): as it must not be. */
+/* Exits with 1 if false. */
 static void must(bool is_so)
 {
     if (!is_so)
@@ -365,8 +365,8 @@ static void *own_of_another(void *mine)
     return NULL;
 }
 
-/* It stays when a thread gets more slots than there was room for; a child of fork finds it empty, and has one of its own. */
-static void act_own(void)
+/* It survives when a thread gets more slots than fit before; a forked child finds it zeroed, and has its own. */
+static void act_thread_memory(void)
 {
     uint64_t *own = segment_thread_memory(&segment, 64);
     must(own && own[0] == 0);
@@ -390,10 +390,10 @@ static void act_own(void)
     must(waitpid(pid, &status, 0) == pid && status == 0 && own[0] == 5);
 }
 
-static void test_own(void **state)
+static void test_thread_memory(void **state)
 {
     (void)state;
-    assert_int_equal(in_child(act_own), 0);
+    assert_int_equal(in_child(act_thread_memory), 0);
 }
 
 static void test_label(void **state)
@@ -415,7 +415,7 @@ static void *add_one(void *metric)
     return NULL;
 }
 
-/* A child whose thread makes its board while it forks, each time a little later. */
+/* A child whose thread creates its segment while it forks, each time a little later. */
 static void fork_in_between(uint32_t metric, unsigned round)
 {
     pthread_t thread;
@@ -444,8 +444,8 @@ static void act_forks(void)
     }
 }
 
-/* All boards, one of them the program's own, which has counted nothing. */
-static void test_fork_while_board_is_made(void **state)
+/* All segments, one of them the program's own, which has counted nothing. */
+static void test_fork_while_segment_is_created(void **state)
 {
     (void)state;
     assert_int_equal(in_child(act_forks), 0);
@@ -470,13 +470,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_wrong, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_invalid_descriptions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fork, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fork_with_many, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_fork_while_board_is_made, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fork_while_segment_is_created, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_vfork, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_thread_memory, set_up, tear_down),
         cmocka_unit_test(test_label),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Threads that write to one board at the same time, and one outside that reads it meanwhile: for the thread sanitizer, and for
- * what only shows in a crowd. The child is the program, the test is the reader. */
+/* Threads that write to one segment concurrently while it is read from outside: for ThreadSanitizer, and for
+ * problems that need many threads. The child is the program, the test is the reader. */
 #include "probe/segment/segment.h"
 #include "appmetrics/segment_reader.h"
 
@@ -23,7 +23,7 @@ static uint32_t metric(const char *name, enum segment_metric_kind kind, enum seg
     return segment_metric(&segment, &(struct segment_description){ .name = name, .kind = kind, .type = type });
 }
 
-/* Each makes the metrics itself, as libraries do that do not know of one another. */
+/* Each adds the metrics itself, like independent libraries. */
 static void *count(void *argument)
 {
     uint32_t whole = metric("whole", SEGMENT_COUNTER, SEGMENT_U64);
@@ -58,7 +58,7 @@ static void be_the_program(void)
     segment_end(&segment);
 }
 
-/* NULL: it is not there yet. */
+/* NULL: not created yet. */
 static struct segment_reader *find(const char *work_dir)
 {
     struct segment_reader *reader = NULL;
@@ -84,7 +84,7 @@ static struct segment_value value_of(const struct segment_reader *reader, const 
     return (struct segment_value){ 0 };
 }
 
-/* Numbers only grow, and at the end they are what was counted. */
+/* Values only grow, and at the end they are what was counted. */
 static void test_crowd(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Prints boards: board_show FILE-OR-FOLDER…. A line for each metric as Prometheus writes them, names as they are, and before them
- * one for the board, which begins with '#'. With -g: only those whose program is gone. */
+/* Prints metrics segments: segment_show FILE|DIRECTORY…. One line per metric in Prometheus format, with the original
+ * names, after a line for the segment that starts with '#'. With -g: only those whose program is gone. */
 #include "appmetrics/segment_reader.h"
 
 #include <dirent.h>
@@ -11,14 +11,14 @@
 
 static bool only_gone;
 
-static void print_name(const struct board_value *value, const char *suffix, const char *more)
+static void print_name(const struct segment_value *value, const char *suffix, const char *more)
 {
     bool has_labels = value->labels.size || *more;
     printf("%.*s%s%s%.*s%s%s%s ", (int)value->name.size, value->name.data, suffix, has_labels ? "{" : "",
            (int)value->labels.size, value->labels.data, value->labels.size && *more ? "," : "", more, has_labels ? "}" : "");
 }
 
-static void print_histogram(const struct board_value *value)
+static void print_histogram(const struct segment_value *value)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i <= value->bound_count; i++) {
@@ -32,9 +32,9 @@ static void print_histogram(const struct board_value *value)
     printf("%.17g\n", value->f64);
 }
 
-static void print_value(const struct board_value *value)
+static void print_value(const struct segment_value *value)
 {
-    if (value->kind == BOARD_HISTOGRAM) {
+    if (value->kind == SEGMENT_HISTOGRAM) {
         print_histogram(value);
         return;
     }
@@ -49,29 +49,29 @@ static void print_value(const struct board_value *value)
 
 static int print_board(const char *path)
 {
-    struct board_reader *reader;
-    enum err err = board_reader_open(&reader, path);
-    if (!err && only_gone && !board_reader_is_gone(reader, "")) {
-        board_reader_close(&reader);
+    struct segment_reader *reader;
+    enum err err = segment_reader_open(&reader, path);
+    if (!err && only_gone && !segment_reader_is_finished(reader, "")) {
+        segment_reader_close(&reader);
         return 0;
     }
     if (!err)
-        err = board_reader_read(reader);
+        err = segment_reader_read(reader);
     if (err)
         printf("# %s: %s\n", path, err_text(err));
     if (!reader)
         return 1;
-    const struct board_facts *facts = board_reader_facts(reader);
+    const struct segment_info *facts = segment_reader_info(reader);
     printf("# pid=%d library=%s job=%s rank=%d/%d ", (int)facts->pid, facts->library, facts->job, facts->rank, facts->size);
     printf("bytes=%llu lost=%llu state=%s ", (unsigned long long)facts->bytes, (unsigned long long)facts->lost,
            facts->is_ended ? "ended" : "alive");
-    printf("gone=%d metrics=%zu command=%s\n", board_reader_is_gone(reader, ""), board_reader_count(reader), facts->command);
-    for (size_t i = 0; i < board_reader_count(reader); i++) {
-        struct board_value value;
-        board_reader_value(reader, i, &value);
+    printf("gone=%d metrics=%zu command=%s\n", segment_reader_is_finished(reader, ""), segment_reader_count(reader), facts->command);
+    for (size_t i = 0; i < segment_reader_count(reader); i++) {
+        struct segment_value value;
+        segment_reader_value(reader, i, &value);
         print_value(&value);
     }
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
     return err ? 1 : 0;
 }
 
@@ -82,7 +82,7 @@ static int print_folder(const char *path)
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         char file[4096];
         snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        if (strncmp(entry->d_name, BOARD_PREFIX, strlen(BOARD_PREFIX)) == 0)
+        if (strncmp(entry->d_name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) == 0)
             result |= print_board(file);
     }
     if (dir)

@@ -1,5 +1,5 @@
-/* A program that counts with libsonde, in all the ways that programs have: speaks MODE [NUMBER]. The modes are the functions
- * below; what each counts can be told beforehand. Ends with 0, unless libsonde did what it must not. */
+/* A program instrumented with libsonde, in all the ways there are: instrumented MODE [NUMBER]. The modes are the
+ * functions below; what each counts is known beforehand. Exits with 0, unless libsonde misbehaved. */
 #include <sonde.h>
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void make_all(void)
         || sonde_real_counter_make(&summed, "speaks_seconds_total", labels, "seconds", "")
         || sonde_gauge_make(&level, "speaks_level", NULL, NULL, NULL)
         || sonde_histogram_make(&sizes, "speaks_sizes", NULL, "bytes", "", bounds, 3))
-        fputs("speaks: a metric could not be made\n", stderr);
+        fputs("instrumented: cannot create a metric\n", stderr);
 }
 
 static int count(void)
@@ -104,7 +104,7 @@ static int crowd(void)
     return 0;
 }
 
-/* Many metrics, made by two threads at the same time; each is made twice. */
+/* Many metrics, created by two threads at the same time; each is created twice. */
 static void *make_many(void *argument)
 {
     for (long i = 0; i < number; i++) {
@@ -147,7 +147,7 @@ static int forks(void)
     return 0;
 }
 
-/* Past the C library, which then cannot tell anybody. */
+/* Past libc, which therefore runs no handlers. */
 static int raw_fork(void)
 {
     make_all();
@@ -162,7 +162,7 @@ static int raw_fork(void)
     return 0;
 }
 
-/* The child of a child of …, each of which counts, and makes a thread that does. */
+/* The child of a child of …, each of which counts, and starts a thread that does. */
 static int fork_chain(void)
 {
     make_all();
@@ -190,7 +190,7 @@ static int vforks(void)
     for (int i = 0; i < number; i++) {
         pid_t pid = vfork();
         if (pid == 0) {
-            sonde_add(&counted, 1); /* for the parent, whose memory it is */
+            sonde_add(&counted, 1); /* for the parent, whose memory it shares */
             _exit(0);
         }
         waitpid(pid, NULL, 0);
@@ -214,7 +214,7 @@ static int execs_sleep(void)
     return 1;
 }
 
-/* Leaves a child that has the board mapped and never counts, and prints its pid. */
+/* Leaves a child that has the segment mapped and never counts, and prints its pid. */
 static int orphans(void)
 {
     count();
@@ -229,7 +229,7 @@ static int orphans(void)
     _exit(0);
 }
 
-/* A line on stdin, one more, and the end. */
+/* One line on stdin, another, and the end. */
 static void *count_late(void *argument)
 {
     puts("counted");
@@ -240,7 +240,7 @@ static void *count_late(void *argument)
     return argument;
 }
 
-/* The first thread ends, the other one goes on. */
+/* The main thread ends, the other one continues. */
 static int first_ends(void)
 {
     pthread_t thread;
@@ -263,7 +263,7 @@ static int leaves(void)
     _exit(0);
 }
 
-/* As daemons do it; afterwards come a new thread and a new metric. */
+/* As daemons do; then a new thread and a new metric. */
 static int closes(void)
 {
     make_all();
@@ -292,7 +292,7 @@ static void on_alarm(int signal_number)
     errno = kept;
 }
 
-/* A handler that counts what the program counts at the same moment. Prints how much that must be. */
+/* A handler that counts what the program counts at the same moment. Prints the expected total. */
 static int handler(void)
 {
     make_all();
@@ -368,7 +368,7 @@ static int types(void)
     return 0;
 }
 
-/* Threads and metrics until there is no room, and then some more. */
+/* Threads and metrics until there is no space, and then some more. */
 static int full(void)
 {
     int result = SONDE_OK;
@@ -388,7 +388,7 @@ static int full(void)
     return 0;
 }
 
-/* Under a limit: address space, in MiB. */
+/* With a limit of the address space, in MiB. */
 static int narrow(void)
 {
     struct rlimit limit = { (rlim_t)number << 20, (rlim_t)number << 20 };
@@ -397,7 +397,7 @@ static int narrow(void)
     return count();
 }
 
-/* A limit for files, in KiB: to go beyond it is a signal. */
+/* With a limit of file sizes, in KiB: exceeding it raises a signal. */
 static int small_files(void)
 {
     struct rlimit limit = { (rlim_t)number << 10, (rlim_t)number << 10 };
@@ -416,7 +416,8 @@ static int locked(void)
     return count();
 }
 
-/* As on a kernel before 4.14, which can neither empty memory in a child nor populate it: children, threads, a full file. */
+/* As on kernels before 4.14, which can neither zero memory in a child nor populate it: children, threads, a full
+ * file. */
 static int old_kernel(void)
 {
     struct sock_filter code[] = {
@@ -471,6 +472,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(argv[1], modes[i].name) == 0)
             return modes[i].act();
-    fputs("speaks: which mode?\n", stderr);
+    fputs("instrumented: unknown mode\n", stderr);
     return 2;
 }

@@ -1,6 +1,6 @@
-/* A program with libsonde whose numbers are odd: speaks_numbers MODE.
- *   none       what is negative, infinite or not a number, and then 0.25; gauges that are each of these
- *   too-much   sums that no number can say */
+/* A program with libsonde and unusual values: instrumented_numbers MODE.
+ *   none       negative, infinite and NaN values, and then 0.25; gauges with each of these
+ *   too-much   sums that overflow */
 #include <sonde.h>
 
 #include <math.h>

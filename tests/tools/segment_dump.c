@@ -1,5 +1,5 @@
-/* Prints boards as lines, one metric each: rank (RANK@WORLD of a spawned one), name with labels,
- * value. Usage: board_dump FILE|FOLDER… */
+/* Prints metrics segments, one metric per line: rank (RANK@WORLD of a spawned one), name with labels, value. Usage:
+ * segment_dump FILE|DIRECTORY… */
 #include "appmetrics/segment_reader.h"
 
 #include <dirent.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void dump_value(const struct board_facts *facts, const struct board_value *value)
+static void dump_value(const struct segment_info *facts, const struct segment_value *value)
 {
     printf(facts->world ? "%d@%u " : "%d ", facts->rank, facts->world);
     printf("%.*s", (int)value->name.size, (const char *)value->name.data);
@@ -15,7 +15,7 @@ static void dump_value(const struct board_facts *facts, const struct board_value
         printf("{%.*s}", (int)value->labels.size, (const char *)value->labels.data);
     if (!value->is_known)
         printf(" unknown\n");
-    else if (value->kind == BOARD_HISTOGRAM)
+    else if (value->kind == SEGMENT_HISTOGRAM)
         printf(" %" PRIu64 " %.9g\n", value->count, value->f64);
     else if (value->is_integer)
         printf(" %" PRIu64 "\n", value->u64);
@@ -25,20 +25,20 @@ static void dump_value(const struct board_facts *facts, const struct board_value
 
 static bool dump(const char *path)
 {
-    struct board_reader *reader;
-    struct board_value value;
-    enum err err = board_reader_open(&reader, path);
+    struct segment_reader *reader;
+    struct segment_value value;
+    enum err err = segment_reader_open(&reader, path);
     if (!err)
-        err = board_reader_read(reader);
+        err = segment_reader_read(reader);
     if (err) {
         fprintf(stderr, "%s: %s\n", path, err_text(err));
         return false;
     }
-    for (size_t i = 0; i < board_reader_count(reader); i++) {
-        board_reader_value(reader, i, &value);
-        dump_value(board_reader_facts(reader), &value);
+    for (size_t i = 0; i < segment_reader_count(reader); i++) {
+        segment_reader_value(reader, i, &value);
+        dump_value(segment_reader_info(reader), &value);
     }
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
     return true;
 }
 
@@ -48,7 +48,7 @@ static bool dump_all(const char *folder, DIR *dir)
     bool good = true;
     for (const struct dirent *entry; (entry = readdir(dir));) {
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (strncmp(entry->d_name, BOARD_PREFIX, strlen(BOARD_PREFIX)) == 0)
+        if (strncmp(entry->d_name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) == 0)
             good = dump(path) && good;
     }
     closedir(dir);

@@ -1,4 +1,4 @@
-/* A program that loads libsonde while it runs, unloads it and loads it again: speaks_late LIBRARY TIMES. */
+/* A program that loads libsonde at run time, unloads it and loads it again: instrumented_late LIBRARY TIMES. */
 #include <sonde.h>
 
 #include <dlfcn.h>

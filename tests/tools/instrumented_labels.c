@@ -1,7 +1,7 @@
-/* A program with libsonde whose labels are odd: speaks_labels MODE. Prints what making each metric gave.
+/* A program with libsonde and unusual labels: instrumented_labels MODE. Prints the result of creating each metric.
  *   orders   the same labels in two orders: one metric, with one type and one set of bounds
- *   long     10,000 quotation marks; the longest name with its labels, one more; a name that is too long; a long help
- *   fat      1,000 metrics with the longest names and help, others in each process */
+ *   long     10,000 quotation marks; the longest name with its labels, one byte more; a name that is too long; a long help
+ *   fat      1,000 metrics with the longest names and help, different in each process */
 #include <sonde.h>
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static int orders(void)
     return 0;
 }
 
-/* Counts once, under a name and the label v with so many times c as its value. */
+/* Counts once, under a name and the label v with `size` times c as its value. */
 static int count_long(const char *name, char c, size_t size, size_t help_size)
 {
     static char value[70000], help[70000];

@@ -44,7 +44,7 @@ struct encoder_link {
 };
 
 struct encoder_state {
-    uint64_t record; /* number of this record, from 1 */
+    uint64_t record;      /* number of this record, from 1 */
     struct map track_map; /* tracks by set, instance and job */
     bool has_map;         /* it has all tracks of the stream */
 
@@ -75,10 +75,10 @@ enum err encoder_add_samples(struct delta_stream *stream, const struct batch *ba
 enum err encoder_add_jobs(struct delta_stream *stream, const struct batch *batch);    /* in encoder_jobs.c */
 enum err encoder_find_stale(struct delta_stream *stream, const struct batch *batch);   /* tracks of ended jobs and stale ones */
 struct delta_track *encoder_find_track(const struct encoder_state *encoder, uint32_t set_number, const char *instance,
-                                 const char *job);
-void encoder_undo(struct delta_stream *stream);     /* restores the state before encoder_begin */
-void encoder_commit_jobs(struct delta_stream *stream); /* adds the new jobs to the stream */
-void encoder_commit_drops(struct delta_stream *stream);     /* removes what is dropped */
+                                       const char *job);
+void encoder_undo(struct delta_stream *stream);         /* restores the state before encoder_begin */
+void encoder_commit_jobs(struct delta_stream *stream);  /* adds the new jobs to the stream */
+void encoder_commit_drops(struct delta_stream *stream); /* removes what is dropped */
 
 void encoder_commit_links(struct delta_stream *stream);
 enum err encoder_list_add(struct encoder_list *numbers, uint32_t number);

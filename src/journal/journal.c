@@ -313,7 +313,7 @@ static void publish(struct journal *journal, const struct journal_entry *entry, 
 /* A record must follow the record or snapshot before it; a snapshot must not be older than the newest record.
  * *is_there: a duplicate, nothing to do. */
 static enum err check_order(const struct journal *journal, const struct journal_entry *entry,
-                      const struct journal_stream *stream, bool *is_there)
+                            const struct journal_stream *stream, bool *is_there)
 {
     *is_there = entry->kind == JOURNAL_RECORD && entry->sequence <= stream->last;
     if (*is_there)

@@ -96,13 +96,13 @@ struct journal_reader; /* for one thread at a time */
 /* Opens the reader of this name at the last acknowledged entry; a new one starts at the oldest entry (from_start) or
  * after the newest. from: start after this position instead, for a reader that stores it elsewhere; 0: use the cursor. */
 enum err journal_reader_open(struct journal *journal, struct journal_reader **reader, const char *name, bool from_start,
-                      uint64_t from);
+                             uint64_t from);
 void journal_reader_close(struct journal_reader **reader); /* the cursor stays */
 void journal_remove_cursor(struct journal *journal, const char *name); /* it no longer keeps entries from being deleted */
 
 /* Removes all cursors that are not open and not wanted according to is_wanted; logs each. */
 void journal_remove_unwanted_cursors(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
-                             const void *context);
+                                     const void *context);
 
 /* The next entry. AGAIN: none at the moment. CORRUPT: a damaged range was skipped; what it costs follows as
  * JOURNAL_GAP. */

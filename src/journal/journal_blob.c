@@ -32,7 +32,7 @@ void journal_blob_string(struct buf *blob, const char *text)
     buf_add(blob, text, size);
 }
 
-static uint64_t check_of(struct bytes content)
+static uint64_t checksum_of(struct bytes content)
 {
     return journal_checksum(MAGIC, content.data, content.size);
 }
@@ -68,7 +68,7 @@ enum err journal_blob_save(struct buf *blob, int directory, const char *name)
     char temporary[NAME_MAX_BYTES];
     snprintf(temporary, sizeof temporary, "%s.new", name);
     if (!err) {
-        uint64_t head[2] = { MAGIC, check_of((struct bytes){ blob->data + JOURNAL_BLOB_HEADER_BYTES,
+        uint64_t head[2] = { MAGIC, checksum_of((struct bytes){ blob->data + JOURNAL_BLOB_HEADER_BYTES,
                                                              blob->size - JOURNAL_BLOB_HEADER_BYTES }) };
         memcpy(blob->data, head, sizeof head);
         err = write_new(directory, temporary, (struct bytes){ blob->data, blob->size });
@@ -119,7 +119,7 @@ enum err journal_blob_load(struct buf *blob, int directory, const char *name, st
         memcpy(head, blob->data, sizeof head);
         *content = (struct bytes){ blob->data + JOURNAL_BLOB_HEADER_BYTES, blob->size - JOURNAL_BLOB_HEADER_BYTES };
     }
-    if (!err && (head[0] != MAGIC || head[1] != check_of(*content)))
+    if (!err && (head[0] != MAGIC || head[1] != checksum_of(*content)))
         err = CORRUPT;
     if (err)
         buf_clear(blob);

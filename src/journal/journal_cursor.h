@@ -44,14 +44,14 @@ struct journal_delivery {
 struct journal_cursor {
     struct journal_cursor *next;
     char name[JOURNAL_NAME_MAX];
-    int fd;             /* of the cursor file */
-    uint64_t saves;     /* counter: tells which copy in the file is newer */
-    uint64_t acked;     /* position of the last entry that is stored safely elsewhere */
-    uint64_t saved;     /* acked, as in the file */
-    uint64_t delivered; /* position of the last new entry that was delivered */
-    bool is_open;       /* a reader uses it */
-    bool is_waiting;    /* and wants to be woken */
-    int wake_fd;        /* the reader's eventfd */
+    int fd;                   /* of the cursor file */
+    uint64_t saves;           /* counter: tells which copy in the file is newer */
+    uint64_t acked;           /* position of the last entry that is stored safely elsewhere */
+    uint64_t saved;           /* acked, as in the file */
+    uint64_t delivered;       /* position of the last new entry that was delivered */
+    bool is_open;             /* a reader uses it */
+    bool is_waiting;          /* and wants to be woken */
+    int wake_fd;              /* the reader's eventfd */
     struct journal_gap *gaps; /* sorted by position */
     size_t gap_count, gap_capacity;
     bool gaps_in_file;

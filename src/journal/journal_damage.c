@@ -124,7 +124,7 @@ static enum err add_damaged_stream(struct journal_damage *damage, const struct j
 
 /* is_new: the reader had not read the damaged range before it was damaged. */
 static enum err add_damaged_streams(struct journal_damage *damage, const struct assessment *a, uint64_t position, uint64_t end,
-                           bool is_new)
+                                    bool is_new)
 {
     enum err err = OK;
     for (size_t i = 0; !err && i < a->streams.count; i++) {

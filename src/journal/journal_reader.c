@@ -45,7 +45,7 @@ static uint64_t oldest_kept(const struct journal *journal)
 }
 
 static enum err claim_cursor(struct journal *journal, struct journal_reader *reader, const char *name, bool from_start,
-                            uint64_t from)
+                             uint64_t from)
 {
     struct journal_cursor *cursor = find_cursor(journal, name);
     if (cursor && cursor->is_open)
@@ -70,7 +70,7 @@ static enum err claim_cursor(struct journal *journal, struct journal_reader *rea
 }
 
 enum err journal_reader_open(struct journal *journal, struct journal_reader **reader, const char *name, bool from_start,
-                      uint64_t from)
+                             uint64_t from)
 {
     *reader = calloc(1, sizeof **reader);
     if (!*reader)
@@ -146,7 +146,7 @@ static bool find_unwanted(struct journal *journal, bool (*is_wanted)(const void 
 }
 
 void journal_remove_unwanted_cursors(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
-                             const void *context)
+                                     const void *context)
 {
     char name[JOURNAL_NAME_MAX];
     while (find_unwanted(journal, is_wanted, context, name)) {

@@ -139,7 +139,7 @@ static enum err add_gaps(struct journal *journal, struct journal_cursor *cursor,
 
 /* Adds to the cursor's gaps what its reader loses with a segment. */
 static enum err add_loss(struct journal *journal, struct journal_cursor *cursor, const struct journal_segment *segment,
-                       uint64_t *records)
+                         uint64_t *records)
 {
     struct journal_streams lost;
     *records = 0;

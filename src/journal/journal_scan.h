@@ -7,9 +7,9 @@
 
 struct journal_scan {
     int fd;
-    uint64_t base;     /* position of the file's first byte */
-    uint64_t at;       /* of the next entry */
-    uint64_t end;      /* reading stops here; the caller may increase it */
+    uint64_t base;          /* position of the file's first byte */
+    uint64_t at;            /* of the next entry */
+    uint64_t end;           /* reading stops here; the caller may increase it */
     uint64_t damaged_bytes; /* skipped by the last call that returned CORRUPT */
     char *data;
     size_t capacity, size; /* of data, which starts at position from */

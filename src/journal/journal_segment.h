@@ -17,14 +17,14 @@ struct journal_segment {
     uint64_t last;                /* position of its last record; 0: it has none */
     uint64_t entries, records;
     uint64_t snapshot_bytes;
-    uint64_t oldest_ns;           /* time of its first entry that has one; 0: none */
+    uint64_t oldest_ns;             /* time of its first entry that has one; 0: none */
     uint64_t started_ns, newest_ns; /* by our clock: when it was started and when it was last appended to */
-    uint64_t synced;              /* on disk up to this position */
+    uint64_t synced;                /* on disk up to this position */
     bool has_damage;                /* damage was found between its entries */
     bool lacks_header;              /* the disk was too full to write it */
     bool is_deleting;               /* it is being deleted: readers must not continue in it */
-    enum journal_reason reason;   /* for deleting it, if a reader loses entries */
-    int fd;                       /* for writing; -1: closed */
+    enum journal_reason reason;     /* for deleting it, if a reader loses entries */
+    int fd;                         /* for writing; -1: closed */
 };
 
 struct journal {
@@ -38,7 +38,7 @@ struct journal {
     enum journal_kind newest_kind; /* a record must be in the same segment as the snapshot before it */
     struct journal_segment *spare; /* so that starting a segment does not allocate */
     bool is_unsaved;               /* the disk was too full for the list of streams or for gaps */
-    bool has_warned;           /* about that, or about a failed deletion */
+    bool has_warned;               /* about that, or about a failed deletion */
     bool is_full;                  /* the disk was too full for the newest entry */
 
     pthread_mutex_t sync_lock;  /* for syncing and for freeing segments; taken before lock */

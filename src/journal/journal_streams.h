@@ -10,15 +10,15 @@
 struct journal_stream {
     char *host;
     uint64_t stream;
-    uint64_t last;     /* sequence of its newest record; 0: none yet */
-    uint64_t next;     /* the only sequence that may follow in its segment; 0: a snapshot must come first */
+    uint64_t last;             /* sequence of its newest record; 0: none yet */
+    uint64_t next;             /* the only sequence that may follow in its segment; 0: a snapshot must come first */
     uint64_t snapshot_segment; /* base of the segment that has its snapshot, for next */
-    uint64_t updated_ns;  /* when it was last appended to */
+    uint64_t updated_ns;       /* when it was last appended to */
     /* used when counting missing records: */
     uint64_t from_ns, to_ns, records;
     uint64_t missing;  /* sequence of the last missing record */
     uint64_t until;    /* position after the unusable entries */
-    int damage_effect;         /* enum damage_effect of journal_damage.c */
+    int damage_effect; /* enum damage_effect of journal_damage.c */
 };
 
 struct journal_streams {

@@ -201,7 +201,7 @@ enum err append_track(struct append *append, int64_t run, const struct set *set,
 }
 
 enum err append_chunk(struct append *append, int64_t job, int64_t run, const struct append_track *track,
-                    const struct run_series *series, uint8_t salt)
+                      const struct run_series *series, uint8_t salt)
 {
     struct statement *statement = append->chunk;
     buf_reset(&append->data);

@@ -45,7 +45,7 @@ enum err append_track(struct append *append, int64_t run, const struct set *set,
 /* Appends a chunk with all rows of series, at most SERIES_CHUNK_ROWS. The chunk's number is the time of its first row
  * with the lowest 8 bits replaced by salt, so that two collectors that save the same series do not collide. */
 enum err append_chunk(struct append *append, int64_t job, int64_t run, const struct append_track *track,
-                    const struct run_series *series, uint8_t salt);
+                      const struct run_series *series, uint8_t salt);
 
 /* Counts transactions that saved streams. *before: their number before this one; if it equals what our own last
  * transaction left, no one else has saved anything since. */

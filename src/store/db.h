@@ -14,7 +14,7 @@ struct store {
     char *url;                   /* of the other database */
     char *path;                  /* or the URL without its password; for messages */
     enum store_mode mode;
-    int wal_frames;           /* in the write-ahead log after our last commit */
+    int wal_frames;                      /* in the write-ahead log after our last commit */
     uint64_t busy_since_ns, wait_max_ns; /* waiting for the lock of another writer */
     char message[1024];
 };

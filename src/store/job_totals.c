@@ -117,7 +117,7 @@ enum err store_events_late(struct store *store, int64_t job_row, uint64_t *late)
 static enum err read_count(const struct job_query *query, struct statement *statement)
 {
     return query->each.count(query->context, (uint32_t)statement_u64(statement, 0), (uint32_t)statement_u64(statement, 1),
-                            statement_text(statement, 2), statement_u64(statement, 3));
+                             statement_text(statement, 2), statement_u64(statement, 3));
 }
 
 enum err store_event_counts(struct store *store, int64_t job_row,

@@ -10,7 +10,7 @@
 #define SQL_MAX 65536
 
 static enum err read_rows(struct store *store, struct statement *statement, bool brief,
-                     enum err (*each)(void *context, const struct store_job *job), void *context)
+                          enum err (*each)(void *context, const struct store_job *job), void *context)
 {
     struct store_job job;
     struct buf args;

@@ -14,7 +14,7 @@ static const struct {
     const char *state; /* SQLSTATE or its prefix */
     enum err err;
 } states[] = {
-    { "53100", FULL },   /* disk full */
+    { "53100", FULL },                   /* disk full */
     { "53200", NOMEM }, { "53", AGAIN }, /* too many connections, … */
     { "28", DENIED }, { "42501", DENIED }, { "25006", DENIED },
     { "3D000", ABSENT }, /* no such database */
@@ -69,7 +69,7 @@ static void ignore_notice(void *context, const char *text)
     (void)context, (void)text;
 }
 
-static enum err open_link(struct driver_connection **connection, const char *url)
+static enum err open_connection(struct driver_connection **connection, const char *url)
 {
     *connection = calloc(1, sizeof **connection);
     if (!*connection)
@@ -83,7 +83,7 @@ static enum err open_link(struct driver_connection **connection, const char *url
     return OK;
 }
 
-static void close_link(struct driver_connection **connection)
+static void close_connection(struct driver_connection **connection)
 {
     if (*connection)
         PQfinish((*connection)->pg);
@@ -127,8 +127,8 @@ extern const struct driver sonde_store_driver;
 __attribute__((visibility("default"))) const struct driver sonde_store_driver = {
     .version = DRIVER_VERSION,
     .name = "PostgreSQL",
-    .open = open_link,
-    .close = close_link,
+    .open = open_connection,
+    .close = close_connection,
     .message = message_of,
     .exec = exec,
     .begin = begin,

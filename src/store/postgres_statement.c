@@ -204,7 +204,7 @@ static enum err prepare_on_server(struct driver_statement *s, const struct param
         return OK;
     set_name(s, "s");
     enum err err = postgres_check_take(s->connection, PQprepare(s->connection->pg, s->name, buf_text(&s->sql),
-                                                          s->parameter_count, values->types));
+                                                                s->parameter_count, values->types));
     if (err)
         s->name[0] = '\0';
     return err;

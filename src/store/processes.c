@@ -82,7 +82,7 @@ static enum err read_strings(struct process_reader *reader, struct process *proc
 }
 
 static enum err read_rows(struct process_reader *reader,
-                     enum err (*each)(void *context, uint32_t number, const struct process *process), void *context)
+                          enum err (*each)(void *context, uint32_t number, const struct process *process), void *context)
 {
     struct process process;
     bool row;

@@ -41,8 +41,8 @@ void top_list_offer(struct top_list *top, uint64_t value, uint32_t a, uint32_t b
 
 /* The steps of saving a run, in order. */
 enum err save_run_row_remove(struct saving *saving, int64_t *old_job); /* rows saved before; *old_job 0: none */
-enum err save_run_row_with_job(struct saving *saving);                          /* rows of host, job and run */
-enum err save_run_row(struct saving *saving);                      /* only host and run; saving->job is known */
+enum err save_run_row_with_job(struct saving *saving);                 /* rows of host, job and run */
+enum err save_run_row(struct saving *saving);                          /* only host and run; saving->job is known */
 enum err save_processes(struct saving *saving);
 enum err save_threads(struct saving *saving);
 enum err save_events(struct saving *saving);

@@ -102,11 +102,11 @@ static enum err find_host(struct saving *saving, const char *sql, int64_t *row)
 static enum err save_host(struct saving *saving, int64_t *row)
 {
     enum err err = find_host(saving, "SELECT id FROM hosts WHERE name IS ?1 AND kernel IS ?2 AND cpu_model IS ?3 AND"
-                                     " cores IS ?4 AND memory_bytes IS ?5", row);
+                             " cores IS ?4 AND memory_bytes IS ?5", row);
     if (err != OK || *row)
         return err;
     err = find_host(saving, "INSERT INTO hosts (name, kernel, cpu_model, cores, memory_bytes)"
-                            " VALUES (?1,?2,?3,?4,?5)", row);
+                    " VALUES (?1,?2,?3,?4,?5)", row);
     *row = db_last_id(saving->store);
     return err;
 }

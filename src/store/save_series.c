@@ -35,7 +35,7 @@ static enum err write_metrics(struct store *store, int64_t set_row, const struct
 {
     struct statement *statement;
     enum err err = db_prepare_bulk(store, &statement, "save series",
-                              "INSERT INTO set_metrics VALUES (?1,?2,?3,?4,?5,?6,?7)");
+                                   "INSERT INTO set_metrics VALUES (?1,?2,?3,?4,?5,?6,?7)");
     for (size_t i = 0; i < set->size && err == OK; i++) {
         const struct metric *metric = &set->metrics[i];
         statement_bind_i64(statement, 1, set_row);
@@ -114,7 +114,7 @@ enum err save_series(struct saving *saving)
     if (!saving->run->series_count)
         return OK;
     enum err err = db_prepare_bulk(saving->store, &statement, "save series",
-                              "INSERT INTO series VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)");
+                                   "INSERT INTO series VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)");
     buf_init(&data, SIZE_MAX / 2);
     for (size_t i = 0; i < saving->run->series_count && err == OK; i++)
         err = write_series(saving, statement, i, &data);

@@ -18,8 +18,8 @@ struct series_reader {
     struct metric *set_metrics;
     char *strings;     /* names of the set, its metrics, the instance and the host */
     const char *host;
-    size_t capacity;      /* in rows */
-    bool overlaps;    /* a chunk starts before the previous one ends */
+    size_t capacity; /* in rows */
+    bool overlaps;   /* a chunk starts before the previous one ends */
     int64_t run, number, set_row;
 };
 
@@ -189,7 +189,7 @@ static bool same_series(const struct series_reader *reader)
 }
 
 static enum err read_all(struct series_reader *reader,
-                     enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
+                         enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
 {
     bool row = true;
     enum err err = OK;

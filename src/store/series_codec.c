@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zstd.h>
 
-enum { PLAIN = 1, ZSTD = 2 };                  /* first byte */
+enum { PLAIN = 1, ZSTD = 2 };                       /* first byte */
 enum { ALL_KNOWN = 0, NONE_KNOWN = 1, BITMAP = 2 }; /* bits 0-1 of a column's first byte */
 enum { INTEGERS = 0, DECIMALS = 1, FLOATS = 2 };    /* bits 2-3; bits 4-7: for DECIMALS, the power of ten */
 

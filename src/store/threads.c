@@ -26,7 +26,7 @@ static void read_thread(struct statement *statement, struct thread *thread)
 }
 
 static enum err read_rows(struct store *store, struct statement *statement,
-                     enum err (*each)(void *context, uint32_t number, const struct thread *thread), void *context)
+                          enum err (*each)(void *context, uint32_t number, const struct thread *thread), void *context)
 {
     struct thread thread;
     bool row;

@@ -31,7 +31,7 @@ struct kafka_consumer {
     rd_kafka_queue_t *queue;
     int fd;
     rd_kafka_message_t *message; /* the last one returned */
-    bool is_unread;                /* it will be returned again */
+    bool is_unread;              /* it will be returned again */
     struct kafka_partition *partitions;
     size_t count;
     struct kafka_consumer_figures figures;

@@ -23,8 +23,8 @@ struct authorized_key {
 struct keys_list {
     pthread_mutex_t lock;
     char path[KEYS_PATH_MAX];
-    struct stat seen;   /* the file when it was last checked */
-    bool is_error_logged; /* it could not be read then, and that was logged */
+    struct stat seen;            /* the file when it was last checked */
+    bool is_error_logged;        /* it could not be read then, and that was logged */
     struct authorized_key *keys; /* sorted by key */
     size_t size;
     uint64_t version;

@@ -46,8 +46,8 @@ enum err message_read(struct bytes bytes, struct message *message, struct buf *p
 struct message_hello {
     struct bytes host, software; /* "node17", "sonde 0.1.0" */
     uint64_t version_min, version_max;
-    struct bytes role;     /* "agent", "collector" */
-    uint64_t instance;     /* random, per process: distinguishes two of the same name */
+    struct bytes role;       /* "agent", "collector" */
+    uint64_t instance;       /* random, per process: distinguishes two of the same name */
     struct bytes credential; /* munge; empty: none */
     uint64_t time_ns;        /* CLOCK_REALTIME of the sender, to detect clock differences; 0: unknown */
 };

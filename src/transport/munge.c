@@ -116,7 +116,7 @@ enum err munge_check(struct bytes credential, const char *host, struct buf *erro
         return err;
     if (!credential.size || credential.size >= sizeof text) {
         buf_add_text(error, credential.size ? "its munge credential is too long"
-                                          : "it sent no munge credential; run the agent with --munge");
+                     : "it sent no munge credential; run the agent with --munge");
         return DENIED;
     }
     memcpy(text, credential.data, credential.size);

@@ -29,14 +29,14 @@ enum uplink_state { UPLINK_IDLE, UPLINK_CONNECTING, UPLINK_UP, UPLINK_REFUSED, U
 
 struct uplink_figures {
     enum uplink_state state;
-    char collector[256];        /* the current one, or the last one tried */
-    char error[256];              /* why it is not up, or what it could not read; "": no problem */
-    uint64_t since_ns;          /* CLOCK_REALTIME, in this state */
-    uint64_t connections;       /* total */
+    char collector[256];                              /* the current one, or the last one tried */
+    char error[256];                                  /* why it is not up, or what it could not read; "": no problem */
+    uint64_t since_ns;                                /* CLOCK_REALTIME, in this state */
+    uint64_t connections;                             /* total */
     uint64_t records_sent, records_acked, bytes_sent; /* repeated records count each time */
-    uint64_t acked_ns;          /* time of the last acknowledgement; 0: never */
-    uint64_t lag_bytes, lag_ns; /* of the journal: not acknowledged yet */
-    uint64_t unreadable;        /* records that the collector could not read */
+    uint64_t acked_ns;                                /* time of the last acknowledgement; 0: never */
+    uint64_t lag_bytes, lag_ns;                       /* of the journal: not acknowledged yet */
+    uint64_t unreadable;                              /* records that the collector could not read */
 };
 
 struct uplink;

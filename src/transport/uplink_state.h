@@ -63,9 +63,9 @@ struct uplink {
     enum uplink_end end;
     char error[UPLINK_ERROR_MAX];
     bool is_welcomed, has_acked;
-    bool is_returning; /* to the first collector: nothing more is sent to this one */
-    uint64_t retry_first_ns;  /* CLOCK_MONOTONIC, next check whether that is reachable; 0: this is the first */
-    uint64_t number;           /* of the last message */
+    bool is_returning;             /* to the first collector: nothing more is sent to this one */
+    uint64_t retry_first_ns;       /* CLOCK_MONOTONIC, next check whether that is reachable; 0: this is the first */
+    uint64_t number;               /* of the last message */
     uint64_t received_ns, sent_ns; /* CLOCK_MONOTONIC */
     uint64_t window_bytes, unacked_bytes;
     uint64_t position; /* of the entry being sent */
@@ -86,7 +86,7 @@ void uplink_connection_run(struct uplink *uplink, const char *address, const cha
 void uplink_connection_send(void *uplink, enum message_kind kind, struct bytes body); /* queues a message */
 
 void uplink_set_state(struct uplink *uplink, enum uplink_state state, const char *error);
-void uplink_publish(struct uplink *uplink);                     /* makes now visible to other threads */
+void uplink_publish(struct uplink *uplink);                       /* makes now visible to other threads */
 void uplink_sync_journal(struct uplink *uplink, uint64_t now_ns); /* if entries wait for long */
 uint64_t uplink_stop_ns(const struct uplink *uplink);
 uint64_t uplink_random_ns(struct uplink *uplink, uint64_t min_ns, uint64_t max_ns); /* random between the two */

@@ -13,9 +13,9 @@
 struct uplink_stream {
     char *host;
     uint64_t id, number;
-    bool is_open;    /* the collector knows its number */
-    bool has_state;  /* the collector has the state that the next record builds on */
-    struct buf state; /* snapshot read but not sent; size 0: none */
+    bool is_open;                 /* the collector knows its number */
+    bool has_state;               /* the collector has the state that the next record builds on */
+    struct buf state;             /* snapshot read but not sent; size 0: none */
     struct delta_stream *decoder; /* that state, moved forward by records sent earlier; NULL: still as in the snapshot */
 };
 

@@ -38,9 +38,9 @@ struct zmq_authorizer {
 struct zmq_peer {
     uint8_t id[ZMQ_PEER_MAX];
     size_t id_size;
-    char name[256];    /* from the authorizer */
+    char name[256];        /* from the authorizer */
     char key[ZMQ_KEY_MAX]; /* its public key; "": none. For asking the authorizer again after the list has changed */
-    char address[64];  /* "": unknown */
+    char address[64];      /* "": unknown */
 };
 
 /* What the module exports. */

@@ -45,7 +45,7 @@ bool zmq_dealer_is_up(struct zmq_dealer *dealer, char *error, size_t error_size)
 void zmq_dealer_close(struct zmq_dealer **dealer);
 
 enum err zmq_router_open(struct zmq_router **router, const char *const *addresses, const struct zmq_keys *keys,
-                     const struct zmq_authorizer *gate, char *error, size_t error_size);
+                         const struct zmq_authorizer *gate, char *error, size_t error_size);
 int zmq_router_fd(const struct zmq_router *router);
 enum err zmq_router_next(struct zmq_router *router, struct zmq_peer *peer, struct buf *message);
 enum err zmq_router_send(struct zmq_router *router, const struct zmq_peer *peer, struct bytes message);

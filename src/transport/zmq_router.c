@@ -128,7 +128,7 @@ static enum err start(struct zmq_router *r)
 }
 
 enum err zmq_router_open(struct zmq_router **router, const char *const *addresses, const struct zmq_keys *keys,
-                     const struct zmq_authorizer *authorizer, char *error, size_t error_size)
+                         const struct zmq_authorizer *authorizer, char *error, size_t error_size)
 {
     struct zmq_router *r = *router = router_new(authorizer);
     if (!r)

@@ -72,7 +72,7 @@ struct zmq_router {
 /* Runs until is_stopping; then sends what is left, as far as the sockets take it at once. */
 void *zmq_router_loop_run(void *router);
 enum err zmq_router_loop_init(struct zmq_router *router); /* before the thread starts */
-void zmq_router_loop_clear(struct zmq_router *router);       /* after it has ended */
+void zmq_router_loop_clear(struct zmq_router *router);    /* after it has ended */
 void zmq_connection_release(struct zmq_connection *connection);
 
 #endif

@@ -29,7 +29,7 @@ struct zmtp {
 struct zmtp_server {
     const struct curve_pair *keys; /* NULL: no encryption */
     size_t message_max;
-    struct buf plain;              /* scratch */
+    struct buf plain;                                                               /* scratch */
     bool (*authorize)(void *context, struct zmtp *peer, const uint8_t *public_key); /* public_key NULL: none */
     enum err (*take)(void *context, struct zmtp *peer, struct bytes message);
     void *context;

@@ -8,7 +8,7 @@
 
 static struct zmtp_server server;
 static struct curve_pair pair; /* the server's */
-static struct buf input;        /* by the client, from the start */
+static struct buf input;       /* by the client, from the start */
 static struct buf taken;       /* messages, one per line */
 static bool is_allowed;
 static int asked;

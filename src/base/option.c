@@ -1,4 +1,4 @@
-/* argv against one or two tables of options. */
+/* Parses argv against one or two tables of options. */
 #include "base/option.h"
 
 #include "base/clock.h"
@@ -20,11 +20,11 @@ struct parser {
     struct buf *message;
 };
 
-/* A row, where it writes to, and how the person spelled it ("--period", "-p"). */
-struct found {
+/* A row, the settings that it writes to, and the option as it was typed ("--period", "-p"). */
+struct match {
     const struct option *option;
     char *settings;
-    char shown[64];
+    char typed[64];
 };
 
 bool option_is_end(const struct option *option)
@@ -67,12 +67,12 @@ static enum err append(const char ***list, const char *value)
     return OK;
 }
 
-static enum err choose(const char *choices, const char *value, int *place)
+static enum err choose(const char *choices, const char *value, int *index)
 {
     struct bytes word;
     for (int i = 0; (word = option_choice(choices, i)).size; i++)
         if (bytes_equal(word, bytes_of(value))) {
-            *place = i;
+            *index = i;
             return OK;
         }
     return USAGE;
@@ -134,74 +134,97 @@ void option_clear(const struct option_set *set)
         }
 }
 
-static void add_range(struct buf *message, const struct option *option, struct format_text (*shown)(uint64_t))
+/* As one would type it: "10ms", "1d". */
+static void add_duration(struct buf *message, uint64_t ns)
 {
-    if (option->min && option->max)
-        buf_printf(message, " from %s to %s", shown(option->min).s, shown(option->max).s);
-    else if (option->min)
-        buf_printf(message, " of at least %s", shown(option->min).s);
-    else if (option->max)
-        buf_printf(message, " of at most %s", shown(option->max).s);
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {
+        { "d", 86400 * NS_PER_S }, { "h", 3600 * NS_PER_S }, { "min", 60 * NS_PER_S }, { "s", NS_PER_S },
+        { "ms", NS_PER_MS },       { "us", NS_PER_US },      { "ns", 1 },
+    };
+    size_t unit = 0;
+    while (ns % units[unit].ns)
+        unit++;
+    buf_printf(message, "%llu%s", (unsigned long long)(ns / units[unit].ns), units[unit].name);
 }
 
-static void add_wanted(struct buf *message, const struct option *option)
+static void add_count(struct buf *message, uint64_t number)
+{
+    buf_add_text(message, format_count(number).s);
+}
+
+/* False: the option has no limits. */
+static bool add_range(struct buf *message, const struct option *option, void (*add)(struct buf *message, uint64_t value))
+{
+    if (!option->min && !option->max)
+        return false;
+    if (!option->max)
+        buf_add_text(message, "at least ");
+    else if (!option->min)
+        buf_add_text(message, "at most ");
+    if (option->min)
+        add(message, option->min);
+    if (option->min && option->max)
+        buf_add_text(message, " to ");
+    if (option->max)
+        add(message, option->max);
+    return true;
+}
+
+static void add_expected(struct buf *message, const struct option *option)
 {
     switch (option->type) {
     case OPTION_FLAG:
     case OPTION_COUNT:
-        break;
     case OPTION_TEXT:
     case OPTION_LIST:
-        buf_printf(message, "a value: %s", option->argument);
+        buf_add_text(message, option->argument ? option->argument : "no value");
         break;
     case OPTION_U64:
-        buf_add_text(message, "a whole number");
-        add_range(message, option, format_count);
+        if (!add_range(message, option, add_count))
+            buf_add_text(message, "a whole number");
         break;
     case OPTION_DURATION:
-        buf_add_text(message, "a duration such as 1s or 250ms");
-        if (option->min || option->max)
-            buf_add_char(message, ',');
-        add_range(message, option, format_duration);
+        if (!add_range(message, option, add_duration))
+            buf_add_text(message, "a duration such as 1s or 250ms");
         break;
     case OPTION_TIME:
         buf_add_text(message, "a time such as '2 hours ago', yesterday, 2026-11-15 or '2026-11-15 08:30'");
         break;
     case OPTION_CHOICE:
-        buf_add_text(message, "one of ");
         option_add_choices(message, option->choices);
         break;
     }
 }
 
-/* value NULL: none was given. */
-static enum err wants(struct parser *p, const struct found *found, const char *value)
+static enum err invalid_value(struct parser *p, const struct match *match, const char *value)
 {
-    buf_printf(p->message, "%s wants ", found->shown);
-    add_wanted(p->message, found->option);
-    if (value) {
-        buf_add_text(p->message, ", not ");
-        add_quoted(p->message, value);
-    }
+    buf_printf(p->message, "invalid %s ", match->option->name ? match->option->name : match->typed);
+    add_quoted(p->message, value);
+    buf_add_text(p->message, " (expected ");
+    add_expected(p->message, match->option);
+    buf_add_char(p->message, ')');
     return USAGE;
 }
 
-static enum err take_value(struct parser *p, const struct found *found, const char *value)
+static enum err take_value(struct parser *p, const struct match *match, const char *value)
 {
-    enum err err = set_value(found->option, found->settings, value);
+    enum err err = set_value(match->option, match->settings, value);
     if (err == NOMEM)
         buf_add_text(p->message, "out of memory");
-    return err == USAGE ? wants(p, found, value) : err;
+    return err == USAGE ? invalid_value(p, match, value) : err;
 }
 
-static bool find(struct parser *p, char letter, const char *name, size_t name_size, struct found *found)
+static bool find(struct parser *p, char letter, const char *name, size_t name_size, struct match *match)
 {
     for (size_t s = 0; s < p->set_count; s++)
         for (const struct option *o = p->sets[s].options; !option_is_end(o); o++)
             if (name ? o->name && strlen(o->name) == name_size && memcmp(o->name, name, name_size) == 0
                      : letter && o->letter == letter) {
-                found->option = o;
-                found->settings = p->sets[s].settings;
+                match->option = o;
+                match->settings = p->sets[s].settings;
                 return true;
             }
     return false;
@@ -216,8 +239,9 @@ static enum err unknown_long(struct parser *p, const char *name, size_t size)
         for (const struct option *o = p->sets[s].options; !option_is_end(o); o++)
             if (o->name && !o->hidden)
                 nearest_try(&nearest, o->name);
-    buf_add_text(p->message, "there is no option --");
+    buf_add_text(p->message, "unknown option '--");
     utf8_add_fit(p->message, bytes_of(word), 60, true);
+    buf_add_char(p->message, '\'');
     if (nearest.best)
         buf_printf(p->message, "; did you mean --%s?", nearest.best);
     return USAGE;
@@ -228,37 +252,40 @@ static bool takes_value(const struct option *option)
     return option->type != OPTION_FLAG && option->type != OPTION_COUNT;
 }
 
-/* The value in the next word. */
-static enum err take_next(struct parser *p, const struct found *found)
+/* The value is the next argument. */
+static enum err take_next(struct parser *p, const struct match *match)
 {
-    if (p->at >= p->argc)
-        return wants(p, found, NULL);
-    return take_value(p, found, p->argv[p->at++]);
+    if (p->at >= p->argc) {
+        buf_printf(p->message, "missing %s after %s", match->option->argument ? match->option->argument : "value", match->typed);
+        return USAGE;
+    }
+    return take_value(p, match, p->argv[p->at++]);
 }
 
 static enum err parse_long(struct parser *p, const char *word)
 {
-    struct found found;
+    struct match match;
     size_t size = strcspn(word, "=");
     const char *value = word[size] == '=' ? word + size + 1 : NULL;
-    if (!find(p, 0, word, size, &found))
+    if (!find(p, 0, word, size, &match))
         return unknown_long(p, word, size);
-    snprintf(found.shown, sizeof found.shown, "--%s", found.option->name);
-    if (!takes_value(found.option) && value) {
-        buf_printf(p->message, "%s takes no value", found.shown);
+    snprintf(match.typed, sizeof match.typed, "--%s", match.option->name);
+    if (!takes_value(match.option) && value) {
+        buf_printf(p->message, "%s takes no value", match.typed);
         return USAGE;
     }
-    if (!takes_value(found.option) || value)
-        return take_value(p, &found, value);
-    return take_next(p, &found);
+    if (!takes_value(match.option) || value)
+        return take_value(p, &match, value);
+    return take_next(p, &match);
 }
 
 static enum err unknown_letter(struct parser *p, const char *at)
 {
     uint32_t code;
     size_t size = utf8_next(bytes_of(at), &code);
-    buf_add_text(p->message, "there is no option -");
+    buf_add_text(p->message, "unknown option '-");
     utf8_add_safe(p->message, (struct bytes){ at, size ? size : 1 }, true);
+    buf_add_char(p->message, '\'');
     return USAGE;
 }
 
@@ -266,20 +293,20 @@ static enum err unknown_letter(struct parser *p, const char *at)
 static enum err parse_letters(struct parser *p, const char *letters)
 {
     for (; *letters; letters++) {
-        struct found found;
-        if (!find(p, *letters, NULL, 0, &found))
+        struct match match;
+        if (!find(p, *letters, NULL, 0, &match))
             return unknown_letter(p, letters);
-        snprintf(found.shown, sizeof found.shown, "-%c", *letters);
-        if (takes_value(found.option))
-            return letters[1] ? take_value(p, &found, letters + 1) : take_next(p, &found);
-        enum err err = take_value(p, &found, NULL);
+        snprintf(match.typed, sizeof match.typed, "-%c", *letters);
+        if (takes_value(match.option))
+            return letters[1] ? take_value(p, &match, letters + 1) : take_next(p, &match);
+        enum err err = take_value(p, &match, NULL);
         if (err)
             return err;
     }
     return OK;
 }
 
-/* Moves what is left behind the operands found so far. */
+/* Moves the rest after the operands found so far. */
 static void take_rest(struct parser *p, int *operands)
 {
     while (p->at < p->argc)

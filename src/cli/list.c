@@ -1,4 +1,4 @@
-/* sonde list: the jobs of the store, filtered and sorted, as a table or as JSON. */
+/* sonde list: the jobs in the job database, filtered and sorted, as a table or as JSON. */
 #include "cli/command_store.h"
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ON_A_TERMINAL 50 /* jobs that are shown when nobody said how many */
+#define ON_A_TERMINAL 50 /* default limit on a terminal */
 #define OUTPUT_MAX (1u << 30)
 
 struct list_settings {
@@ -19,14 +19,14 @@ struct list_settings {
     bool reverse, all, json, ids;
 };
 
-/* Where jobs go, in whichever of the three forms. */
+/* The output, in one of three formats. */
 struct list_output {
     const struct list_settings *settings;
     struct buf out;
     struct json json;
     struct list list;
     size_t count;
-    bool shortened; /* only the first ON_A_TERMINAL are shown */
+    bool shortened; /* only the first ON_A_TERMINAL jobs are printed */
 };
 
 static enum err take_job(void *context, const struct store_job *job)
@@ -34,7 +34,7 @@ static enum err take_job(void *context, const struct store_job *job)
     struct list_output *output = context;
     output->count++;
     if (output->shortened && output->count > ON_A_TERMINAL)
-        return OK; /* it only tells that there are more */
+        return OK; /* only counted, to know that there are more */
     if (output->settings->ids)
         buf_printf(&output->out, "%s\n", job->job_id);
     else if (output->settings->json)
@@ -44,8 +44,8 @@ static enum err take_job(void *context, const struct store_job *job)
     return buf_err(&output->out);
 }
 
-/* The store knows tags as "key:value"; people also type key=value, as for sonde run. */
-static void spell_tags(const char **tags)
+/* The job database has tags as "key:value"; users may also type key=value, as for sonde run. */
+static void normalize_tags(const char **tags)
 {
     for (; tags && *tags; tags++) {
         char *equals = strchr(*tags, '='), *colon = strchr(*tags, ':');
@@ -78,12 +78,12 @@ static struct store_filter filter_of(const struct list_settings *settings, bool 
 static int print_table(const struct command_call *call, struct list_output *output)
 {
     if (output->count == 0) {
-        buf_add_text(&output->out, "No job fits.\n");
+        buf_add_text(&output->out, "No matching jobs.\n");
         return command_print(call, &output->out);
     }
     list_print(&output->list, &output->out);
     if (output->shortened && output->count > ON_A_TERMINAL)
-        buf_add_text(&output->out, "There are more jobs: --all shows them, --since, --name and others choose.\n");
+        buf_add_text(&output->out, "More jobs match: use --all to show them, or --since, --name etc. to narrow the list.\n");
     return command_print(call, &output->out);
 }
 
@@ -107,7 +107,7 @@ static int list_run(const struct command_call *call)
     int status = EXIT_FAILED;
     if (!command_store_open(call, STORE_READ, &store))
         return status;
-    spell_tags(settings->tags);
+    normalize_tags(settings->tags);
     buf_init(&output.out, OUTPUT_MAX);
     list_init(&output.list, terminal, clock_realtime_ns());
     json_init(&output.json, &output.out);
@@ -129,52 +129,52 @@ static int list_run(const struct command_call *call)
 static const struct option list_options[] = {
     { .letter = 'u', .name = "user", .argument = "USER", .type = OPTION_TEXT, AT(user), .help = "Only jobs of USER" },
     { .letter = 'n', .name = "name", .argument = "GLOB", .type = OPTION_TEXT, AT(name),
-      .help = "Only jobs whose name fits GLOB, such as 'ocean*'" },
+      .help = "Only jobs whose name matches GLOB, such as 'ocean*'" },
     { .letter = 't', .name = "tag", .argument = "KEY[=VALUE]", .type = OPTION_LIST, AT(tags),
-      .help = "Only jobs with this tag; may be given several times, and all must fit" },
+      .help = "Only jobs with this tag; may be repeated, and all must match" },
     { .name = "host", .argument = "HOST", .type = OPTION_TEXT, AT(host), .help = "Only jobs that ran on HOST" },
     { .letter = 's', .name = "since", .argument = "TIME", .type = OPTION_TIME, AT(since_ns),
-      .help = "Only jobs that were running then or later: '2 hours ago', yesterday, 2026-11-15, '2026-11-15 08:30'; a year "
-              "alone is refused, because a bare number is seconds ago" },
-    { .name = "until", .argument = "TIME", .type = OPTION_TIME, AT(until_ns), .help = "Only jobs that began before" },
+      .help = "Only jobs that ran at or after TIME: '2 hours ago', yesterday, 2026-11-15, '2026-11-15 08:30'; a bare number is "
+              "seconds ago, so a year alone is rejected" },
+    { .name = "until", .argument = "TIME", .type = OPTION_TIME, AT(until_ns), .help = "Only jobs that started before TIME" },
     { .name = "sort", .argument = "KEY", .type = OPTION_CHOICE, AT(sort), .initial = "start",
-      .choices = "start duration cpu memory processes name user",
-      .help = "Order of the list; the newest or largest comes first" },
-    { .letter = 'r', .name = "reverse", .type = OPTION_FLAG, AT(reverse), .help = "Turn the order round" },
+      .choices = OPTION_CHOICES(BY_USER, "start", "duration", "cpu", "memory", "processes", "name", "user"),
+      .help = "Sort key; newest or largest first" },
+    { .letter = 'r', .name = "reverse", .type = OPTION_FLAG, AT(reverse), .help = "Reverse the sort order" },
     { .letter = 'l', .name = "limit", .argument = "N", .type = OPTION_U64, AT(limit), .min = 1,
-      .help = "At most N jobs; on a terminal 50 when it is not given" },
-    { .letter = 'a', .name = "all", .type = OPTION_FLAG, AT(all), .help = "All that fit, also on a terminal" },
-    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print JSON: an array with an object per job" },
+      .help = "Show at most N jobs. Default: 50 on a terminal, otherwise all" },
+    { .letter = 'a', .name = "all", .type = OPTION_FLAG, AT(all), .help = "Show all matching jobs, also on a terminal" },
+    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print JSON: an array with one object per job" },
     { .name = "ids", .type = OPTION_FLAG, AT(ids), .hidden = true, .help = "Print the job ids alone" },
     OPTION_END,
 };
 
 static const struct command_fact list_examples[] = {
     { "sonde list", "the newest jobs" },
-    { "sonde list --since yesterday --sort cpu", "what used most CPU time since yesterday" },
+    { "sonde list --since yesterday --sort cpu", "most CPU time since yesterday" },
     { "sonde list -n 'ocean*' -t exp=42", "the jobs of an experiment" },
     { "sonde list --json | jq '.[] | select(.exit_code != 0) | .job'", "the jobs that failed" },
     { 0 },
 };
 
 static const struct command_fact list_environment[] = {
-    { "COLUMNS", "How wide the output may be where it is not a terminal; 80 when it is not set." },
-    { "NO_COLOR", "When it is set, nothing is coloured." },
+    { "COLUMNS", "Output width if it is not a terminal. Default: 80." },
+    { "NO_COLOR", "If set, output is not coloured." },
     { 0 },
 };
 
 const struct command command_list = {
     .name = "list",
-    .about = "list the jobs that were watched",
+    .about = "list recorded jobs",
     .usage = "[OPTIONS]",
     .description =
-        "Shows one line per job: its id and name, who ran it and when, how long it took (TIME), the CPU time of all its "
-        "processes (CPU), how many cores it used on average of those it was allowed (CORES), the most memory it held "
-        "(MEM), how many processes it had (PROCS) and how it ended. What is not known is left empty.\n\n"
-        "The table fits the terminal: a narrow one leaves columns out, a wide one also shows hosts, tags and the command. "
-        "Where output is not a terminal, it is 80 columns wide, or as wide as COLUMNS says.\n\n"
-        "STATUS is ok, the exit status, the signal that ended the command, \"cut off\" when sonde run was killed before "
-        "the command ended, or \"?\" where nobody saw how, as when sonde attach let go of it.",
+        "Prints one line per job: id, name, user, start time, elapsed time (TIME), CPU time of all its processes (CPU), average "
+        "number of cores used of those allocated (CORES), peak memory (MEM), number of processes (PROCS) and exit status. "
+        "Missing values are left empty.\n\n"
+        "The table fits the terminal: columns are left out on a narrow one, and hosts, tags and the command are added on a wide "
+        "one. If the output is not a terminal, it is 80 columns wide, or $COLUMNS.\n\n"
+        "STATUS is ok, the exit status, the signal that terminated the command, \"interrupted\" if sonde run was killed before "
+        "the command exited, or \"?\" if unknown, for example after sonde attach has detached.",
     .options = list_options,
     .settings_size = sizeof(struct list_settings),
     .shares = COMMAND_DB,

@@ -2,13 +2,14 @@
 #include "cli/command_store.h"
 
 #include "base/clock.h"
-#include "report/command_line.h"
+#include "report/process_threads.h"
 #include "report/ps.h"
 #include "report/ps_json.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
-#define ARGS_SHOWN 1024 /* bytes of arguments that a line could show */
+#define ARGS_SHOWN 1024 /* maximum bytes of arguments on a line */
 
 struct ps_settings {
     uint64_t min_cpu_ns, depth;
@@ -16,7 +17,7 @@ struct ps_settings {
     bool threads, args, all, json;
 };
 
-static int tell(const struct command_call *call, struct store *store, enum err err, const char *what)
+static int check_result(const struct command_call *call, struct store *store, enum err err, const char *what)
 {
     if (!err || err == GONE)
         return EXIT_GOOD;
@@ -46,32 +47,36 @@ static int show_tree(const struct command_call *call, struct store *store, int64
         .terminal = terminal_of(STDOUT_FILENO), .depth = settings->depth, .args = settings->args, .threads = settings->threads,
     };
     struct tree tree;
-    struct stream stream;
+    struct output stream;
     tree_init(&tree, settings->args ? SIZE_MAX : ARGS_SHOWN);
-    stream_open(&stream, NULL);
+    output_open(&stream, NULL);
     enum err err = read_tree(&tree, settings, store, job);
-    int status = tell(call, store, err, "read the processes");
+    int status = check_result(call, store, err, "read the processes");
     if (!err) {
         err = ps_print(&tree, &view, &stream);
-        status = tell(call, store, err ? err : stream_flush(&stream), "write the output");
+        status = check_result(call, store, err ? err : output_flush(&stream), "write the output");
     }
-    stream_close(&stream);
+    output_close(&stream);
     tree_clear(&tree);
     return status;
 }
 
 struct json_output {
-    struct stream stream;
+    struct output stream;
     struct json json;
     struct store_runs runs;
+    bool *is_shown; /* by position in the job; NULL: all */
+    size_t at;
 };
 
 static enum err write_with_threads(void *context, uint32_t number, const struct process *process,
                                    const struct thread *threads, size_t count)
 {
     struct json_output *output = context;
+    if (output->is_shown && !output->is_shown[output->at++])
+        return OK;
     ps_json_process(&output->json, number, process, store_runs_find(&output->runs, number), threads, count);
-    return stream_pass(&output->stream);
+    return output_write_if_large(&output->stream);
 }
 
 static enum err write_process(void *context, uint32_t number, const struct process *process)
@@ -79,22 +84,45 @@ static enum err write_process(void *context, uint32_t number, const struct proce
     return write_with_threads(context, number, process, NULL, 0);
 }
 
+/* Selects the processes that --min-cpu and --depth leave, in the order in which the store returns them. */
+static enum err choose_shown(struct json_output *output, const struct ps_settings *settings, struct store *store, int64_t job)
+{
+    struct tree tree;
+    if (!settings->min_cpu_ns && !settings->depth)
+        return OK;
+    tree_init(&tree, 0);
+    enum err err = store_processes(store, job, tree_add, &tree);
+    if (!err && !(output->is_shown = calloc(tree.count + 1, sizeof *output->is_shown)))
+        err = NOMEM;
+    if (!err) {
+        tree_hide(&tree, settings->min_cpu_ns / NS_PER_US);
+        for (uint32_t n = tree_first(&tree); n != TREE_NONE;
+             n = tree_next(&tree, n, !settings->depth || tree.nodes[n].depth + 1 < settings->depth))
+            output->is_shown[n] = true;
+    }
+    tree_clear(&tree);
+    return err;
+}
+
 static int show_json(const struct command_call *call, struct store *store, int64_t job)
 {
     const struct ps_settings *settings = call->settings;
-    struct json_output output;
-    stream_open(&output.stream, NULL);
+    struct json_output output = { 0 };
+    output_open(&output.stream, NULL);
     json_init(&output.json, &output.stream.out);
     json_begin_array(&output.json);
     enum err err = store_runs_read(&output.runs, store, job);
     if (!err)
-        err = settings->threads ? joined_processes(store, job, write_with_threads, &output)
+        err = choose_shown(&output, settings, store, job);
+    if (!err)
+        err = settings->threads ? process_threads_each(store, job, write_with_threads, &output)
                                 : store_processes(store, job, write_process, &output);
     json_end_array(&output.json);
     json_end(&output.json);
-    int status = tell(call, store, err ? err : stream_flush(&output.stream), "show the processes");
+    int status = check_result(call, store, err ? err : output_flush(&output.stream), "print the processes");
     store_runs_clear(&output.runs);
-    stream_close(&output.stream);
+    free(output.is_shown);
+    output_close(&output.stream);
     return status;
 }
 
@@ -104,6 +132,8 @@ static int ps_run(const struct command_call *call)
     struct store *store;
     struct store_job job;
     int status = EXIT_FAILED;
+    if (settings->json && settings->sort != TREE_BY_START)
+        return command_usage_error(call, "--sort cannot be combined with --json, which prints parents first; use jq 'sort_by'");
     if (!command_store_open(call, STORE_READ, &store))
         return status;
     if (command_store_job(call, store, call->operands[0], &job)) {
@@ -117,31 +147,31 @@ static int ps_run(const struct command_call *call)
 #define AT(field) .offset = offsetof(struct ps_settings, field)
 static const struct option ps_options[] = {
     { .letter = 'c', .name = "min-cpu", .argument = "TIME", .type = OPTION_DURATION, AT(min_cpu_ns),
-      .help = "Hide processes that used less CPU time than this, with all below them" },
+      .help = "Hide processes that used less CPU time, including their descendants" },
     { .letter = 'd', .name = "depth", .argument = "N", .type = OPTION_U64, AT(depth), .min = 1,
-      .help = "Show N levels of the tree, and how many processes are below" },
+      .help = "Show N levels of the tree, and the number of processes below" },
     { .letter = 't', .name = "threads", .type = OPTION_FLAG, AT(threads),
-      .help = "Show the threads of processes that had several" },
-    { .letter = 'a', .name = "args", .type = OPTION_FLAG, AT(args), .help = "Show whole arguments, however long the line" },
+      .help = "Show the threads of multi-threaded processes" },
+    { .letter = 'a', .name = "args", .type = OPTION_FLAG, AT(args), .help = "Do not truncate arguments" },
     { .letter = 's', .name = "sort", .argument = "KEY", .type = OPTION_CHOICE, AT(sort), .initial = "start",
-      .choices = "start cpu time memory io", .help = "Order of siblings; the earliest or largest comes first" },
-    { .letter = 'A', .name = "all", .type = OPTION_FLAG, AT(all), .help = "Show every process: fold nothing" },
+      .choices = OPTION_CHOICES(TREE_BY_IO, "start", "cpu", "time", "memory", "io"), .help = "Sort key for siblings; earliest or largest first" },
+    { .letter = 'A', .name = "all", .type = OPTION_FLAG, AT(all), .help = "Show every process, without grouping" },
     { .name = "json", .type = OPTION_FLAG, AT(json),
-      .help = "Print JSON: an array with an object per process, all of them, parents first" },
+      .help = "Print JSON: an array with one object per process, parents first; ignores --args and --all, not with --sort" },
     OPTION_END,
 };
 
 static const struct command_fact ps_examples[] = {
     { "sonde ps", "the processes of the last job" },
-    { "sonde ps --min-cpu 1s --sort cpu", "those that used a second or more, the largest first" },
+    { "sonde ps --min-cpu 1s --sort cpu", "processes that used at least a second, largest first" },
     { "sonde ps -t 1234", "the processes and threads of job 1234" },
-    { "sonde ps --json | jq '.[] | select(.exit_signal == 9) | .pid'", "who was killed" },
+    { "sonde ps --json | jq '.[] | select(.exit_signal == 9) | .pid'", "the processes that were killed" },
     { 0 },
 };
 
 static const struct command_fact ps_environment[] = {
-    { "COLUMNS", "How wide the output may be where it is not a terminal; 80 when it is not set." },
-    { "NO_COLOR", "When it is set, nothing is coloured." },
+    { "COLUMNS", "Output width if it is not a terminal. Default: 80." },
+    { "NO_COLOR", "If set, output is not coloured." },
     { 0 },
 };
 
@@ -150,18 +180,17 @@ const struct command command_ps = {
     .about = "show the processes of a job as a tree",
     .usage = "[OPTIONS] [JOB]",
     .description =
-        "Shows every process of JOB below the one that started it. JOB is a job id or a unique beginning of one; without "
-        "it, the last job is shown.\n\n"
-        "The columns are: the process id; TOTAL, CPU time of the process with all below it; CPU, its own; TIME, how long it "
-        "lived; MEM, the most memory it held; READ and WRITE, the bytes it moved by system calls; EXIT, where one ended "
-        "with another status than 0, by a signal, was still alive when the job ended, or was lost from sight; and the "
-        "command. What is not known is left empty. An arrow marks a program that took over its process by exec.\n\n"
-        "A star behind CPU says that the numbers of the process hold those of children or of earlier programs in it, which "
-        "nobody could tell apart; a tilde that part of its CPU time is an estimated share. In JSON these are with_others and "
-        "estimated, true where it is so.\n\n"
-        "Five or more siblings that run the same program, ended alike and used less than a twentieth of the job's CPU time "
-        "each, or less than 10 ms, are folded into one row, with their number behind it: their numbers are added, MEM is "
-        "that of the largest. --all shows every one.",
+        "Shows every process of JOB below its parent. JOB is a job id or a unique prefix of one. Default: the last job.\n\n"
+        "The columns are: the process id; TOTAL, CPU time of the process and its descendants; CPU, its own CPU time; TIME, "
+        "its elapsed time; MEM, its peak memory; READ and WRITE, bytes transferred by system calls; EXIT, set if its exit "
+        "status was not 0, it was terminated by a signal, was still running when the job ended, or its end was not recorded; "
+        "and the command. Missing values are left empty. An arrow marks an executable that replaced another one with exec.\n\n"
+        "A star after CPU means that the values include those of children or of earlier executables of the process, which "
+        "could not be separated; a tilde that part of the CPU time is estimated. In JSON these are with_others and estimated, "
+        "present if true.\n\n"
+        "Five or more siblings with the same executable and exit status that used less than a twentieth of the job's CPU time "
+        "each, or less than 10 ms, are grouped into one row followed by their number: their values are added, MEM is the "
+        "largest. --all shows each of them.",
     .options = ps_options,
     .settings_size = sizeof(struct ps_settings),
     .shares = COMMAND_DB,

@@ -1,5 +1,6 @@
-/* sonde top: the jobs on a node, or on all nodes of a collector, refreshed, sorted by what one likes; on a terminal or, with -b,
- * as text. */
+/* sonde top: the jobs of a node, or of all nodes of a collector, refreshed and sorted; full screen or, with -b, as
+ * plain text. */
+#include "api/schema.h"
 #include "cli/command_agent.h"
 
 #include "base/clock.h"
@@ -18,59 +19,59 @@ struct top_settings {
     int sort;
 };
 
-/* What is shown, and what it is compared with. */
-struct top {
+/* The current sample and the previous one. */
+struct top_session {
     const struct command_call *call;
     const char *where;
-    struct jobs_now now, before;
+    struct jobs_answer now, before;
     struct top_look look;
-    struct buf answer, page, why;
+    struct buf answer, page, error;
     uint64_t shown;
 };
 
-static void top_begin(struct top *top, const struct command_call *call)
+static void top_begin(struct top_session *top, const struct command_call *call)
 {
     const struct top_settings *settings = call->settings;
-    *top = (struct top){ .call = call, .where = call->count ? call->operands[0] : "" };
+    *top = (struct top_session){ .call = call, .where = call->count ? call->operands[0] : "" };
     top->look = (struct top_look){ .sort = (enum top_sort)settings->sort, .reverse = settings->reverse };
     buf_init(&top->answer, COMMAND_ANSWER_MAX);
     buf_init(&top->page, COMMAND_ANSWER_MAX);
-    buf_init(&top->why, 8192);
+    buf_init(&top->error, 8192);
 }
 
-static void top_end(struct top *top)
+static void top_end(struct top_session *top)
 {
-    jobs_now_clear(&top->now);
-    jobs_now_clear(&top->before);
+    jobs_client_clear(&top->now);
+    jobs_client_clear(&top->before);
     buf_clear(&top->answer);
     buf_clear(&top->page);
-    buf_clear(&top->why);
+    buf_clear(&top->error);
 }
 
-/* A new reading; on an error the last one stays, and look.trouble says why. */
-static enum err refresh(struct top *top)
+/* Reads a new sample; on error the last one is kept and look.trouble says why. */
+static enum err refresh(struct top_session *top)
 {
-    struct jobs_now next;
+    struct jobs_answer next;
     buf_reset(&top->answer);
-    buf_reset(&top->why);
-    enum err err = command_ask_quietly(top->where, "GET", "/jobs", (struct bytes){ 0 }, &top->answer, &top->why);
-    if (!err && jobs_now_read(&next, buf_text(&top->answer), top->answer.size)) {
-        buf_add_text(&top->why, "the agent's answer cannot be read; is it of another version?");
+    buf_reset(&top->error);
+    enum err err = command_try_request(top->where, "GET", API_PATH_JOBS, (struct bytes){ 0 }, &top->answer, &top->error);
+    if (!err && jobs_client_read(&next, buf_text(&top->answer), top->answer.size)) {
+        buf_add_text(&top->error, "cannot parse the agent's response; is it of another version?");
         err = CORRUPT;
     }
-    top->look.trouble = err ? buf_text(&top->why) : NULL;
+    top->look.trouble = err ? buf_text(&top->error) : NULL;
     if (err)
         return err;
-    jobs_now_compare(&next, &top->now);
-    jobs_now_clear(&top->before);
+    jobs_client_set_rates(&next, &top->now);
+    jobs_client_clear(&top->before);
     top->before = top->now;
     top->now = next;
     return OK;
 }
 
-static bool has_rates(const struct jobs_now *now)
+static bool has_rates(const struct jobs_answer *now)
 {
-    for (size_t i = 0; i < FIGURES_SIZE; i++) {
+    for (size_t i = 0; i < JOB_FIGURES_SIZE; i++) {
         if (now->node[i].has_rate)
             return true;
         for (size_t k = 0; k < now->count; k++)
@@ -87,8 +88,8 @@ static void sleep_until(uint64_t until_ns)
         ;
 }
 
-/* The first reading is only to compare with. An agent that reads more seldom than we ask gets some time to read anew. */
-static enum err first_readings(struct top *top, uint64_t delay_ns, uint64_t *next_ns)
+/* The first sample is only a baseline. An agent that samples less often than we ask gets some time for a second one. */
+static enum err first_readings(struct top_session *top, uint64_t delay_ns, uint64_t *next_ns)
 {
     uint64_t give_up_ns = clock_monotonic_ns() + FIRST_RATES_NS;
     enum err err = refresh(top);
@@ -100,7 +101,7 @@ static enum err first_readings(struct top *top, uint64_t delay_ns, uint64_t *nex
     return err;
 }
 
-static int print_page(struct top *top, bool is_last)
+static int print_page(struct top_session *top, bool is_last)
 {
     struct terminal terminal = terminal_of(STDOUT_FILENO);
     top_sort(&top->now, top->look.sort, top->look.reverse);
@@ -110,7 +111,7 @@ static int print_page(struct top *top, bool is_last)
     return command_print(top->call, &top->page);
 }
 
-static int run_batch(struct top *top)
+static int run_batch(struct top_session *top)
 {
     const struct top_settings *settings = top->call->settings;
     uint64_t pages = settings->count ? settings->count : UINT64_MAX, next_ns = clock_monotonic_ns();
@@ -125,10 +126,10 @@ static int run_batch(struct top *top)
         sleep_until(next_ns);
         err = refresh(top);
     }
-    return err ? command_fail(top->call, "%s", buf_text(&top->why)) : status;
+    return err ? command_fail(top->call, "%s", buf_text(&top->error)) : status;
 }
 
-static void move(struct top *top, int key)
+static void move(struct top_session *top, int key)
 {
     size_t last = top->now.count > top->look.rows ? top->now.count - top->look.rows : 0, *first = &top->look.first;
     if (key == SCREEN_UP)
@@ -147,7 +148,7 @@ static void move(struct top *top, int key)
         *first = last;
 }
 
-static void draw(struct top *top, struct screen *screen)
+static void draw(struct top_session *top, struct screen *screen)
 {
     struct terminal terminal = terminal_of(STDOUT_FILENO);
     size_t lines = screen_lines(screen);
@@ -158,8 +159,8 @@ static void draw(struct top *top, struct screen *screen)
     screen_draw(screen, &top->page);
 }
 
-/* False: the person wants to leave. */
-static bool take_key(struct top *top, int key)
+/* False: quit. */
+static bool take_key(struct top_session *top, int key)
 {
     if (key == 'q' || key == 'Q' || key == SCREEN_CLOSED)
         return false;
@@ -172,14 +173,14 @@ static bool take_key(struct top *top, int key)
     return true;
 }
 
-static int run_screen(struct top *top)
+static int run_screen(struct top_session *top)
 {
     const struct top_settings *settings = top->call->settings;
     struct screen screen;
     if (refresh(top))
-        return command_fail(top->call, "%s", buf_text(&top->why));
+        return command_fail(top->call, "%s", buf_text(&top->error));
     if (screen_open(&screen))
-        return command_fail(top->call, "there is no terminal; -b prints pages");
+        return command_fail(top->call, "not a terminal; use -b for plain text");
     uint64_t next_ns = clock_monotonic_ns() + settings->delay_ns;
     for (bool goes_on = true; goes_on && (!settings->count || top->shown < settings->count);) {
         draw(top, &screen);
@@ -198,7 +199,7 @@ static int top_run(const struct command_call *call)
 {
     const struct top_settings *settings = call->settings;
     bool is_terminal = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
-    struct top top;
+    struct top_session top;
     top_begin(&top, call);
     int status = settings->batch || !is_terminal ? run_batch(&top) : run_screen(&top);
     top_end(&top);
@@ -208,47 +209,47 @@ static int top_run(const struct command_call *call)
 #define AT(field) .offset = offsetof(struct top_settings, field)
 static const struct option options[] = {
     { .letter = 'd', .name = "delay", .argument = "TIME", .type = OPTION_DURATION, AT(delay_ns), .initial = "1s",
-      .min = 100 * NS_PER_MS, .help = "Time between two pages" },
+      .min = 100 * NS_PER_MS, .help = "Refresh interval" },
     { .letter = 's', .name = "sort", .argument = "KEY", .type = OPTION_CHOICE, AT(sort), .initial = "cpu",
-      .choices = "cpu memory io time power", .help = "What comes first; the keys c, m, i, t and p change it" },
-    { .letter = 'r', .name = "reverse", .type = OPTION_FLAG, AT(reverse), .help = "Turn the order round" },
+      .choices = OPTION_CHOICES(TOP_SORTS - 1, "cpu", "memory", "io", "time", "power"), .help = "Sort key; the keys c, m, i, t and p change it" },
+    { .letter = 'r', .name = "reverse", .type = OPTION_FLAG, AT(reverse), .help = "Reverse the sort order" },
     { .letter = 'b', .name = "batch", .type = OPTION_FLAG, AT(batch),
-      .help = "Print pages one behind the other, for files and pipes; so it is where output is no terminal" },
+      .help = "Print pages one after the other, for files and pipes; the default if the output is not a terminal" },
     { .letter = 'n', .name = "number", .argument = "N", .type = OPTION_U64, AT(count), .min = 1,
-      .help = "End after N pages" },
+      .help = "Exit after N pages" },
     OPTION_END,
 };
 
 static const struct command_fact examples[] = {
-    { "sonde top", "the jobs on this node, the busiest first" },
-    { "sonde top -s memory n7", "the jobs on node n7, the largest first" },
-    { "sonde top login1:1338", "the jobs on all nodes of the collector there, each once, with the sums of its nodes" },
-    { "sonde top -b -n 1", "one page as text" },
+    { "sonde top", "the jobs on this node, busiest first" },
+    { "sonde top -s memory n7", "the jobs on node n7, largest first" },
+    { "sonde top login1:1338", "the jobs on all nodes of that collector, each with the totals over its nodes" },
+    { "sonde top -b -n 1", "one page as plain text" },
     { 0 },
 };
 
 static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "the folder of the agent's socket, in place of the usual one" },
-    { "COLUMNS", "How wide the output may be where it is not a terminal; 80 when it is not set." },
-    { "NO_COLOR", "When it is set, nothing is coloured." },
+    { "SONDE_SOCKET_DIR", "directory of the agent's socket, instead of the default" },
+    { "COLUMNS", "Output width if it is not a terminal. Default: 80." },
+    { "NO_COLOR", "If set, output is not coloured." },
     { 0 },
 };
 
 const struct command command_top = {
     .name = "top",
-    .about = "watch the jobs on a node, or on all of them",
+    .about = "monitor the jobs on a node, or on all nodes",
     .usage = "[OPTIONS] [HOST]",
     .description =
-        "Shows the node in one line and its jobs in a table, refreshed every second: cores used of those allowed (CORES), "
-        "memory of its limit (MEM, OF), bytes read from and written to storage per second, threads, power, and the time "
-        "since the job began. Rates are differences of two readings of the agent; what is not known is a hyphen or empty. "
-        "Users see their own jobs and how many others there are; root sees all, and so does who asks an agent on another machine "
-        "that listens to the network.\n\n"
-        "Keys: c, m, i, t, p sort by cpu, memory, io, time, power; r turns the order round; arrows and page keys move; q "
-        "leaves.\n\n"
-        "HOST is a name or an address, with :PORT when it is not 1337, or the path of an agent's socket. Of a collector (port "
-        "1338, or its socket) the jobs on all its nodes are shown, each once: NODES are how many it is on, and its numbers are "
-        "the sums over them.",
+        "Shows the node in one line and its jobs in a table, refreshed every second: cores used of those allocated (CORES), "
+        "memory and its limit (MEM, OF), bytes read from and written to storage per second, threads, power, and the elapsed "
+        "time of the job. Rates are differences between two samples of the agent; missing values are a hyphen or empty. Users "
+        "see their own jobs and the number of others; root sees all, and so does anyone who queries an agent on another node "
+        "that listens on the network.\n\n"
+        "Keys: c, m, i, t, p sort by cpu, memory, io, time, power; r reverses the order; arrow and page keys scroll; q "
+        "quits.\n\n"
+        "HOST is a host name or an address, with :PORT if it is not 1337, or the path of an agent's socket. For a collector "
+        "(port 1338, or its socket), the jobs on all its nodes are shown, each once: NODES is their number, and the values are "
+        "totals over them.",
     .options = options,
     .settings_size = sizeof(struct top_settings),
     .operands_max = 1,

@@ -14,6 +14,8 @@ struct settings {
 };
 
 #define AT(field) .offset = offsetof(struct settings, field)
+enum { FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
+
 static const struct option table[] = {
     { .letter = 'j', .name = "json", .type = OPTION_FLAG, AT(json) },
     { .letter = 'q', .type = OPTION_FLAG, AT(quiet) },
@@ -24,7 +26,8 @@ static const struct option table[] = {
     { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_DURATION, AT(period_ns), .min = 10 * NS_PER_MS,
       .initial = "1s" },
     { .name = "since", .argument = "TIME", .type = OPTION_TIME, AT(since_ns) },
-    { .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format), .choices = "csv json jsonl" },
+    { .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format),
+      .choices = OPTION_CHOICES(FORMAT_JSONL, "csv", "json", "jsonl") },
     { .name = "secret", .type = OPTION_FLAG, AT(quiet), .hidden = true },
     OPTION_END,
 };
@@ -59,7 +62,7 @@ static void clear(void)
     option_clear(&(struct option_set){ table, &settings });
 }
 
-static void defaults_stand_until_told_otherwise(void **state)
+static void defaults_apply_unless_overridden(void **state)
 {
     (void)state;
     assert_int_equal(parse(false, NULL), OK);
@@ -100,7 +103,7 @@ static void lists_keep_all_in_order(void **state)
     assert_null(settings.tags);
 }
 
-static void operands_may_stand_anywhere(void **state)
+static void operands_can_be_anywhere(void **state)
 {
     (void)state;
     assert_int_equal(parse(false, "one", "-j", "two", "-", "--", "-v", "--name", NULL), OK);
@@ -114,7 +117,7 @@ static void operands_may_stand_anywhere(void **state)
     assert_int_equal(settings.verbose, 0);
 }
 
-static void the_first_operand_may_end_the_options(void **state)
+static void the_first_operand_can_end_the_options(void **state)
 {
     (void)state;
     assert_int_equal(parse(true, "-v", "make", "-j", "--", "-n", NULL), OK);
@@ -133,25 +136,25 @@ static void refused(const char *expected)
     assert_string_equal(message, expected);
 }
 
-static void what_makes_no_sense_is_named(void **state)
+static void invalid_values_are_reported(void **state)
 {
     (void)state;
     assert_int_equal(parse(false, "--period", "abc", NULL), USAGE);
-    refused("--period wants a duration such as 1s or 250ms, of at least 10.0 ms, not 'abc'");
+    refused("invalid period 'abc' (expected at least 10ms)");
     assert_int_equal(parse(false, "-p1ms", NULL), USAGE);
-    refused("-p wants a duration such as 1s or 250ms, of at least 10.0 ms, not '1ms'");
+    refused("invalid period '1ms' (expected at least 10ms)");
     assert_int_equal(parse(false, "--limit", "0", NULL), USAGE);
-    refused("--limit wants a whole number from 1 to 1,000, not '0'");
+    refused("invalid limit '0' (expected 1 to 1,000)");
     assert_int_equal(parse(false, "--format=xml", NULL), USAGE);
-    refused("--format wants one of csv, json, jsonl, not 'xml'");
+    refused("invalid format 'xml' (expected csv, json, jsonl)");
     assert_int_equal(parse(false, "--format=", NULL), USAGE);
     assert_int_equal(parse(false, "--format=cs", NULL), USAGE);
     assert_int_equal(parse(false, "--since", "whenever", NULL), USAGE);
     assert_non_null(strstr(message, "'2 hours ago'"));
     assert_int_equal(parse(false, "--name", NULL), USAGE);
-    refused("--name wants a value: NAME");
+    refused("missing NAME after --name");
     assert_int_equal(parse(false, "-vn", NULL), USAGE);
-    refused("-n wants a value: NAME");
+    refused("missing NAME after -n");
     assert_int_equal(parse(false, "--json=yes", NULL), USAGE);
     refused("--json takes no value");
 }
@@ -160,17 +163,17 @@ static void unknown_options_get_a_suggestion(void **state)
 {
     (void)state;
     assert_int_equal(parse(false, "--perod=1s", NULL), USAGE);
-    refused("there is no option --perod; did you mean --period?");
-    assert_int_equal(parse(false, "--secrt", NULL), USAGE); /* hidden ones are not given away */
-    refused("there is no option --secrt");
+    refused("unknown option '--perod'; did you mean --period?");
+    assert_int_equal(parse(false, "--secrt", NULL), USAGE); /* hidden options are not suggested */
+    refused("unknown option '--secrt'");
     assert_int_equal(parse(false, "-vx", NULL), USAGE);
-    refused("there is no option -x");
+    refused("unknown option '-x'");
     assert_int_equal(parse(false, "-é", NULL), USAGE);
-    refused("there is no option -é");
+    refused("unknown option '-é'");
     assert_int_equal(parse(false, "--a\033[31mb", NULL), USAGE);
-    refused("there is no option --a\\x1b[31mb");
+    refused("unknown option '--a\\x1b[31mb'");
     assert_int_equal(parse(false, "--=", NULL), USAGE);
-    refused("there is no option --");
+    refused("unknown option '--'");
 }
 
 static void hidden_options_work(void **state)
@@ -183,12 +186,12 @@ static void hidden_options_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_stand_until_told_otherwise),
+        cmocka_unit_test(defaults_apply_unless_overridden),
         cmocka_unit_test(every_spelling_works),
         cmocka_unit_test(lists_keep_all_in_order),
-        cmocka_unit_test(operands_may_stand_anywhere),
-        cmocka_unit_test(the_first_operand_may_end_the_options),
-        cmocka_unit_test(what_makes_no_sense_is_named),
+        cmocka_unit_test(operands_can_be_anywhere),
+        cmocka_unit_test(the_first_operand_can_end_the_options),
+        cmocka_unit_test(invalid_values_are_reported),
         cmocka_unit_test(unknown_options_get_a_suggestion),
         cmocka_unit_test(hidden_options_work),
     };

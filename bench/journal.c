@@ -27,33 +27,33 @@ static void *read_along(void *context)
     uint64_t *got = context;
     char name[32];
     snprintf(name, sizeof name, "reader-%p", context);
-    if (journal_read(journal, &reader, name, true, 0))
+    if (journal_reader_open(journal, &reader, name, true, 0))
         tools_die("cannot read");
     for (;;) {
         bool was_over = is_over;
-        enum err err = journal_next(reader, &entry);
+        enum err err = journal_reader_next(reader, &entry);
         if (err == AGAIN && was_over)
             break;
         if (err == AGAIN) {
-            struct pollfd poll_fd = { .fd = journal_fd(reader), .events = POLLIN };
+            struct pollfd poll_fd = { .fd = journal_reader_fd(reader), .events = POLLIN };
             poll(&poll_fd, 1, 100);
             continue;
         }
         *got += entry.kind == JOURNAL_RECORD;
         if (*got % 64 == 0)
-            journal_done(reader, entry.position);
+            journal_reader_ack(reader, entry.position);
     }
-    journal_read_close(&reader);
-    journal_forget(journal, name);
+    journal_reader_close(&reader);
+    journal_remove_cursor(journal, name);
     return NULL;
 }
 
 static void append(uint64_t stream, uint64_t sequence)
 {
     static const char body[BODY_BYTES];
-    struct journal_entry entry = { .kind = JOURNAL_STATE, .host = "node17", .stream = stream, .sequence = sequence - 1,
+    struct journal_entry entry = { .kind = JOURNAL_SNAPSHOT, .host = "node17", .stream = stream, .sequence = sequence - 1,
                                    .time_ns = 1, .body = { body, sizeof body } };
-    if (journal_wants_state(journal, entry.host, stream) && journal_append(journal, &entry) != OK)
+    if (journal_needs_snapshot(journal, entry.host, stream) && journal_append(journal, &entry) != OK)
         tools_die("cannot append a state");
     entry.kind = JOURNAL_RECORD;
     entry.sequence = sequence;
@@ -64,7 +64,7 @@ static void append(uint64_t stream, uint64_t sequence)
 static void measure(unsigned readers)
 {
     pthread_t threads[READERS_MAX];
-    uint64_t got[READERS_MAX] = { 0 }, first = journal_last(journal, "node17", 1);
+    uint64_t got[READERS_MAX] = { 0 }, first = journal_last_sequence(journal, "node17", 1);
     is_over = false;
     for (unsigned i = 0; i < readers; i++)
         pthread_create(&threads[i], NULL, read_along, &got[i]);
@@ -72,7 +72,7 @@ static void measure(unsigned readers)
     for (uint64_t i = 0; i < RECORDS; i++) {
         append(i % STREAMS + 1, first + i / STREAMS + 1);
         if (i % 100000 == 0)
-            journal_tend(journal, clock_realtime_ns());
+            journal_maintain(journal, clock_realtime_ns());
     }
     double s = (double)(clock_monotonic_ns() - begun_ns) / 1e9, cpu_s = (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / 1e9;
     is_over = true;

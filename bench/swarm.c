@@ -45,7 +45,7 @@ static struct options {
 } options = { .url = "tcp://127.0.0.1:5555", .name = "swarm", .agents = 1, .seconds = 10, .period_ms = 1000, .values = 50 };
 
 static struct agent *agents;
-static struct stream *encoder;
+static struct delta_stream *encoder;
 static struct batch batch;
 static struct buf record, message, body, snapshot, plain;
 static struct sampler_state lives[64];
@@ -205,7 +205,7 @@ static void take_message(struct agent *agent, const void *data, size_t size)
         struct unpacker unpacker = { (const uint8_t *)got.body.data, (const uint8_t *)got.body.data + got.body.size, false };
         take_ack(agent, unpack_number(&unpacker), clock_monotonic_ns());
     } else if (got.kind == MESSAGE_REFUSE && !message_read_refuse(got.body, &refuse)) {
-        fprintf(stderr, "refused: %.*s\n", (int)refuse.why.size, refuse.why.data);
+        fprintf(stderr, "refused: %.*s\n", (int)refuse.error.size, refuse.error.data);
         agent->is_refused = true;
     }
 }

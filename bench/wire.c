@@ -47,7 +47,7 @@ static void read_all(struct samplers *samplers)
 }
 
 /* Returns the CPU time per record, the first left out: it describes all sets. */
-static double encode_all(struct stream *stream)
+static double encode_all(struct delta_stream *stream)
 {
     uint64_t start_ns = 0;
     for (size_t i = 0; i < cycles; i++) {
@@ -60,7 +60,7 @@ static double encode_all(struct stream *stream)
     return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns) / (double)(cycles - 1);
 }
 
-static double decode_all(struct stream *stream, struct batch *out)
+static double decode_all(struct delta_stream *stream, struct batch *out)
 {
     uint64_t start_ns = 0;
     for (size_t i = 0; i < cycles; i++) {
@@ -114,7 +114,7 @@ static void show_bytes(void)
            most, message, message + CURVE, message + CURVE + (double)ack + CURVE);
 }
 
-static void show_state(const struct stream *encoder, const struct stream *decoder)
+static void show_state(const struct delta_stream *encoder, const struct delta_stream *decoder)
 {
     struct buf state;
     buf_init(&state, MESSAGE_MAX);
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
     const struct sampler *list[SAMPLERS_MAX];
     struct sampler_context here = { .root = "" };
     struct samplers *samplers;
-    struct stream *encoder = NULL, *decoder = NULL;
+    struct delta_stream *encoder = NULL, *decoder = NULL;
     struct batch out;
     double encode_ns = 1e9, decode_ns = 1e9;
     if (argc > 1)

@@ -1,6 +1,6 @@
-/* sonde: finds the command and starts it. argv comes in, an exit status goes out. */
+/* Entry point of sonde: finds the command and runs it. */
 #include "cli/command_start.h"
-#include "compat/commands/names.h"
+#include "compat/commands/drop_in.h"
 
 #include "base/nearest.h"
 #include "base/stack.h"
@@ -19,12 +19,12 @@ static int no_such_command(const char *name)
             nearest_try(&nearest, (*c)->name);
     struct buf what;
     buf_init(&what, 4096);
-    buf_add_text(&what, "there is no command '");
+    buf_add_text(&what, "unknown command '");
     utf8_add_fit(&what, bytes_of(name), 60, true);
     buf_add_char(&what, '\'');
     if (nearest.best)
         buf_printf(&what, "; did you mean 'sonde %s'?", nearest.best);
-    int status = command_complain("sonde", buf_text(&what), "sonde");
+    int status = command_print_usage_error("sonde", buf_text(&what), "sonde");
     buf_clear(&what);
     return status;
 }
@@ -57,7 +57,7 @@ static int sonde_main(int argc, char **argv)
     buf_init(&message, 4096);
     int status;
     if (argc > 0 && option_parse(sets, 2, argc - 1, argv + 1, true, &operands, &message))
-        status = command_complain("sonde", buf_text(&message), "sonde");
+        status = command_print_usage_error("sonde", buf_text(&message), "sonde");
     else if (before.version)
         status = puts("sonde " SONDE_VERSION) < 0 || fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
     else if (before.globals.help && operands == 0)
@@ -71,35 +71,35 @@ static int sonde_main(int argc, char **argv)
     return status;
 }
 
-/* Under another program's name: its options become ours. */
-static int main_as(const struct names_entry *name, int argc, char **argv)
+/* Called under another tool's name: translates its options into ours. */
+static int main_as(const struct drop_in *name, int argc, char **argv)
 {
-    struct names_words words = { 0 };
+    struct drop_in_args args = { 0 };
     struct buf message;
     int status;
     buf_init(&message, 4096);
-    command_call_me(name->name);
-    enum err err = name->turn(argc, argv, &words, &message);
+    command_set_name(name->name);
+    enum err err = name->translate(argc, argv, &args, &message);
     if (err == GONE && name->help) {
         status = fputs(name->help, stdout) < 0 || fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
     } else if (err) {
-        status = command_complain(name->name, buf_text(&message), name->help ? name->name : "sonde");
+        status = command_print_usage_error(name->name, buf_text(&message), name->help ? name->name : "sonde");
     } else {
-        size_t size = ((size_t)words.count + 1) * sizeof(char *);
-        char **copy = malloc(size); /* its words are moved about */
+        size_t size = ((size_t)args.count + 1) * sizeof(char *);
+        char **copy = malloc(size); /* option_parse reorders the arguments */
         if (copy)
-            memcpy(copy, words.words, size);
-        status = copy ? sonde_main(words.count, copy) : EXIT_FAILED;
+            memcpy(copy, args.args, size);
+        status = copy ? sonde_main(args.count, copy) : EXIT_FAILED;
         free(copy);
     }
     buf_clear(&message);
-    names_clear(&words);
+    drop_in_clear(&args);
     return status;
 }
 
 static int main_named(int argc, char **argv)
 {
-    const struct names_entry *name = names_find(argc > 0 ? argv[0] : NULL);
+    const struct drop_in *name = drop_in_find(argc > 0 ? argv[0] : NULL);
     setlocale(LC_CTYPE, "");
     return name ? main_as(name, argc, argv) : sonde_main(argc, argv);
 }

@@ -1,4 +1,4 @@
-/* Asks every rule that has what it needs; the answers, most severe first, go to the report. */
+/* Evaluates every rule whose data is available; the report prints the advice, most severe first. */
 #include "analysis/advice.h"
 
 #include <math.h>
@@ -14,17 +14,17 @@ const struct rule *const rules_all[] = {
 };
 const size_t rules_count = sizeof rules_all / sizeof *rules_all;
 
-_Static_assert(sizeof rules_all / sizeof *rules_all <= ADVICE_MAX, "a list must hold what all rules say");
+_Static_assert(sizeof rules_all / sizeof *rules_all <= ADVICE_MAX, "ADVICE_MAX is less than the number of rules");
 
 bool advice_can_judge(const struct rule *rule, const struct facts *facts)
 {
     const struct { enum need need; bool known; } needs[] = {
         { NEED_DURATION, !isnan(facts_duration_s(facts)) },
         { NEED_CPU, !isnan(facts_cpu_s(facts)) },
-        { NEED_CORES, !isnan(facts_cores_allowed(facts)) },
+        { NEED_CORES, !isnan(facts_cores_allocated(facts)) },
         { NEED_LIMIT, !isnan(facts_memory_limit(facts)) },
         { NEED_MEMORY, !isnan(facts_memory_peak(facts)) },
-        { NEED_SHAPE, facts->shape.samples >= RULE_SAMPLES_MIN },
+        { NEED_TIMELINE, facts->timeline.samples >= RULE_SAMPLES_MIN },
     };
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (rule->needs & needs[i].need && !needs[i].known)
@@ -69,7 +69,7 @@ const char *advice_severity(enum severity severity)
     return names[severity];
 }
 
-void rule_say(struct advice *advice, const char *format, ...)
+void rule_set_sentence(struct advice *advice, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -77,10 +77,10 @@ void rule_say(struct advice *advice, const char *format, ...)
     va_end(arguments);
 }
 
-void rule_advise(struct advice *advice, const char *format, ...)
+void rule_set_fix(struct advice *advice, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(advice->remedy, sizeof advice->remedy, format, arguments);
+    vsnprintf(advice->fix, sizeof advice->fix, format, arguments);
     va_end(arguments);
 }

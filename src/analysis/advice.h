@@ -1,11 +1,11 @@
-/* Asks every rule about a job and puts the answers in order. */
+/* Evaluates every rule for a job and sorts the resulting advice. */
 #ifndef SONDE_ANALYSIS_ADVICE_H
 #define SONDE_ANALYSIS_ADVICE_H
 
 #include "analysis/rules.h"
 
 #define ADVICE_MAX 32   /* at least the number of rules */
-#define ADVICE_SHOWN 6  /* more would not be read */
+#define ADVICE_SHOWN 6  /* the report prints no more */
 
 struct advice_list {
     struct advice items[ADVICE_MAX]; /* most severe first */
@@ -14,7 +14,7 @@ struct advice_list {
 
 void advice_of(struct advice_list *list, const struct facts *facts);
 
-/* Whether all that the rule needs is known. */
+/* Whether all data that the rule needs is available. */
 bool advice_can_judge(const struct rule *rule, const struct facts *facts);
 
 /* "problem", "waste", "hint", "note". */

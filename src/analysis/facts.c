@@ -1,11 +1,11 @@
-/* Gathers what is known of one job: from the store's summary calls into one struct of bounded size. Texts are copied,
- * since the store lends them only during its callbacks. */
+/* Reads the facts of a job from the job database into one struct of bounded size. Strings are copied, since the store's
+ * are only valid during its callbacks. */
 #include "analysis/facts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MAX 4096 /* of a path or a command line: no screen shows more */
+#define TEXT_MAX 4096 /* of a path or a command line; more is never printed */
 
 struct facts_text {
     struct facts_text *next;
@@ -124,15 +124,15 @@ static enum err each_series(void *context, const char *host, const struct run_se
 {
     struct facts *facts = context;
     if (!facts->series_host || strcmp(host, facts->series_host) != 0) {
-        shape_end_host(&facts->shape);
+        timeline_end_host(&facts->timeline);
         facts->series_host = keep(facts, host, strlen(host));
     }
     bool by_agent = strcmp(series->set.name, "cgroup") == 0;
     if (by_agent && (facts->job.summary.images || series->instance[0]))
-        return OK; /* sonde run has seen the same; a step is part of the whole */
-    shape_add(&facts->shape, series);
-    calls_gap_add(&facts->calls_gap, series);
-    return told_add(&facts->told, host, series);
+        return OK; /* sonde run recorded the same; a job step is part of the whole */
+    timeline_add(&facts->timeline, series);
+    syscall_stats_gap_add(&facts->syscall_stats_gap, series);
+    return job_metrics_add(&facts->metrics, host, series);
 }
 
 static enum err gather(struct facts *facts, struct store *store)
@@ -153,14 +153,14 @@ static enum err gather(struct facts *facts, struct store *store)
         err = store_events_missing(store, row, &facts->uncounted, &facts->countable);
     if (!err && facts->event_count)
         err = store_events_late(store, row, &facts->counted_late);
-    shape_init(&facts->shape, facts->job.start_ns, facts->job.end_ns);
+    timeline_init(&facts->timeline, facts->job.start_ns, facts->job.end_ns);
     if (!err)
         err = store_series(store, row, each_series, facts);
-    shape_end_host(&facts->shape);
+    timeline_end_host(&facts->timeline);
     if (!err)
-        err = mpi_read(&facts->mpi, &facts->told);
+        err = mpi_read(&facts->mpi, &facts->metrics);
     if (!err)
-        err = calls_read(&facts->calls, &facts->told);
+        err = syscall_stats_read(&facts->calls, &facts->metrics);
     return err;
 }
 
@@ -170,7 +170,7 @@ enum err facts_read(struct facts **facts, struct store *store, const struct stor
     if (!*facts)
         return NOMEM;
     (*facts)->job = *job;
-    told_init(&(*facts)->told);
+    job_metrics_init(&(*facts)->metrics);
     enum err err = gather(*facts, store);
     if (err)
         facts_free(facts);
@@ -188,8 +188,8 @@ void facts_free(struct facts **facts)
     }
     store_runs_clear(&(*facts)->runs);
     mpi_clear(&(*facts)->mpi);
-    calls_clear(&(*facts)->calls);
-    told_clear(&(*facts)->told);
+    syscall_stats_clear(&(*facts)->calls);
+    job_metrics_clear(&(*facts)->metrics);
     free(*facts);
     *facts = NULL;
 }

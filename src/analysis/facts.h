@@ -1,18 +1,18 @@
-/* What is known of one job, gathered from the store in a few calls whose cost does not grow with the number of its
- * processes (save where there are perf events, whose holes are counted): what the rules judge and what the report shows. Unknown
- * numbers are NAN, or false in the bit beside them. */
+/* The data of one job that rules evaluate and the report prints, read from the job database with a few queries whose
+ * cost does not depend on the number of processes (except for jobs with perf events, where incomplete counts are looked
+ * up). Missing numbers are NAN, or false in the accompanying flag. */
 #ifndef SONDE_ANALYSIS_FACTS_H
 #define SONDE_ANALYSIS_FACTS_H
 
-#include "analysis/syscalls.h"
+#include "analysis/syscall_stats.h"
 #include "analysis/mpi.h"
 #include "analysis/timeline.h"
 #include "store/runs.h"
 
-#define FACTS_TOP 10 /* executables, processes and threads that are kept: those that used most CPU time */
+#define FACTS_TOP 10 /* number of executables, processes and threads that are kept: those with the most CPU time */
 
 struct facts_thread {
-    uint32_t process; /* its number in the job */
+    uint32_t process; /* number of its process in the job */
     char name[17];
     struct thread thread;
 };
@@ -30,86 +30,88 @@ struct facts {
 
     struct summary_executable executables[FACTS_TOP]; /* most CPU time first */
     size_t executable_count;                          /* of those kept */
-    size_t executables_all;
-    struct summary_executable rest;                   /* sums of those not kept; no name */
-    struct summary_executable shortest, failing;      /* with the most short processes, the most that failed */
+    size_t executables_all;                           /* of the job */
+    struct summary_executable rest;                   /* totals of those not kept; no name */
+    struct summary_executable shortest, failing;      /* the one with the most short processes, and the most failed ones */
 
     struct process processes[FACTS_TOP];
     uint32_t process_number[FACTS_TOP];
     size_t process_count;
-    struct facts_thread threads[FACTS_TOP]; /* of processes with several */
+    struct facts_thread threads[FACTS_TOP]; /* of multi-threaded processes */
     size_t thread_count;
     struct facts_event events[PROCESS_EVENTS_MAX];
     size_t event_count;
-    uint64_t uncounted, countable; /* programs without a count of an event; all that were to be counted */
-    uint64_t counted_late; /* of those that have counts: without what their exec and the loader did */
+    uint64_t uncounted, countable; /* process images with a missing event count; all that should have been counted */
+    uint64_t counted_late; /* process images whose counts start after exec and the loader */
 
-    struct shape shape;
-    const char *series_host; /* of the series read last */
-    struct told told;   /* what programs told of themselves */
-    struct mpi mpi;     /* … of it, their MPI calls */
-    struct calls calls; /* … and their system calls */
-    struct calls_gap calls_gap;
-    struct facts_text *texts; /* what the texts above point into, save those of job */
+    struct timeline timeline;
+    const char *series_host; /* host of the series read last */
+    struct job_metrics metrics;   /* metrics published by the job's programs */
+    struct mpi mpi;     /* derived from them: MPI calls */
+    struct syscall_stats calls; /* and system calls */
+    struct syscall_stats_gap syscall_stats_gap;
+    struct facts_text *texts; /* owns the strings above, except those of job */
 };
 
-/* Reads all of it. The job's texts are borrowed until facts_free. On an error *facts is NULL. */
+/* Reads the facts of a job, whose strings must stay valid until facts_free. On error *facts is NULL. */
 enum err facts_read(struct facts **facts, struct store *store, const struct store_job *job);
 void facts_free(struct facts **facts);
 
-/* Adds the numbers of an executable to those of others. */
+/* Adds the numbers of an executable to a total. */
 void facts_add_executable(struct summary_executable *rest, const struct summary_executable *more);
 
-/* Derived numbers (analysis/figures.c); NAN when something they need is not known. */
+/* Derived numbers (analysis/figures.c); NAN if something they need is missing. */
 double facts_duration_s(const struct facts *facts);
-double facts_cpu_s(const struct facts *facts);         /* the kernel's total; the sum of what was seen if more */
-double facts_kernel_share(const struct facts *facts);  /* of it, by who told; NAN when that is less than half of it */
-double facts_cores_allowed(const struct facts *facts); /* else all cores of the machine */
-double facts_cores_used(const struct facts *facts);    /* on average */
-double facts_cores_wanted(const struct facts *facts);  /* the same and those that threads waited for, as far as known */
-double facts_cores_of_others(const struct facts *facts); /* of the machine, busy with other work, on average */
-double facts_memory_limit(const struct facts *facts);  /* bytes; else all memory of the machine */
+double facts_cpu_s(const struct facts *facts);         /* the kernel's total, or the sum over recorded processes if larger */
+double facts_kernel_share(const struct facts *facts);  /* share of system time; NAN if known for less than half of the CPU time */
+double facts_cores_allocated(const struct facts *facts); /* allocated cores, else all cores of the node */
+double facts_cores_used(const struct facts *facts);    /* average */
+double facts_cores_wanted(const struct facts *facts);  /* the same plus those that threads waited for, as far as known */
+double facts_cores_of_other_processes(const struct facts *facts); /* average number of cores used by processes outside the job */
+double facts_memory_limit(const struct facts *facts);  /* bytes; the limit, else all memory of the node */
 double facts_memory_peak(const struct facts *facts);   /* bytes, of all processes together; else of the largest one */
-bool facts_memory_is_of_one(const struct facts *facts);  /* the peak is the largest process, and there were others beside it */
+bool facts_memory_is_of_largest_process(const struct facts *facts);  /* the peak is that of the largest process,
+    though there were others */
 
-/* Of its runs those that sonde run watched, not those of agents; and of these the ones that ended with another status than
- * 0, or by a signal. */
-bool facts_is_watched(const struct store_run *run);
+/* Runs of the job that sonde run recorded, as opposed to those of agents; and those of them that exited with a status
+ * other than 0 or were terminated by a signal. */
+bool facts_is_recorded_run(const struct store_run *run);
 bool facts_run_failed(const struct store_run *run);
 size_t facts_run_count(const struct facts *facts);
 size_t facts_runs_failed(const struct facts *facts);
 
-/* The command ended with status 0, in each of its runs whose status is known. */
-bool facts_ended_well(const struct facts *facts);
+/* The command exited with status 0, in all runs whose status is known. */
+bool facts_succeeded(const struct facts *facts);
 
-/* No process of it was watched: agents tell what its nodes and its cgroup used. */
-bool facts_by_agents(const struct facts *facts);
+/* No process of the job was recorded: only agents reported the usage of its nodes and cgroups. */
+bool facts_only_from_agents(const struct facts *facts);
 
-/* The sources (enum process_source) of those processes of an executable that used most: what matters to its sum is among
- * them. */
+/* The sources (enum process_source) of those processes of an executable that used most CPU time and so dominate its
+ * totals. */
 unsigned facts_executable_sources(const struct facts *facts, const struct summary_executable *executable);
 
-/* Somebody told of its I/O. Its sums have no bits of their own, but a program without any read call is hardly there: the loader
- * reads the libraries. */
+/* Whether the I/O of an executable is known. Its totals have no flags of their own, but every dynamic program makes
+ * read calls: the loader reads the libraries. */
 bool facts_executable_has_io(const struct summary_executable *executable);
 
-/* A counter of all processes together. False: not known. */
+/* The sum of a counter over all processes. False: unknown. */
 bool facts_sum(const struct facts *facts, enum counter counter, double *value);
 
-/* Bytes of rchar, wchar, read_bytes or write_bytes, of those processes too that could not tell, as who was killed: the samples
- * had them; without what the probe wrote in their name. False: not known. */
-bool facts_moved(const struct facts *facts, enum counter counter, double *bytes);
+/* Bytes of rchar, wchar, read_bytes or write_bytes, including processes whose final counters are missing (killed ones):
+ * those come from samples. Excludes what the probe wrote itself. False: unknown. */
+bool facts_io_bytes(const struct facts *facts, enum counter counter, double *bytes);
 
-/* The processes have told of nearly all of these bytes. */
-bool facts_moved_is_told(const struct facts *facts, enum counter counter);
+/* The counters of the processes account for nearly all of these bytes. */
+bool facts_io_is_attributed(const struct facts *facts, enum counter counter);
 
-/* Whose waiting for a CPU is known, by their share of the CPU time; 0: nobody's. Who is killed does not tell. */
-double facts_waiting_told_share(const struct facts *facts);
+/* Share of the CPU time whose processes reported how long they waited for a CPU; 0: none. Killed processes report
+ * nothing. */
+double facts_waiting_known_share(const struct facts *facts);
 
-/* For a CPU, of all threads as far as known; NAN when that is of less than half of the job. */
+/* Time that threads waited for a CPU, as far as known; NAN if known for less than half of the job. */
 double facts_waiting_s(const struct facts *facts);
 
-/* waiting / (waiting + running) of all threads, NAN when the former is. */
+/* waiting / (waiting + running) over all threads; NAN if the former is. */
 double facts_run_queue_share(const struct facts *facts);
 
 #endif

@@ -1,34 +1,33 @@
-/* Numbers that follow from the facts of a job: how many cores were used, how much of the memory, who waited how
- * long. */
+/* Numbers derived from the facts of a job: cores used, share of the memory, waiting times. */
 #include "analysis/facts.h"
 
 #include <math.h>
 
-#define TOLD_MIN 0.99 /* of the bytes: the rest is not worth a word */
-#define SAMPLED_MIN 0.5 /* of the largest process: less, and no sample met what the job held */
-#define SPEAK_MIN 0.5 /* of the CPU time: who told of less does not speak for the job */
+#define ATTRIBUTED_MIN 0.99 /* share of the bytes that counts as all of them */
+#define SAMPLED_MIN 0.5 /* of the largest process: below it, the samples missed the peak of the job */
+#define COVERED_MIN 0.5 /* share of the CPU time that must be covered to speak for the whole job */
 
-bool facts_by_agents(const struct facts *facts)
+bool facts_only_from_agents(const struct facts *facts)
 {
-    const struct store_job *job = &facts->job; /* sonde run tells the command before anything else */
+    const struct store_job *job = &facts->job; /* sonde run stores the command first of all */
     return job->summary.images == 0 && !job->command.size && job->hosts && job->hosts[0];
 }
 
-bool facts_is_watched(const struct store_run *run)
+bool facts_is_recorded_run(const struct store_run *run)
 {
     return run->command.size > 0;
 }
 
 bool facts_run_failed(const struct store_run *run)
 {
-    return facts_is_watched(run) && run->status_known && (run->exit_code || run->exit_signal);
+    return facts_is_recorded_run(run) && run->status_known && (run->exit_code || run->exit_signal);
 }
 
 size_t facts_run_count(const struct facts *facts)
 {
     size_t count = 0;
     for (size_t i = 0; i < facts->runs.count; i++)
-        count += facts_is_watched(&facts->runs.list[i]);
+        count += facts_is_recorded_run(&facts->runs.list[i]);
     return count;
 }
 
@@ -40,7 +39,7 @@ size_t facts_runs_failed(const struct facts *facts)
     return count;
 }
 
-bool facts_ended_well(const struct facts *facts)
+bool facts_succeeded(const struct facts *facts)
 {
     const struct store_job *job = &facts->job;
     return job->status_known && job->exit_code == 0 && job->exit_signal == 0 && !facts_runs_failed(facts);
@@ -72,10 +71,10 @@ double facts_kernel_share(const struct facts *facts)
     if (!facts_sum(facts, COUNTER_systemtime, &system_us) || !facts_sum(facts, COUNTER_usertime, &user_us))
         return NAN;
     double told_us = system_us + user_us;
-    return told_us > 0 && told_us >= SPEAK_MIN * facts_cpu_s(facts) * 1e6 ? system_us / told_us : NAN;
+    return told_us > 0 && told_us >= COVERED_MIN * facts_cpu_s(facts) * 1e6 ? system_us / told_us : NAN;
 }
 
-double facts_cores_allowed(const struct facts *facts)
+double facts_cores_allocated(const struct facts *facts)
 {
     if (facts->job.cores_allowed_milli)
         return (double)facts->job.cores_allowed_milli / 1000;
@@ -90,14 +89,14 @@ double facts_cores_used(const struct facts *facts)
 double facts_cores_wanted(const struct facts *facts)
 {
     double waiting_ns;
-    facts_sum(facts, COUNTER_time_waiting, &waiting_ns); /* 0 when it is not known */
+    facts_sum(facts, COUNTER_time_waiting, &waiting_ns); /* 0 if unknown */
     return facts_cores_used(facts) + waiting_ns / 1e9 / facts_duration_s(facts);
 }
 
-double facts_cores_of_others(const struct facts *facts)
+double facts_cores_of_other_processes(const struct facts *facts)
 {
-    double others = shape_mean(&facts->shape, SHAPE_NODE) - shape_mean(&facts->shape, SHAPE_CPU);
-    return facts->shape.samples < SHAPE_SAMPLES_MIN ? NAN : others < 0 ? 0 : others;
+    double others = timeline_mean(&facts->timeline, TIMELINE_NODE) - timeline_mean(&facts->timeline, TIMELINE_CPU);
+    return facts->timeline.samples < TIMELINE_SAMPLES_MIN ? NAN : others < 0 ? 0 : others;
 }
 
 double facts_memory_limit(const struct facts *facts)
@@ -107,14 +106,14 @@ double facts_memory_limit(const struct facts *facts)
     return facts->job.memory_bytes ? (double)facts->job.memory_bytes : NAN;
 }
 
-/* Of all processes together. */
+/* Sum over all processes. */
 static double sampled_peak(const struct facts *facts)
 {
     uint64_t peak_bytes = facts->job.summary.rss_peak_bytes;
-    return peak_bytes ? (double)peak_bytes : shape_peak(&facts->shape, SHAPE_MEMORY);
+    return peak_bytes ? (double)peak_bytes : timeline_peak(&facts->timeline, TIMELINE_MEMORY);
 }
 
-bool facts_memory_is_of_one(const struct facts *facts)
+bool facts_memory_is_of_largest_process(const struct facts *facts)
 {
     return facts->job.summary.live_peak > 1 && !(sampled_peak(facts) >= SAMPLED_MIN * facts_memory_peak(facts));
 }
@@ -152,7 +151,7 @@ bool facts_sum(const struct facts *facts, enum counter counter, double *value)
     return counters_has(&facts->job.summary.sum, counter);
 }
 
-bool facts_moved(const struct facts *facts, enum counter counter, double *bytes)
+bool facts_io_bytes(const struct facts *facts, enum counter counter, double *bytes)
 {
     const struct counters *total = &facts->job.summary.total, *sum = &facts->job.summary.sum;
     bool is_total = counters_has(total, counter);
@@ -160,13 +159,13 @@ bool facts_moved(const struct facts *facts, enum counter counter, double *bytes)
     return is_total || counters_has(sum, counter);
 }
 
-bool facts_moved_is_told(const struct facts *facts, enum counter counter)
+bool facts_io_is_attributed(const struct facts *facts, enum counter counter)
 {
-    double told, all;
-    return facts_sum(facts, counter, &told) && facts_moved(facts, counter, &all) && told >= TOLD_MIN * all;
+    double metrics, all;
+    return facts_sum(facts, counter, &metrics) && facts_io_bytes(facts, counter, &all) && metrics >= ATTRIBUTED_MIN * all;
 }
 
-double facts_waiting_told_share(const struct facts *facts)
+double facts_waiting_known_share(const struct facts *facts)
 {
     double waiting_ns, running_ns, cpu_s = facts_cpu_s(facts);
     if (!facts_sum(facts, COUNTER_time_waiting, &waiting_ns))
@@ -180,7 +179,7 @@ double facts_waiting_s(const struct facts *facts)
 {
     double waiting_ns;
     bool is_known = facts_sum(facts, COUNTER_time_waiting, &waiting_ns);
-    return is_known && facts_waiting_told_share(facts) >= SPEAK_MIN ? waiting_ns / 1e9 : NAN;
+    return is_known && facts_waiting_known_share(facts) >= COVERED_MIN ? waiting_ns / 1e9 : NAN;
 }
 
 double facts_run_queue_share(const struct facts *facts)

@@ -1,4 +1,4 @@
-/* The bound is the last label, as appmetrics/samples.c writes it. */
+/* The bound is always the last label, as written by appmetrics/samples.c. */
 #include "analysis/histograms.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define BUCKET "_bucket"
 
-/* Where "le=" begins, and the base before "_bucket" ends. NULL: it is no bucket. */
+/* Returns the position of "le=", and the size of the base name before "_bucket". NULL: not a bucket. */
 static const char *bound_of(const char *instance, size_t *base_size)
 {
     size_t base = strcspn(instance, "{"), size = strlen(instance), suffix = strlen(BUCKET);
@@ -41,11 +41,11 @@ static char *name_of(const char *instance, const char *bound, size_t base)
     return name;
 }
 
-/* One bound of one name. */
+/* One bucket of a histogram. */
 struct bucket {
     char *name;
     double bound, count;
-    uint32_t series; /* that have it */
+    uint32_t series; /* number of series it is summed from */
 };
 
 static int compare(const void *a, const void *b)
@@ -55,16 +55,16 @@ static int compare(const void *a, const void *b)
     return order ? order : left->bound < right->bound ? -1 : left->bound > right->bound;
 }
 
-/* All buckets, sorted. Allocated; what did not find memory is missing. */
-static struct bucket *buckets_of(const struct told *told, size_t *count)
+/* All buckets, sorted. Allocated; incomplete if memory ran out. */
+static struct bucket *buckets_of(const struct job_metrics *metrics, size_t *count)
 {
-    const struct told_table *table = &told->tables[TOLD_COUNTER];
+    const struct job_metrics_table *table = &metrics->tables[JOB_METRICS_COUNTER];
     struct bucket *buckets = calloc(table->count + 1, sizeof *buckets);
     *count = 0;
     for (size_t i = 0; buckets && i < table->count; i++) {
         size_t base;
         const char *instance = table->rows[i].instance, *bound = bound_of(instance, &base);
-        double value = told_value(told, TOLD_COUNTER, i, 0);
+        double value = job_metrics_value(metrics, JOB_METRICS_COUNTER, i, 0);
         char *name = bound && !isnan(value) ? name_of(instance, bound, base) : NULL;
         if (name)
             buckets[(*count)++] = (struct bucket){ name, strtod(bound + strlen("le=\""), NULL), value, table->rows[i].series };
@@ -74,8 +74,9 @@ static struct bucket *buckets_of(const struct told *told, size_t *count)
     return buckets;
 }
 
-/* The next ones, which are of one name; takes that name. A bound that not all runs and hosts had says nothing of those that did
- * not: it is left out, which makes the others no less exact. The last one, without end, they all have. */
+/* Builds one histogram from consecutive buckets with the same name, which it takes over. A bound that some runs or
+ * hosts do not have is left out, since its count does not cover them; the other bounds stay exact. All have the last,
+ * infinite one. */
 static enum err gather(struct histogram *histogram, struct bucket *buckets, size_t count)
 {
     *histogram = (struct histogram){ .name = buckets[0].name, .sum = NAN };
@@ -112,7 +113,7 @@ static int compare_name(const void *name, const void *histogram)
     return strcmp(name, ((const struct histogram *)histogram)->name);
 }
 
-/* base_sum{labels}, base_count{labels}: the histogram that it is of; NULL: none. */
+/* The histogram that base_sum{labels} or base_count{labels} belongs to; NULL: none. */
 static struct histogram *owner_of(const struct histograms *histograms, const char *instance, const char *suffix)
 {
     size_t base = strcspn(instance, "{"), size = strlen(suffix);
@@ -128,11 +129,11 @@ static struct histogram *owner_of(const struct histograms *histograms, const cha
     return found;
 }
 
-enum err histograms_read(struct histograms *histograms, const struct told *told)
+enum err histograms_read(struct histograms *histograms, const struct job_metrics *metrics)
 {
-    const struct told_table *table = &told->tables[TOLD_COUNTER];
+    const struct job_metrics_table *table = &metrics->tables[JOB_METRICS_COUNTER];
     size_t count;
-    struct bucket *buckets = buckets_of(told, &count);
+    struct bucket *buckets = buckets_of(metrics, &count);
     *histograms = (struct histograms){ 0 };
     enum err err = buckets ? group(histograms, buckets, count) : NOMEM;
     for (size_t i = 0; buckets && i < count; i++)
@@ -143,7 +144,7 @@ enum err histograms_read(struct histograms *histograms, const struct told *told)
     for (size_t i = 0; histograms->count && i < table->count; i++) {
         struct histogram *owner = owner_of(histograms, table->rows[i].instance, "_sum");
         if (owner)
-            owner->sum = told_value(told, TOLD_COUNTER, i, 0);
+            owner->sum = job_metrics_value(metrics, JOB_METRICS_COUNTER, i, 0);
     }
     return err;
 }

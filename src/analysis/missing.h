@@ -1,16 +1,16 @@
-/* What a report cannot tell about a job, and why: a hole is named, never passed over. */
+/* What is missing from the records of a job, and why, as sentences for the report. */
 #ifndef SONDE_ANALYSIS_MISSING_H
 #define SONDE_ANALYSIS_MISSING_H
 
 #include "analysis/facts.h"
 
-#define UNKNOWN_MAX 16
+#define MISSING_MAX 16
 
-struct unknown_list {
-    char items[UNKNOWN_MAX][240]; /* sentences without a full stop */
+struct missing_list {
+    char items[MISSING_MAX][240]; /* without a full stop */
     size_t count;
 };
 
-void unknown_of(struct unknown_list *list, const struct facts *facts);
+void missing_find(struct missing_list *list, const struct facts *facts);
 
 #endif

@@ -1,4 +1,4 @@
-/* Rows "RANK/FUNCTION" become sums both ways; rows "FROM>TO" become pairs. */
+/* Sums up rows "RANK/FUNCTION" by rank and by function; rows "FROM>TO" become pairs. */
 #include "analysis/mpi.h"
 
 #include "model/program_sets.h"
@@ -9,9 +9,9 @@
 
 #define NS 1e9
 #define FINALIZE "MPI_Finalize"
-#define LIFE_ERROR 1.01   /* of clocks: a life that is shorter than the time in MPI by more is that of several threads */
-#define LATE_RANGE 0.1    /* the upper part of what ranks did themselves: who is in it is as late as the longest one */
-#define LATE_EXPLAINS 0.5 /* of all waiting, by what the longest one did more than others; with less nobody is to blame */
+#define LIFE_ERROR 1.01   /* clock tolerance: more time in MPI than this factor of the rank's life means several threads */
+#define LATE_RANGE 0.1    /* ranks in the top tenth of the range of own work are as late as the longest one */
+#define LATE_EXPLAINS 0.5 /* share of the waits that the longest rank's extra work must explain for a rank to be called late */
 
 static const struct mpi_sum nothing = { NAN, NAN, NAN, NAN, NAN, NAN };
 
@@ -31,15 +31,15 @@ static void add_sum(struct mpi_sum *sum, const struct mpi_sum *more)
     add(&sum->small, more->small);
 }
 
-static struct mpi_sum sum_of(const struct told *told, size_t row)
+static struct mpi_sum sum_of(const struct job_metrics *metrics, size_t row)
 {
     return (struct mpi_sum){
-        .calls = told_value(told, TOLD_MPI, row, MPI_CALLS),
-        .time_s = told_value(told, TOLD_MPI, row, MPI_TIME) / NS,
-        .out_bytes = told_value(told, TOLD_MPI, row, MPI_BYTES_OUT),
-        .in_bytes = told_value(told, TOLD_MPI, row, MPI_BYTES_IN),
-        .wait_s = told_value(told, TOLD_MPI, row, MPI_WAIT) / NS,
-        .small = told_value(told, TOLD_MPI, row, MPI_SMALL),
+        .calls = job_metrics_value(metrics, JOB_METRICS_MPI, row, MPI_CALLS),
+        .time_s = job_metrics_value(metrics, JOB_METRICS_MPI, row, MPI_TIME) / NS,
+        .out_bytes = job_metrics_value(metrics, JOB_METRICS_MPI, row, MPI_BYTES_OUT),
+        .in_bytes = job_metrics_value(metrics, JOB_METRICS_MPI, row, MPI_BYTES_IN),
+        .wait_s = job_metrics_value(metrics, JOB_METRICS_MPI, row, MPI_WAIT) / NS,
+        .small = job_metrics_value(metrics, JOB_METRICS_MPI, row, MPI_SMALL),
     };
 }
 
@@ -93,13 +93,18 @@ static int by_bytes(const void *a, const void *b)
     return from ? from : rank_name_compare(left->to, right->to);
 }
 
-/* The whole of a rank is told by the probe; its life stands nowhere else. */
-static void add_rank(struct mpi *mpi, struct rank_name name, const struct told *told, size_t row)
+/* The probe reports totals per rank; the rank's life is only in those. */
+static void add_rank(struct mpi *mpi, struct rank_name name, const struct job_metrics *metrics, size_t row)
 {
     struct mpi_rank *rank = &mpi->ranks[mpi->rank_count++];
-    *rank = (struct mpi_rank){ .name = name, .sum = sum_of(told, row), .life_s = told_value(told, TOLD_MPI, row, MPI_LIFE) / NS,
-                               .world_ranks = told_value(told, TOLD_MPI, row, MPI_WORLD),
-                               .threads = told_value(told, TOLD_MPI, row, MPI_THREADS), .finalize_s = NAN };
+    *rank = (struct mpi_rank){
+        .name = name,
+        .sum = sum_of(metrics, row),
+        .life_s = job_metrics_value(metrics, JOB_METRICS_MPI, row, MPI_LIFE) / NS,
+        .world_ranks = job_metrics_value(metrics, JOB_METRICS_MPI, row, MPI_WORLD),
+        .threads = job_metrics_value(metrics, JOB_METRICS_MPI, row, MPI_THREADS),
+        .finalize_s = NAN,
+    };
 }
 
 static struct mpi_rank *find_rank(const struct mpi *mpi, struct rank_name name)
@@ -107,9 +112,9 @@ static struct mpi_rank *find_rank(const struct mpi *mpi, struct rank_name name)
     return bsearch(&(struct mpi_rank){ .name = name }, mpi->ranks, mpi->rank_count, sizeof *mpi->ranks, by_number);
 }
 
-static enum err read_ranks(struct mpi *mpi, const struct told *told)
+static enum err read_ranks(struct mpi *mpi, const struct job_metrics *metrics)
 {
-    const struct told_table *table = &told->tables[TOLD_MPI];
+    const struct job_metrics_table *table = &metrics->tables[JOB_METRICS_MPI];
     struct rank_name rank;
     const char *function;
     mpi->ranks = calloc(table->count + 1, sizeof *mpi->ranks);
@@ -117,22 +122,22 @@ static enum err read_ranks(struct mpi *mpi, const struct told *told)
         return NOMEM;
     for (size_t i = 0; i < table->count; i++)
         if (parse(table->rows[i].instance, &rank, &function) && !*function)
-            add_rank(mpi, rank, told, i);
+            add_rank(mpi, rank, metrics, i);
     qsort(mpi->ranks, mpi->rank_count, sizeof *mpi->ranks, by_number);
     return OK;
 }
 
-/* Bytes, waits and small messages of a rank are those of its functions where the probe did not sum them up. */
+/* Bytes, waits and small messages of a rank are summed over its functions if the probe did not sum them up. */
 static void fill_rank(struct mpi_rank *rank, const struct mpi_sum *summed)
 {
-    double *told = &rank->sum.calls;
+    double *metrics = &rank->sum.calls;
     const double *own = &summed->calls;
-    for (size_t i = 0; i < sizeof rank->sum / sizeof *told; i++)
-        if (isnan(told[i]) || told[i] < own[i])
-            told[i] = own[i];
+    for (size_t i = 0; i < sizeof rank->sum / sizeof *metrics; i++)
+        if (isnan(metrics[i]) || metrics[i] < own[i])
+            metrics[i] = own[i];
 }
 
-/* Of what a rank as a whole has no number. */
+/* Collects what the totals of a rank do not have. */
 static void note_function(struct mpi_rank *rank, const char *name, const struct mpi_sum *sum)
 {
     if (strncmp(name, "MPI_File_", 9) == 0 && sum->time_s > 0)
@@ -145,8 +150,8 @@ static void note_function(struct mpi_rank *rank, const char *name, const struct 
     }
 }
 
-/* A life is set against the time in MPI, and so not known of a rank that counted calls alone, nor of all where there is one. Such
- * a rank has ended when it called what ends MPI: when that returned, nobody tells. */
+/* The life of a rank is compared to its time in MPI, so it is unknown for a rank that only counted calls, and so is the
+ * sum for all ranks. Such a rank has ended when it called MPI_Finalize: whether that returned is unknown. */
 static void judge_lives(struct mpi *mpi)
 {
     bool have_times = true;
@@ -164,9 +169,9 @@ static void judge_lives(struct mpi *mpi)
         mpi->life_s = NAN;
 }
 
-static enum err read_functions(struct mpi *mpi, const struct told *told, struct mpi_sum *by_rank)
+static enum err read_functions(struct mpi *mpi, const struct job_metrics *metrics, struct mpi_sum *by_rank)
 {
-    const struct told_table *table = &told->tables[TOLD_MPI];
+    const struct job_metrics_table *table = &metrics->tables[JOB_METRICS_MPI];
     struct dictionary names;
     enum err err = OK;
     dictionary_init(&names);
@@ -175,7 +180,7 @@ static enum err read_functions(struct mpi *mpi, const struct told *told, struct 
         const char *name;
         if (!parse(table->rows[i].instance, &own, &name) || !*name)
             continue;
-        struct mpi_sum sum = sum_of(told, i);
+        struct mpi_sum sum = sum_of(metrics, i);
         struct mpi_function *function = function_named(mpi, &names, name);
         struct mpi_rank *rank = find_rank(mpi, own);
         if (function)
@@ -192,15 +197,15 @@ static enum err read_functions(struct mpi *mpi, const struct told *told, struct 
     return err;
 }
 
-static enum err read_sums(struct mpi *mpi, const struct told *told)
+static enum err read_sums(struct mpi *mpi, const struct job_metrics *metrics)
 {
     struct mpi_sum *by_rank = calloc(mpi->rank_count + 1, sizeof *by_rank);
-    mpi->functions = calloc(told->tables[TOLD_MPI].count + 1, sizeof *mpi->functions);
+    mpi->functions = calloc(metrics->tables[JOB_METRICS_MPI].count + 1, sizeof *mpi->functions);
     enum err err = by_rank && mpi->functions ? OK : NOMEM;
     for (size_t i = 0; !err && i < mpi->rank_count; i++)
         by_rank[i] = nothing;
     if (!err)
-        err = read_functions(mpi, told, by_rank);
+        err = read_functions(mpi, metrics, by_rank);
     for (size_t i = 0; !err && i < mpi->rank_count; i++)
         fill_rank(&mpi->ranks[i], &by_rank[i]);
     free(by_rank);
@@ -221,9 +226,9 @@ static bool parse_pair(const char *at, struct mpi_pair *pair)
     return pair->is_elsewhere || (rank_name_read(&at, &pair->to) && !*at);
 }
 
-static enum err read_pairs(struct mpi *mpi, const struct told *told)
+static enum err read_pairs(struct mpi *mpi, const struct job_metrics *metrics)
 {
-    const struct told_table *table = &told->tables[TOLD_PEER];
+    const struct job_metrics_table *table = &metrics->tables[JOB_METRICS_PEER];
     mpi->pairs = calloc(table->count + 1, sizeof *mpi->pairs);
     if (!mpi->pairs)
         return NOMEM;
@@ -232,8 +237,8 @@ static enum err read_pairs(struct mpi *mpi, const struct told *told)
         if (!parse_pair(table->rows[i].instance, pair))
             continue;
         mpi->pair_count++;
-        pair->messages = told_value(told, TOLD_PEER, i, MPI_PEER_MESSAGES);
-        pair->bytes = told_value(told, TOLD_PEER, i, MPI_PEER_BYTES);
+        pair->messages = job_metrics_value(metrics, JOB_METRICS_PEER, i, MPI_PEER_MESSAGES);
+        pair->bytes = job_metrics_value(metrics, JOB_METRICS_PEER, i, MPI_PEER_BYTES);
         add(&mpi->messages, pair->messages);
         add(&mpi->message_bytes, pair->bytes);
         add(&mpi->messages_elsewhere, pair->is_elsewhere ? pair->messages : NAN);
@@ -243,12 +248,12 @@ static enum err read_pairs(struct mpi *mpi, const struct told *told)
     return OK;
 }
 
-static double counter_named(const struct told *told, const char *name)
+static double counter_named(const struct job_metrics *metrics, const char *name)
 {
-    const struct told_table *table = &told->tables[TOLD_COUNTER];
+    const struct job_metrics_table *table = &metrics->tables[JOB_METRICS_COUNTER];
     for (size_t i = 0; i < table->count; i++)
         if (strcmp(table->rows[i].instance, name) == 0)
-            return told_value(told, TOLD_COUNTER, i, PROGRAM_COUNTER_TOTAL);
+            return job_metrics_value(metrics, JOB_METRICS_COUNTER, i, PROGRAM_COUNTER_TOTAL);
     return NAN;
 }
 
@@ -274,7 +279,7 @@ static double ranks_of(const struct mpi *mpi, struct span world)
     return most;
 }
 
-/* A probe knows how many ranks its world has, whoever may read their boards. */
+/* A probe knows the size of its world, even if the metrics segments of other ranks could not be read. */
 static void count_all_ranks(struct mpi *mpi)
 {
     double total = mpi->rank_count ? 0 : NAN;
@@ -286,7 +291,7 @@ static void count_all_ranks(struct mpi *mpi)
     mpi->rank_total = total;
 }
 
-/* A rank waits for others of its own world: of several the one that took most time is looked at. */
+/* Ranks wait for others of their own world; of several worlds, the one that took the most time is examined. */
 static struct span longest_world(const struct mpi *mpi)
 {
     struct span longest = { 0, 0 };
@@ -327,7 +332,7 @@ const char *mpi_own_whose(const struct mpi *mpi)
     return "ranks";
 }
 
-/* All ranks leave MPI_Finalize together: what one was there longer than the one that was there least, it waited. */
+/* All ranks leave MPI_Finalize together, so the time beyond that of the rank with the shortest call is waiting. */
 static void wait_at_the_end(struct mpi *mpi, struct span world)
 {
     struct mpi_function *function = mpi->functions;
@@ -347,7 +352,7 @@ static void wait_at_the_end(struct mpi *mpi, struct span world)
     }
 }
 
-/* False: times are not known. */
+/* False: times are unknown. */
 static bool find_longest(struct mpi *mpi, struct span world)
 {
     double sum_s = 0;
@@ -368,7 +373,7 @@ static bool find_longest(struct mpi *mpi, struct span world)
     return world.end > world.begin;
 }
 
-/* One that waited for longer than it had less to do waited for something else, too: another rank at another time, the network. */
+/* A rank that waited longer than its own work was shorter also waited for something else: other ranks, the network. */
 static bool explains_waiting(const struct mpi *mpi, struct span world)
 {
     double wait_s = 0, explained_s = 0;
@@ -380,7 +385,7 @@ static bool explains_waiting(const struct mpi *mpi, struct span world)
     return explained_s > 0 && explained_s >= LATE_EXPLAINS * wait_s;
 }
 
-/* Several may be late: those who work, where one of them hands the work out and waits for all. */
+/* Several ranks may be late: the workers, for example, if one rank distributes work and waits for all of them. */
 static void find_late(struct mpi *mpi, struct span world)
 {
     double least_s = INFINITY, wait_s = 0, life_s = 0;
@@ -408,17 +413,17 @@ static void find_waiting(struct mpi *mpi)
     find_late(mpi, longest_world(mpi));
 }
 
-enum err mpi_read(struct mpi *mpi, const struct told *told)
+enum err mpi_read(struct mpi *mpi, const struct job_metrics *metrics)
 {
     *mpi = (struct mpi){ .all = nothing, .life_s = NAN, .rank_total = NAN, .messages = NAN, .message_bytes = NAN,
                          .messages_elsewhere = NAN, .bytes_elsewhere = NAN,
                          .own_mean_s = NAN, .own_max_s = NAN, .others_wait_share = NAN,
-                         .requests_lost = counter_named(told, "mpi_requests_lost_total") };
-    enum err err = read_ranks(mpi, told);
+                         .requests_lost = counter_named(metrics, "mpi_requests_lost_total") };
+    enum err err = read_ranks(mpi, metrics);
     if (!err)
-        err = read_sums(mpi, told);
+        err = read_sums(mpi, metrics);
     if (!err)
-        err = read_pairs(mpi, told);
+        err = read_pairs(mpi, metrics);
     if (!err)
         find_waiting(mpi);
     if (!err)
@@ -436,7 +441,7 @@ void mpi_clear(struct mpi *mpi)
 
 double mpi_share(const struct mpi *mpi)
 {
-    for (size_t i = 0; i < mpi->rank_count; i++) /* of one that counted calls alone the life would be set against others' time */
+    for (size_t i = 0; i < mpi->rank_count; i++) /* a rank that only counted calls has no time to compare its life with */
         if (isnan(mpi->ranks[i].sum.time_s) || mpi_has_threads(&mpi->ranks[i]))
             return NAN;
     return mpi->life_s > 0 ? mpi->all.time_s / mpi->life_s : NAN;

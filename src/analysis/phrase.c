@@ -68,7 +68,7 @@ struct format_text phrase_cores(double cores)
 {
     struct format_text text;
     if (cores >= 1e6) { /* implausible, but it must not break the layout */
-        snprintf(text.s, sizeof text.s, "%.2g", cores);
+        snprintf(text.s, sizeof text.s, "%.1g", cores);
         return text;
     }
     if (cores > 0 && cores < 0.005)

@@ -1,5 +1,5 @@
-/* The list of rules. X(name): the constant rule_name in judge/name.c. A rule that another one stands back for
- * (rule.unless) comes before it. */
+/* The list of rules. X(name): the constant rule_name in analysis/rules/name.c. A rule comes after the one it names in
+ * rule.unless. */
 #ifndef SONDE_ANALYSIS_RULES_H
 #define SONDE_ANALYSIS_RULES_H
 
@@ -9,7 +9,7 @@
     X(job_failed) \
     X(killed) \
     X(crashed) \
-    X(holes) \
+    X(incomplete) \
     X(memory_near_limit) \
     X(memory_unused) \
     X(run_queue) \
@@ -41,7 +41,7 @@
 RULES(X)
 #undef X
 
-/* All of them, in that order. */
+/* All rules, in this order. */
 extern const struct rule *const rules_all[];
 extern const size_t rules_count;
 

@@ -1,4 +1,4 @@
-/* What commands have in common: the list, the shared options, the ways to fail. */
+/* What commands have in common: their list, the shared options, error messages. */
 #include "cli/command.h"
 
 #include "base/log.h"
@@ -37,14 +37,14 @@ void command_shared_options(unsigned shares, struct option table[COMMAND_SHARED_
 {
 #define FIELD(field) .offset = offsetof(struct command_globals, field)
     static const struct option db = { .name = "db", .argument = "PATH", .type = OPTION_TEXT, FIELD(db),
-        .help = "The job database to use in place of $SONDE_DB: a file, or postgresql://USER@HOST/DATABASE; for sonde "
-                "run also agent:, the node's agent and its collector" };
+        .help = "Job database to use instead of $SONDE_DB: a file, or postgresql://USER@HOST/DATABASE; for sonde run also "
+                "agent:, which sends the job through the node's agent to its collector" };
     static const struct option root = { .name = "root", .argument = "DIR", .type = OPTION_TEXT, FIELD(root),
         .help = "Read /proc, /sys and the cgroups below DIR" };
     static const struct option verbose = { .letter = 'v', .name = "verbose", .type = OPTION_COUNT, FIELD(verbose),
-        .help = "Tell more on standard error" };
+        .help = "Print more details on standard error" };
     static const struct option help = { .letter = 'h', .name = "help", .type = OPTION_FLAG, FIELD(help),
-        .help = "Show this page" };
+        .help = "Show this help" };
 #undef FIELD
     size_t n = 0;
     if (shares & COMMAND_DB)
@@ -57,28 +57,28 @@ void command_shared_options(unsigned shares, struct option table[COMMAND_SHARED_
     table[n] = (struct option)OPTION_END;
 }
 
-static const char *other_name; /* NULL: this is sonde */
+static const char *other_name; /* NULL: sonde was called by its own name */
 
-void command_call_me(const char *name)
+void command_set_name(const char *name)
 {
     other_name = name;
     log_set_name(name);
 }
 
-void command_who(const struct command *command, char who[COMMAND_WHO_MAX])
+void command_full_name(const struct command *command, char who[COMMAND_NAME_MAX])
 {
-    snprintf(who, COMMAND_WHO_MAX, "%s%s", other_name ? "" : "sonde ", other_name ? other_name : command->name);
+    snprintf(who, COMMAND_NAME_MAX, "%s%s", other_name ? "" : "sonde ", other_name ? other_name : command->name);
 }
 
-static void say(const struct command_call *call, bool hint, const char *format, va_list args)
+static void print_message(const struct command_call *call, bool hint, const char *format, va_list args)
 {
-    char text[MESSAGE_MAX], who[COMMAND_WHO_MAX];
+    char text[MESSAGE_MAX], who[COMMAND_NAME_MAX];
     struct buf line;
-    command_who(call->command, who);
+    command_full_name(call->command, who);
     vsnprintf(text, sizeof text, format, args);
     buf_init(&line, 8 * MESSAGE_MAX);
     buf_printf(&line, "%s: ", who);
-    utf8_add_safe(&line, bytes_of(text), true); /* it may quote what somebody typed */
+    utf8_add_safe(&line, bytes_of(text), true); /* it may quote user input */
     buf_add_char(&line, '\n');
     if (hint)
         buf_printf(&line, "See '%s --help'.\n", who);
@@ -90,16 +90,16 @@ int command_fail(const struct command_call *call, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(call, false, format, args);
+    print_message(call, false, format, args);
     va_end(args);
     return EXIT_FAILED;
 }
 
-int command_misused(const struct command_call *call, const char *format, ...)
+int command_usage_error(const struct command_call *call, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(call, true, format, args);
+    print_message(call, true, format, args);
     va_end(args);
     return EXIT_USAGE;
 }

@@ -1,4 +1,4 @@
-/* The options of a command are read, and it runs. */
+/* Parses the options of a command and runs it. */
 #include "cli/command_start.h"
 
 #include "base/log.h"
@@ -11,7 +11,7 @@
 
 #define PAGE_MAX (1u << 20)
 
-int command_complain(const char *who, const char *what, const char *hint)
+int command_print_usage_error(const char *who, const char *what, const char *hint)
 {
     struct buf line;
     buf_init(&line, PAGE_MAX);
@@ -34,28 +34,28 @@ int command_show_help(const struct command *command)
     return err && err != GONE ? EXIT_FAILED : EXIT_GOOD;
 }
 
-/* NULL, or what is wrong with the number of operands. */
-static const char *check_operands(const struct command *command, int count)
+static bool has_too_few(const struct command *command, int count)
 {
-    if (count < command->operands_min)
-        return "something is missing";
-    if (command->operands_max >= 0 && count > command->operands_max)
-        return "there is more than it can take";
-    return NULL;
+    return count < command->operands_min;
 }
 
-static int wrong_operands(const struct command *command, const char *what)
+static bool has_too_many(const struct command *command, int count)
 {
-    char who[COMMAND_WHO_MAX], text[1024];
-    command_who(command, who);
-    snprintf(text, sizeof text, "%s: %s %s", what, who, command->usage);
-    return command_complain(who, text, who);
+    return command->operands_max >= 0 && count > command->operands_max;
 }
 
-/* An empty variable is none, but who writes --db means something: most likely another variable that is empty. */
+static int too_few_operands(const struct command *command, const char *who)
+{
+    char text[256];
+    snprintf(text, sizeof text, "missing %s", command->operand);
+    return command_print_usage_error(who, text, who);
+}
+
+/* An empty variable counts as unset, but an empty --db is an error: most likely an unset variable of the user's
+ * script. */
 static int no_store(const char *who)
 {
-    return command_complain(who, "--db '' names no database: give a file, or leave it out", who);
+    return command_print_usage_error(who, "--db is empty; give a file or URL, or leave it out", who);
 }
 
 static int run_command(const struct command *command, struct command_globals *globals, void *settings, int argc, char **argv)
@@ -65,24 +65,27 @@ static int run_command(const struct command *command, struct command_globals *gl
     command_shared_options(command->shares, shared);
     struct option_set sets[] = { { command->options ? command->options : none, settings }, { shared, globals } };
     struct command_call call = { .command = command, .globals = globals, .settings = settings, .operands = argv };
-    char who[COMMAND_WHO_MAX];
-    command_who(command, who);
+    char who[COMMAND_NAME_MAX];
+    command_full_name(command, who);
 
     struct buf message;
     buf_init(&message, 4096);
     option_defaults(&sets[0]);
     enum err err = option_parse(sets, 2, argc, argv, command->first_operand_ends, &call.count, &message);
-    const char *wrong = err || globals->help ? NULL : check_operands(command, call.count);
     int status;
     log_set_level(globals->verbose);
     if (err)
-        status = command_complain(who, buf_text(&message), who);
+        status = command_print_usage_error(who, buf_text(&message), who);
     else if (globals->help)
         status = command_show_help(command);
     else if (globals->db && !*globals->db)
         status = no_store(who);
+    else if (has_too_few(command, call.count))
+        status = too_few_operands(command, who);
+    else if (has_too_many(command, call.count))
+        status = command_print_usage_error(who, "too many arguments", who);
     else
-        status = wrong ? wrong_operands(command, wrong) : command->run(&call);
+        status = command->run(&call);
     buf_clear(&message);
     option_clear(&sets[0]);
     return status;

@@ -1,8 +1,8 @@
-/* The list of commands, one line each, in the order in which `sonde --help` shows them. */
+/* The list of commands, in the order in which `sonde --help` prints them. */
 #ifndef SONDE_CLI_COMMANDS_H
 #define SONDE_CLI_COMMANDS_H
 
-/* X(name): the constant command_name in cmd/name.c */
+/* X(name): the constant command_name in cli/name.c */
 #define COMMANDS(X) \
     X(run) \
     X(attach) \

@@ -1,4 +1,4 @@
-/* sonde completion: the script that teaches a shell our commands and options. */
+/* sonde completion: prints a shell completion script. */
 #include "cli/command.h"
 #include "cli/complete.h"
 
@@ -21,21 +21,21 @@ static int completion_run(const struct command_call *call)
             buf_clear(&script);
             return status;
         }
-    return command_misused(call, "there is completion for bash, zsh and fish, not for '%.60s'", call->operands[0]);
+    return command_usage_error(call, "unknown shell '%.60s' (expected bash, zsh or fish)", call->operands[0]);
 }
 
 static const struct command_fact completion_examples[] = {
-    { "source <(sonde completion bash)", "complete in this bash; the same with zsh in a zsh, after its compinit" },
-    { "sonde completion fish > ~/.config/fish/completions/sonde.fish", "complete in every fish from now on" },
+    { "source <(sonde completion bash)", "enable completion in this bash; in zsh likewise, after compinit" },
+    { "sonde completion fish > ~/.config/fish/completions/sonde.fish", "enable completion in every new fish" },
     { 0 },
 };
 
 const struct command command_completion = {
     .name = "completion",
-    .about = "print the completion script of a shell",
+    .about = "print a shell completion script",
     .usage = "bash|zsh|fish",
-    .description = "Prints a script that completes sonde's commands, options, choices and job ids when you press Tab. An "
-                   "installed sonde brings all three along in the places where the shells look for them.",
+    .description = "Prints a script that completes sonde's commands, options, choices and job ids when you press Tab. "
+                   "'meson install' puts all three where the shells look for them.",
     .operands_min = 1,
     .operands_max = 1,
     .operand = "SHELL",

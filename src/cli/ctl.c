@@ -1,4 +1,5 @@
-/* sonde ctl: shows what a running agent does, and changes it. Words of the command line become the JSON of POST /ctl. */
+/* sonde ctl: shows and changes the state of a running agent. Words of the command line become the JSON of POST /ctl. */
+#include "api/schema.h"
 #include "cli/command_agent.h"
 
 #include "net/json.h"
@@ -16,11 +17,11 @@ struct ctl_settings {
 
 static void begin_set(struct json *json)
 {
-    json_key(json, "set");
+    json_key(json, API_SET);
     json_begin_object(json);
 }
 
-/* KEY=VALUE; key gets suffix behind it. False: there is no '='. */
+/* KEY=VALUE; suffix is appended to the key. False: there is no '='. */
 static bool add_pair(struct json *json, const char *word, const char *suffix)
 {
     const char *equals = strchr(word, '=');
@@ -49,7 +50,7 @@ static bool add_periods(struct json *json, char **words)
     return true;
 }
 
-/* "+vmstat", "-nfs"; or a list as of sonde agent --sensors. */
+/* "+vmstat", "-nfs"; or a list as in sonde agent --sensors. */
 static bool add_sensors(struct json *json, char **words)
 {
     char key[256];
@@ -59,7 +60,7 @@ static bool add_sensors(struct json *json, char **words)
     for (; *words; words++) {
         const char *word = *words;
         if (*word != '+' && (*word != '-' || strchr(word, ','))) {
-            json_field_text(json, "sensors", word);
+            json_field_text(json, API_SENSORS, word);
             continue;
         }
         size_t size = strlen(word + 1);
@@ -102,48 +103,48 @@ static bool add_settings(struct json *json, char **words)
 
 static bool add_reload(struct json *json, char **words)
 {
-    json_field_bool(json, "reload", true);
+    json_field_bool(json, API_RELOAD, true);
     return !*words;
 }
 
 /* "4711", "4711 time" */
-static bool add_ask(struct json *json, char **words)
+static bool add_syscalls(struct json *json, char **words)
 {
     const char *wish = words[0] && words[1] ? words[1] : "count";
     bool is_wish = !strcmp(wish, "count") || !strcmp(wish, "time") || !strcmp(wish, "no");
     if (!words[0] || (words[1] && words[2]) || !is_wish)
         return false;
-    json_key(json, "ask");
+    json_key(json, API_ASK);
     json_begin_object(json);
-    json_field_text(json, "id", words[0]);
-    json_field_text(json, "syscalls", wish);
+    json_field_text(json, API_ID, words[0]);
+    json_field_text(json, API_SYSCALLS, wish);
     json_end_object(json);
     return true;
 }
 
-static bool add_nothing(struct json *json, char **words)
+static bool add_none(struct json *json, char **words)
 {
     (void)json;
     return !*words;
 }
 
-/* What may be told. */
-static const struct verb {
+/* The subcommands. */
+static const struct ctl_verb {
     const char *name, *form;
-    bool (*add)(struct json *json, char **words); /* false: the words do not fit */
-    bool shows; /* the answer is what one wants to see */
+    bool (*add)(struct json *json, char **words); /* false: invalid arguments */
+    bool shows; /* print the answer */
     const char *path; /* NULL: /ctl */
 } verbs[] = {
-    { "show", "show", add_nothing, true },
+    { "show", "show", add_none, true },
     { "period", "period PERIOD, or period SENSOR=PERIOD...", add_periods, false },
     { "sensors", "sensors +SENSOR -SENSOR...", add_sensors, false },
     { "events", "events EVENT,EVENT...", add_events, false },
     { "set", "set KEY=VALUE..., or set SENSOR.KEY=VALUE...", add_settings, false },
-    { "syscalls", "syscalls JOB [count|time|no]", add_ask, false, "/job" },
+    { "syscalls", "syscalls JOB [count|time|no]", add_syscalls, false, API_PATH_JOB },
     { "reload", "reload", add_reload, false },
 };
 
-static const struct verb *find_verb(const char *name)
+static const struct ctl_verb *find_verb(const char *name)
 {
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verbs[i].name, name) == 0)
@@ -160,37 +161,37 @@ static int print_state(const struct command_call *call, struct buf *answer)
         return command_print(call, answer);
     buf_init(&out, COMMAND_ANSWER_MAX);
     int status = agent_state_print(buf_text(answer), answer->size, &terminal, &out)
-                     ? command_fail(call, "the agent's answer cannot be read; is it of another version?")
+                     ? command_fail(call, "cannot parse the agent's response; is it of another version?")
                      : command_print(call, &out);
     buf_clear(&out);
     return status;
 }
 
-/* The agent has understood, but a job's system calls are not counted by anybody. */
-static int tell_lack(const struct command_call *call, const struct buf *answer)
+/* The agent accepted the request, but nothing counts the job's system calls. */
+static int check_counted(const struct command_call *call, const struct buf *answer)
 {
     bool is_end = call->count > 2 && !strcmp(call->operands[2], "no");
-    struct buf why;
-    buf_init(&why, 4096);
-    command_answer_text(answer, "why", &why);
-    int status = why.size && !is_end ? command_fail(call, "the system calls of job %s are not counted: %s", call->operands[1],
-                                                    buf_text(&why))
+    struct buf error;
+    buf_init(&error, 4096);
+    command_answer_string(answer, API_ERROR_REASON, &error);
+    int status = error.size && !is_end ? command_fail(call, "the system calls of job %s are not counted: %s", call->operands[1],
+                                                    buf_text(&error))
                                      : EXIT_GOOD;
-    buf_clear(&why);
+    buf_clear(&error);
     return status;
 }
 
-static int tell(const struct command_call *call, const struct verb *verb, const struct buf *body)
+static int send_request(const struct command_call *call, const struct ctl_verb *verb, const struct buf *body)
 {
     const struct ctl_settings *settings = call->settings;
     struct buf answer;
     buf_init(&answer, COMMAND_ANSWER_MAX);
-    int status = command_ask(call, settings->agent, "POST", verb->path ? verb->path : "/ctl",
+    int status = command_request(call, settings->agent, "POST", verb->path ? verb->path : API_PATH_CONTROL,
                              (struct bytes){ body->data, body->size }, &answer);
     if (status == EXIT_GOOD && (verb->shows || settings->json))
         status = print_state(call, &answer);
-    if (status == EXIT_GOOD && verb->add == add_ask)
-        status = tell_lack(call, &answer);
+    if (status == EXIT_GOOD && verb->add == add_syscalls)
+        status = check_counted(call, &answer);
     buf_clear(&answer);
     return status;
 }
@@ -198,58 +199,60 @@ static int tell(const struct command_call *call, const struct verb *verb, const 
 static int ctl_run(const struct command_call *call)
 {
     const char *word = call->count ? call->operands[0] : "show";
-    const struct verb *verb = find_verb(word);
+    const struct ctl_verb *verb = find_verb(word);
     struct json json;
     struct buf body;
     if (!verb)
-        return command_misused(call, "there is no '%s'; say show, period, sensors, events, set, syscalls or reload", word);
+        return command_usage_error(call, "unknown subcommand '%s' (expected show, period, sensors, events, set, "
+                                         "syscalls or reload)", word);
     buf_init(&body, BODY_MAX);
     json_init_line(&json, &body);
     json_begin_object(&json);
     bool is_good = verb->add(&json, call->operands + (call->count ? 1 : 0));
     json_end_object(&json);
     json_end(&json);
-    int status = is_good && !buf_err(&body) ? tell(call, verb, &body) : command_misused(call, "say: sonde ctl %s", verb->form);
+    int status = is_good && !buf_err(&body) ? send_request(call, verb, &body)
+                                            : command_usage_error(call, "usage: sonde ctl %s", verb->form);
     buf_clear(&body);
     return status;
 }
 
 #define AT(field) .offset = offsetof(struct ctl_settings, field)
 static const struct option options[] = {
-    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print the agent's answer, as JSON" },
+    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print the agent's response as JSON" },
     { .letter = 'a', .name = "agent", .argument = "PATH", .type = OPTION_TEXT, AT(agent),
-      .help = "The socket of the agent, where it is not the usual one" },
+      .help = "Socket of the agent, if it is not the default" },
     OPTION_END,
 };
 
 static const struct command_fact examples[] = {
-    { "sonde ctl", "what the agent of this node does, and how its sensors are" },
-    { "sonde ctl period 5s", "from now on, read everything every five seconds" },
-    { "sonde ctl period meminfo=10s ipmi=1m", "these two at their own pace" },
-    { "sonde ctl sensors +vmstat -nfs", "switch one sensor on, another off" },
-    { "sonde ctl events cycles,instructions", "count these perf events of each job" },
-    { "sonde ctl set interrupts.period=1m", "any setting, by its name in the configuration file" },
-    { "sonde ctl syscalls 4711 time", "count the system calls of a job that runs, and their time; one's own, or any for root" },
-    { "sonde ctl reload", "read the configuration file anew, as SIGHUP does" },
+    { "sonde ctl", "settings of the agent on this node and state of its sensors" },
+    { "sonde ctl period 5s", "read all sensors every five seconds from now on" },
+    { "sonde ctl period meminfo=10s ipmi=1m", "give these two their own interval" },
+    { "sonde ctl sensors +vmstat -nfs", "enable one sensor, disable another" },
+    { "sonde ctl events cycles,instructions", "count these perf events for each job" },
+    { "sonde ctl set interrupts.period=1m", "any setting, by its key in the configuration file" },
+    { "sonde ctl syscalls 4711 time", "count and time the system calls of a running job; users: their own, root: any" },
+    { "sonde ctl reload", "reload the configuration file, as SIGHUP does" },
     { 0 },
 };
 
 static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "the folder of the agent's socket, in place of the usual one" },
+    { "SONDE_SOCKET_DIR", "directory of the agent's socket, instead of the default" },
     { 0 },
 };
 
 const struct command command_ctl = {
     .name = "ctl",
-    .about = "tell a running agent what to do",
-    .usage = "[OPTIONS] [WHAT [WORD...]]",
+    .about = "show and change the settings of a running agent",
+    .usage = "[OPTIONS] [SUBCOMMAND [ARGUMENT...]]",
     .description =
-        "WHAT is show (which it is without one), period, sensors, events, set, syscalls or reload.\n\n"
-        "Changes the period, the sensors and the perf events of the agent of this node while it runs: counters of "
-        "jobs that run go on, and no series gets a hole. All of it is done or, where there is a mistake, nothing. What was "
-        "changed so is forgotten when the agent ends or reads its configuration anew.\n\n"
-        "Only root and the user whom the agent runs as may do this; of a job of one's own one may have the system calls "
-        "counted. Options stand before the first word.",
+        "SUBCOMMAND is show (the default), period, sensors, events, set, syscalls or reload.\n\n"
+        "Changes the sampling interval, the sensors and the perf events of the agent of this node while it runs: counters of "
+        "running jobs continue, and no series gets a gap. A change is applied completely or, if any part of it is invalid, not "
+        "at all. It is lost when the agent exits or reloads its configuration.\n\n"
+        "Only root and the user the agent runs as may do this; users may request the system calls of their own jobs. Options "
+        "come before the subcommand.",
     .options = options,
     .settings_size = sizeof(struct ctl_settings),
     .operands_max = -1,

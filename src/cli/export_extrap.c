@@ -1,4 +1,5 @@
-/* Operands become measurements: what has a '/' in it or is there as a file is a profile or a folder of them, others are jobs. */
+/* Turns operands into measurements: a path or existing file is a tau profile or a directory of them, anything else a
+ * job id. */
 #include "cli/export_extrap.h"
 
 #include "base/log.h"
@@ -17,14 +18,14 @@ struct exporting {
     const struct command_call *call;
     struct extrap extrap;
     struct store *store; /* NULL: not open yet */
-    size_t left_out;
+    size_t skipped;
 };
 
-static enum err leave_out(struct exporting *exporting, const char *what, const char *name, const char *why)
+static enum err skip(struct exporting *exporting, const char *what, const char *name, const char *error)
 {
-    if (why) {
-        log_warn("%s %s is left out: %s", what, name, why);
-        exporting->left_out++;
+    if (error) {
+        log_warn("%s %s skipped: %s", what, name, error);
+        exporting->skipped++;
     }
     return OK;
 }
@@ -32,16 +33,16 @@ static enum err leave_out(struct exporting *exporting, const char *what, const c
 static enum err add_file(struct exporting *exporting, const char *path)
 {
     struct tau_profile profile;
-    const char *why = NULL;
+    const char *error = NULL;
     enum err err = tau_profile_load(&profile, path);
     if (err && err != NOMEM) {
-        why = err == CORRUPT ? "it is no profile of tau's" : err_text(err);
+        error = err == CORRUPT ? "not a tau profile" : err_text(err);
         err = OK;
     } else if (!err) {
-        err = extrap_add_profile(&exporting->extrap, &profile, &why);
+        err = extrap_add_profile(&exporting->extrap, &profile, &error);
     }
     tau_profile_clear(&profile);
-    return err ? err : leave_out(exporting, "the file", path, why);
+    return err ? err : skip(exporting, "file", path, error);
 }
 
 static bool is_profile(const char *name)
@@ -50,27 +51,27 @@ static bool is_profile(const char *name)
     return size > 8 && strcmp(name + size - 8, ".profile") == 0;
 }
 
-static bool is_folder(const char *path)
+static bool is_directory(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* All *.profile below it. */
-static enum err add_folder(struct exporting *exporting, const char *path, int depth)
+/* All *.profile files below path. */
+static enum err add_directory(struct exporting *exporting, const char *path, int depth)
 {
     DIR *dir = opendir(path);
     enum err err = OK;
     if (!dir)
-        return leave_out(exporting, "the folder", path, "it cannot be read");
+        return skip(exporting, "directory", path, "cannot be read");
     for (const struct dirent *entry; !err && (entry = readdir(dir));) {
         char below[PATH_ROOM];
         if (entry->d_name[0] == '.' || snprintf(below, sizeof below, "%s/%s", path, entry->d_name) >= (int)sizeof below)
             continue;
         if (is_profile(entry->d_name))
             err = add_file(exporting, below);
-        else if (depth < DEPTH_MAX && is_folder(below))
-            err = add_folder(exporting, below, depth + 1);
+        else if (depth < DEPTH_MAX && is_directory(below))
+            err = add_directory(exporting, below, depth + 1);
     }
     closedir(dir);
     return err;
@@ -79,9 +80,9 @@ static enum err add_folder(struct exporting *exporting, const char *path, int de
 static enum err add_job(void *context, const struct store_job *job)
 {
     struct exporting *exporting = context;
-    const char *why = NULL;
-    enum err err = extrap_add_job(&exporting->extrap, exporting->store, job, &why);
-    return err ? err : leave_out(exporting, "job", job->job_id, why);
+    const char *error = NULL;
+    enum err err = extrap_add_job(&exporting->extrap, exporting->store, job, &error);
+    return err ? err : skip(exporting, "job", job->job_id, error);
 }
 
 static bool open_store(struct exporting *exporting)
@@ -89,7 +90,7 @@ static bool open_store(struct exporting *exporting)
     return exporting->store || command_store_open(exporting->call, STORE_READ, &exporting->store);
 }
 
-/* USAGE: it was told. */
+/* USAGE: an error has been printed. */
 static enum err add_named(struct exporting *exporting, const char *id)
 {
     struct store_job job;
@@ -105,7 +106,7 @@ struct ids {
     struct buf list; /* NUL after each */
 };
 
-/* Names may hold what a filter would take for a pattern: they are compared. */
+/* Names may contain characters that a filter takes for a pattern, so they are compared here. */
 static enum err take_id(void *context, const struct store_job *job)
 {
     struct ids *ids = context;
@@ -114,7 +115,7 @@ static enum err take_id(void *context, const struct store_job *job)
     return buf_err(&ids->list);
 }
 
-static enum err add_alike(struct exporting *exporting)
+static enum err add_same_name(struct exporting *exporting)
 {
     struct store_job last;
     struct ids ids;
@@ -132,8 +133,8 @@ static enum err add_alike(struct exporting *exporting)
 
 static enum err add_operand(struct exporting *exporting, const char *operand)
 {
-    if (is_folder(operand))
-        return add_folder(exporting, operand, 0);
+    if (is_directory(operand))
+        return add_directory(exporting, operand, 0);
     if (strchr(operand, '/') || (is_profile(operand) && access(operand, F_OK) == 0))
         return add_file(exporting, operand);
     return add_named(exporting, operand);
@@ -141,23 +142,24 @@ static enum err add_operand(struct exporting *exporting, const char *operand)
 
 static int write_all(struct exporting *exporting, const char *output, bool has_callpath)
 {
-    struct stream stream;
+    struct output stream;
     if (!exporting->extrap.count)
-        return command_fail(exporting->call, "there is nothing to write%s",
-                            exporting->left_out ? ": all were left out" : ": no job, and no profile, was found");
-    enum err err = stream_open(&stream, output);
+        return command_fail(exporting->call, "nothing to export%s",
+                            exporting->skipped ? ": all were skipped" : ": no job and no profile found");
+    enum err err = output_open(&stream, output);
     if (!err)
         err = extrap_write(&exporting->extrap, &stream, has_callpath);
-    stream_close(&stream);
+    output_close(&stream);
     if (err && err != GONE)
-        return command_fail(exporting->call, "cannot write to %s: %s", output ? output : "standard output", err_text(err));
+        return command_fail(exporting->call, "cannot write to %s: %s", output ? output : "standard output",
+                            err_text(err));
     return EXIT_GOOD;
 }
 
 int export_extrap(const struct command_call *call, const char *output, bool has_callpath)
 {
     struct exporting exporting = { .call = call };
-    enum err err = call->count ? OK : add_alike(&exporting);
+    enum err err = call->count ? OK : add_same_name(&exporting);
     int status;
     for (int i = 0; i < call->count && !err; i++)
         err = add_operand(&exporting, call->operands[i]);

@@ -1,4 +1,4 @@
-/* sonde help: the page of a command. Also makes the man pages, when the project is built. */
+/* sonde help: prints the help page of a command; also generates the man pages at build time. */
 #include "cli/command.h"
 #include "cli/man.h"
 #include "cli/usage.h"
@@ -20,8 +20,8 @@ static int no_such(const struct command_call *call, const char *name)
         if (!(*c)->hidden)
             nearest_try(&nearest, (*c)->name);
     if (nearest.best)
-        return command_misused(call, "there is no command '%.60s'; did you mean '%s'?", name, nearest.best);
-    return command_misused(call, "there is no command '%.60s'; 'sonde help' shows them all", name);
+        return command_usage_error(call, "unknown command '%.60s'; did you mean '%s'?", name, nearest.best);
+    return command_usage_error(call, "unknown command '%.60s'; 'sonde help' lists all commands", name);
 }
 
 static int help_run(const struct command_call *call)
@@ -52,17 +52,16 @@ static const struct option help_options[] = {
 };
 
 static const struct command_fact help_examples[] = {
-    { "sonde help", "all commands" },
-    { "sonde help run", "all about sonde run, as 'sonde run --help' and 'man sonde-run' have it" },
+    { "sonde help", "list all commands" },
+    { "sonde help run", "help for sonde run; same as 'sonde run --help' and 'man sonde-run'" },
     { 0 },
 };
 
 const struct command command_help = {
     .name = "help",
-    .about = "explain sonde or one of its commands",
+    .about = "show help for sonde or one of its commands",
     .usage = "[COMMAND]",
-    .description = "Shows what a command does, its options, examples and exit status. Without COMMAND, all commands are "
-                   "listed.",
+    .description = "Shows what a command does, its options, examples and exit status. Without COMMAND, lists all commands.",
     .options = help_options,
     .settings_size = sizeof(struct help_settings),
     .operands_max = 1,

@@ -1,4 +1,4 @@
-/* sonde keygen: makes the key pair of a host, and says what the collector must be told. */
+/* sonde keygen: creates the key pair of a host, and prints the line that authorizes it at the collector. */
 #include "cli/command.h"
 
 #include "proc/host.h"
@@ -7,17 +7,17 @@
 #include <string.h>
 
 #define OUTPUT_MAX 65536
-#define WHY_MAX 8192
+#define ERROR_MAX 8192
 
 struct keygen_settings {
     bool force, show, collector;
     const char *name;
 };
 
-static int fail(const struct command_call *call, struct buf *why)
+static int fail(const struct command_call *call, struct buf *error)
 {
-    int status = command_fail(call, "%s", buf_text(why));
-    buf_clear(why);
+    int status = command_fail(call, "%s", buf_text(error));
+    buf_clear(error);
     return status;
 }
 
@@ -31,14 +31,14 @@ static void add_line(struct buf *out, const char *key, const char *name)
     buf_printf(out, "%s %s\n", key, name);
 }
 
-/* A key that begins with # would look like a comment in a list. */
-static bool make(const struct zmq_module *zmq, struct keys_pair *pair)
+/* A key that starts with # would be taken for a comment in the list of authorized keys. */
+static bool generate(const struct zmq_module *zmq, struct keys_pair *pair)
 {
-    bool is_made;
+    bool is_generated;
     do
-        is_made = zmq->keypair(pair->public_key, pair->secret_key);
-    while (is_made && pair->public_key[0] == '#');
-    return is_made;
+        is_generated = zmq->keypair(pair->public_key, pair->secret_key);
+    while (is_generated && pair->public_key[0] == '#');
+    return is_generated;
 }
 
 static int create(const struct command_call *call, const char *path, struct keys_pair *pair)
@@ -46,25 +46,25 @@ static int create(const struct command_call *call, const char *path, struct keys
     const struct keygen_settings *settings = call->settings;
     const struct zmq_module *zmq;
     char reason[512];
-    struct buf why;
+    struct buf error;
     if (zmq_load(&zmq, reason, sizeof reason))
-        return command_fail(call, "cannot make a key: %s", reason);
-    if (!make(zmq, pair))
-        return command_fail(call, "cannot make a key: libzmq was built without encryption (CURVE)");
-    buf_init(&why, WHY_MAX);
-    if (keys_write(path, pair, settings->force, &why))
-        return fail(call, &why);
-    buf_clear(&why);
+        return command_fail(call, "cannot generate a key: %s", reason);
+    if (!generate(zmq, pair))
+        return command_fail(call, "cannot generate a key: libzmq was built without encryption (CURVE)");
+    buf_init(&error, ERROR_MAX);
+    if (keys_write(path, pair, settings->force, &error))
+        return fail(call, &error);
+    buf_clear(&error);
     return EXIT_GOOD;
 }
 
 static int show(const struct command_call *call, const char *path, struct keys_pair *pair)
 {
-    struct buf why;
-    buf_init(&why, WHY_MAX);
-    if (keys_read(path, pair, &why))
-        return fail(call, &why);
-    buf_clear(&why);
+    struct buf error;
+    buf_init(&error, ERROR_MAX);
+    if (keys_read(path, pair, &error))
+        return fail(call, &error);
+    buf_clear(&error);
     return EXIT_GOOD;
 }
 
@@ -76,7 +76,7 @@ static int keygen_run(const struct command_call *call)
     char usual[KEYS_PATH_MAX];
     const char *path = call->count ? call->operands[0] : usual;
     if (!call->count && keys_path(settings->collector ? "collector.key" : "host.key", usual))
-        return command_misused(call, "which file? There is no place for keys: HOME is not set");
+        return command_usage_error(call, "missing FILE: HOME is not set, so there is no default directory for keys");
     int status = settings->show ? show(call, path, &pair) : create(call, path, &pair);
     if (status == EXIT_GOOD) {
         buf_init(&out, OUTPUT_MAX);
@@ -94,34 +94,34 @@ static int keygen_run(const struct command_call *call)
 #define AT(field) .offset = offsetof(struct keygen_settings, field)
 static const struct option keygen_options[] = {
     { .letter = 'c', .name = "collector", .type = OPTION_FLAG, AT(collector),
-      .help = "The key of a collector: FILE is collector.key by default, and the public key alone is printed" },
-    { .letter = 'f', .name = "force", .type = OPTION_FLAG, AT(force), .help = "Replace a key that is there" },
+      .help = "Create a collector's key: the default FILE is collector.key, and only the public key is printed" },
+    { .letter = 'f', .name = "force", .type = OPTION_FLAG, AT(force), .help = "Replace an existing key" },
     { .letter = 'n', .name = "name", .argument = "HOST", .type = OPTION_TEXT, AT(name),
-      .help = "The name in the line that is printed, * for any host; without it, the name of this host" },
+      .help = "Host name in the printed line, * for any host. Default: the name of this host" },
     { .letter = 's', .name = "show", .type = OPTION_FLAG, AT(show),
-      .help = "Make nothing; print the line of a key that is there" },
+      .help = "Print the line of an existing key instead of creating one" },
     OPTION_END,
 };
 
 static const struct command_fact keygen_examples[] = {
-    { "sonde keygen --collector", "on the collector: agents are given what it prints, as collector-key" },
-    { "sonde keygen", "on a node: what it prints is a line for allowed.keys of the collector" },
-    { "ssh node17 sonde keygen >>/etc/sonde/allowed.keys", "both at once, on the collector" },
-    { "sonde keygen --show", "the line of the key that is there" },
+    { "sonde keygen --collector", "on the collector: prints the collector-key that agents need" },
+    { "sonde keygen", "on a node: prints its line for the collector's allowed.keys" },
+    { "ssh node17 sonde keygen >>/etc/sonde/allowed.keys", "both in one step, on the collector" },
+    { "sonde keygen --show", "the line of the existing key" },
     { 0 },
 };
 
 const struct command command_keygen = {
     .name = "keygen",
-    .about = "make the key by which an agent and its collector know each other",
+    .about = "create the keys that authenticate agents and collectors",
     .usage = "[OPTIONS] [FILE]",
     .description =
-        "Makes a key pair of CURVE in FILE, which only its owner may read, and its public part in FILE.pub. Without FILE it is "
-        "/etc/sonde/host.key for root, and $XDG_CONFIG_HOME/sonde/host.key, else ~/.config/sonde/host.key, for others.\n\n"
-        "Prints a line for the list of allowed keys of a collector: the public key and the name of the host. An agent lets "
-        "itself be known by it, and may speak for no other host; a line whose name is * may speak for any, as a collector "
-        "that forwards does.\n\n"
-        "Agent and collector read keys and list again when they change: nothing need be restarted.",
+        "Creates a CURVE key pair in FILE, readable only by its owner, and its public part in FILE.pub. Default: "
+        "/etc/sonde/host.key for root, otherwise $XDG_CONFIG_HOME/sonde/host.key or ~/.config/sonde/host.key.\n\n"
+        "Prints a line for the collector's list of authorized keys: the public key and the name of the host. The key "
+        "authorizes the agent to send data of this host only; a line with the name * authorizes any host, as a forwarding "
+        "collector needs.\n\n"
+        "Agents and collectors reload keys and lists when they change; no restart is needed.",
     .options = keygen_options,
     .settings_size = sizeof(struct keygen_settings),
     .operands_max = 1,

@@ -1,16 +1,16 @@
-/* sonde list-metrics: which metrics programs tell, with their types and what they mean. */
+/* sonde list-metrics: lists the program metrics with their types and descriptions. */
 #include "cli/metric_source.h"
 
 #include <stddef.h>
 
-struct settings {
+struct list_metrics_options {
     struct metric_source_settings source;
     int format; /* enum metric_format */
 };
 
 static int show(const struct command_call *call, struct metric_list *list, char *const *names)
 {
-    const struct settings *settings = call->settings;
+    const struct list_metrics_options *settings = call->settings;
     int status = metric_source_print(call, list, METRIC_DESCRIPTIONS, settings->format);
     if (status != EXIT_GOOD)
         return status;
@@ -19,34 +19,34 @@ static int show(const struct command_call *call, struct metric_list *list, char 
 
 static int list_metrics_run(const struct command_call *call)
 {
-    const struct settings *settings = call->settings;
+    const struct list_metrics_options *settings = call->settings;
     return metric_source_show(call, &settings->source, (struct metric_query){ .is_list = true }, show);
 }
 
-#define AT(field) .offset = offsetof(struct settings, field)
+#define AT(field) .offset = offsetof(struct list_metrics_options, field)
 static const struct option options[] = {
     { .letter = 'f', .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format), .initial = "md",
-      .choices = METRIC_FORMATS, .help = "How to print: for people, or as tau_metric_client's JSON, YAML or text" },
-    METRIC_SOURCE_OPTIONS(struct settings),
+      .choices = METRIC_FORMATS, .help = "Output format: for humans, or JSON, YAML or text as of tau_metric_client" },
+    METRIC_SOURCE_OPTIONS(struct list_metrics_options),
     OPTION_END,
 };
 
 static const struct command_fact examples[] = {
-    { "sonde list-metrics", "all that programs on this node count" },
-    { "sonde list-metrics -f json 'mpi_*' | jq -r .[].name", "the names that begin with mpi_" },
+    { "sonde list-metrics", "all program metrics on this node" },
+    { "sonde list-metrics -f json 'mpi_*' | jq -r .[].name", "names that start with mpi_" },
     { 0 },
 };
 
 const struct command command_list_metrics = {
     .name = "list-metrics",
-    .about = "show which metrics programs tell",
+    .about = "list the metrics that programs publish",
     .usage = "[OPTIONS] [NAME...]",
     .description =
-        "Lists the counters and gauges that programs on this node tell through libsonde or tau's client library, with their "
-        "types and descriptions. NAME chooses some of them: a metric with its labels, what stands before the labels, or a "
-        "pattern with * and ?.",
+        "Lists the counters and gauges that programs on this node publish through libsonde or tau's client library, with their "
+        "types and descriptions. NAME selects some of them: a metric with its labels, the part before the labels, or a pattern "
+        "with * and ?.",
     .options = options,
-    .settings_size = sizeof(struct settings),
+    .settings_size = sizeof(struct list_metrics_options),
     .operands_max = -1,
     .operand = "NAME",
     .examples = examples,

@@ -1,4 +1,5 @@
-/* sonde ls: the sets that an agent holds now, as ldms_ls shows them. */
+/* sonde ls: the current metric sets of an agent, as ldms_ls prints them. */
+#include "api/schema.h"
 #include "cli/command_agent.h"
 
 #include "report/ls.h"
@@ -15,10 +16,10 @@ struct ls_settings {
     const char *job;
 };
 
-/* Which of the sets are wanted. */
+/* The selected sets. */
 struct ls_choice {
     const struct ls_settings *settings;
-    const struct sets *sets;
+    const struct sets_answer *sets;
     regex_t *regexes; /* as many as there are names, with -E */
     size_t name_count;
 };
@@ -45,7 +46,7 @@ static int choice_open(const struct command_call *call, struct ls_choice *choice
     for (; choice->name_count < count; choice->name_count++) {
         const char *name = settings->names[choice->name_count];
         if (regcomp(&choice->regexes[choice->name_count], name, REG_EXTENDED | REG_NOSUB))
-            return command_misused(call, "'%s' is no regular expression", name);
+            return command_usage_error(call, "invalid regular expression '%s'", name);
     }
     return EXIT_GOOD;
 }
@@ -57,7 +58,7 @@ static void choice_close(struct ls_choice *choice)
     free(choice->regexes);
 }
 
-static bool fits(const struct ls_choice *choice, const char *text)
+static bool matches(const struct ls_choice *choice, const char *text)
 {
     if (choice->name_count == 0)
         return true;
@@ -84,7 +85,7 @@ static bool is_chosen(const struct ls_choice *choice, const struct sets_item *it
         buf_add_text(&name, ls_schema(item, form_of(settings)));
     else
         ls_name(&name, choice->sets, item, form_of(settings));
-    bool is = fits(choice, buf_text(&name));
+    bool is = matches(choice, buf_text(&name));
     buf_clear(&name);
     return is;
 }
@@ -98,7 +99,7 @@ static void print_table(struct buf *out, const struct ls_choice *choice, const b
 
 static void print_chosen(struct buf *out, const struct ls_choice *choice, const bool *chosen)
 {
-    const struct sets *sets = choice->sets;
+    const struct sets_answer *sets = choice->sets;
     const struct ls_settings *settings = choice->settings;
     if (settings->json) {
         ls_json(out, sets, chosen);
@@ -118,7 +119,7 @@ static void print_chosen(struct buf *out, const struct ls_choice *choice, const 
     }
 }
 
-static int print_sets(const struct command_call *call, const struct sets *sets)
+static int print_sets(const struct command_call *call, const struct sets_answer *sets)
 {
     struct ls_choice choice = { .settings = call->settings, .sets = sets };
     bool *chosen = calloc(sets->count + 1, sizeof *chosen);
@@ -131,7 +132,7 @@ static int print_sets(const struct command_call *call, const struct sets *sets)
     for (size_t i = 0; status == EXIT_GOOD && i < sets->count; i++)
         count += chosen[i] = is_chosen(&choice, &sets->items[i]);
     if (status == EXIT_GOOD && sets->count > 0 && count == 0)
-        status = command_fail(call, "none of the %zu sets fits", sets->count);
+        status = command_fail(call, "none of the %zu metric sets matches", sets->count);
     if (status == EXIT_GOOD) {
         print_chosen(&out, &choice, chosen);
         status = command_print(call, &out);
@@ -147,15 +148,15 @@ static int ls_run(const struct command_call *call)
     const struct ls_settings *settings = call->settings;
     bool with_values = settings->values || settings->json || settings->table;
     struct buf answer;
-    struct sets sets;
+    struct sets_answer sets;
     buf_init(&answer, COMMAND_ANSWER_MAX);
-    int status = command_ask(call, call->count ? call->operands[0] : "", "GET", with_values ? "/sets?values" : "/sets",
-                             (struct bytes){ 0 }, &answer);
-    if (status == EXIT_GOOD && sets_read(&sets, buf_text(&answer), answer.size))
-        status = command_fail(call, "the agent's answer cannot be read; is it of another version?");
+    int status = command_request(call, call->count ? call->operands[0] : "", "GET",
+                                 with_values ? API_PATH_SETS "?" API_QUERY_VALUES : API_PATH_SETS, (struct bytes){ 0 }, &answer);
+    if (status == EXIT_GOOD && sets_client_read(&sets, buf_text(&answer), answer.size))
+        status = command_fail(call, "cannot parse the agent's response; is it of another version?");
     else if (status == EXIT_GOOD) {
         status = print_sets(call, &sets);
-        sets_clear(&sets);
+        sets_client_clear(&sets);
     }
     buf_clear(&answer);
     return status;
@@ -163,45 +164,45 @@ static int ls_run(const struct command_call *call)
 
 #define AT(field) .offset = offsetof(struct ls_settings, field)
 static const struct option options[] = {
-    { .letter = 'l', .name = "long", .type = OPTION_FLAG, AT(values), .help = "Show the values of each set" },
+    { .letter = 'l', .name = "long", .type = OPTION_FLAG, AT(values), .help = "Print the values of each set" },
     { .letter = 'v', .name = "verbose", .type = OPTION_COUNT, AT(table),
-      .help = "Show a table: size, owner, time of the newest reading, period" },
+      .help = "Print a table: size, owner, time of the last sample, interval" },
     { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_LIST, AT(names),
-      .help = "Only sets of this name, as 'sonde ls' prints it; * and ? stand for others; may be given several times" },
-    { .letter = 'E', .name = "regex", .type = OPTION_FLAG, AT(regex), .help = "Names are regular expressions" },
+      .help = "Only sets with this name, as printed by 'sonde ls'; may contain * and ?; may be repeated" },
+    { .letter = 'E', .name = "regex", .type = OPTION_FLAG, AT(regex), .help = "Treat names as regular expressions" },
     { .letter = 'S', .name = "schema", .type = OPTION_FLAG, AT(by_schema),
-      .help = "Names are those of sensors, such as meminfo, without host and instance" },
+      .help = "Match the name of the metric set, such as meminfo, without host and instance" },
     { .letter = 'j', .name = "job", .argument = "JOB", .type = OPTION_TEXT, AT(job), .help = "Only sets of this job" },
-    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print the sets with all values, as JSON" },
+    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print the sets with all their values as JSON" },
     { .name = "ldms", .type = OPTION_FLAG, AT(ldms),
-      .help = "Use LDMS's names of sets, metrics and units, as under the name ldms_ls" },
+      .help = "Use LDMS's names of sets, metrics and units, as ldms_ls does" },
     OPTION_END,
 };
 
 static const struct command_fact examples[] = {
-    { "sonde ls", "the sets of this node's agent" },
-    { "sonde ls -l -S -n meminfo", "the memory of this node, now" },
-    { "sonde ls -v n7", "what the agent of node n7 holds" },
-    { "sonde ls -l -j 4711", "all that is known of a job" },
+    { "sonde ls", "the metric sets of this node's agent" },
+    { "sonde ls -l -S -n meminfo", "the current memory usage of this node" },
+    { "sonde ls -v n7", "the metric sets of node n7" },
+    { "sonde ls -l -j 4711", "all current values of a job" },
     { 0 },
 };
 
 static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "the folder of the agent's socket, in place of the usual one" },
+    { "SONDE_SOCKET_DIR", "directory of the agent's socket, instead of the default" },
     { 0 },
 };
 
 const struct command command_ls = {
     .name = "ls",
-    .about = "show what an agent or a collector holds now",
+    .about = "show the current metric sets of an agent or a collector",
     .usage = "[OPTIONS] [HOST]",
     .description =
-        "Lists the sets that the agent of this node, or of HOST, has read last, as ldms_ls does: HOST/SET, or "
-        "HOST/SET/INSTANCE where there are several, such as network devices; those of a job are HOST/JOB/SET. Users see "
-        "the node and their own jobs, root sees all; an agent that listens to the network shows all to other machines.\n\n"
-        "HOST is a name or an address, with :PORT when it is not 1337, or the path of an agent's socket. Of a collector "
-        "(HOST:1338, or its socket) the sets of all its hosts are shown that are not old.\n\n"
-        "What is not known is a hyphen. Under the name ldms_ls it takes the options of LDMS's program.",
+        "Lists the metric sets that the agent of this node, or of HOST, has sampled last, as ldms_ls does: HOST/SET, or "
+        "HOST/SET/INSTANCE for sets with several instances, such as network devices; sets of a job are HOST/JOB/SET. Users see "
+        "the node and their own jobs, root sees all jobs; an agent that listens on the network shows all jobs to other nodes.\n\n"
+        "HOST is a host name or an address, with :PORT if it is not 1337, or the path of an agent's socket. For a collector "
+        "(HOST:1338, or its socket), the recent sets of all its hosts are shown.\n\n"
+        "Missing values are printed as a hyphen. When called as ldms_ls, it accepts the options of LDMS's program.",
     .options = options,
     .settings_size = sizeof(struct ls_settings),
     .shares = COMMAND_OWN_VERBOSE,

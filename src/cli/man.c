@@ -1,4 +1,5 @@
-/* The same facts as cli/usage.c, as roff. Whatever text holds, it never begins a request by accident. */
+/* The man pages, from the same tables as cli/usage.c. Escapes text so that it never starts a roff request by
+ * accident. */
 #include "cli/man.h"
 
 #include "cli/usage.h"
@@ -7,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAGES_DATE "2026-11-15" /* of the last change of the pages' form */
+#define PAGES_DATE "2026-11-18" /* of the last change to the layout of the pages */
 
-/* One line or many; hyphens stay hyphens when they are copied, backslashes are printed. */
+/* One or several lines; hyphens can be copied and pasted, backslashes are printed. */
 static void add_roff(struct buf *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -37,7 +38,7 @@ static void section(struct buf *out, const char *title)
 
 static void begin(struct buf *out, const char *name, const char *about)
 {
-    buf_add_text(out, ".\\\" Made from the command's own tables: sonde help --man\n.TH ");
+    buf_add_text(out, ".\\\" Generated from the command's own tables: sonde help --man\n.TH ");
     for (const char *c = name; *c; c++)
         buf_add_char(out, (char)toupper((unsigned char)*c));
     buf_printf(out, " 1 \"%s\" \"sonde %s\" \"Sonde\"\n", PAGES_DATE, SONDE_VERSION);
@@ -48,7 +49,7 @@ static void begin(struct buf *out, const char *name, const char *about)
     buf_add_char(out, '\n');
 }
 
-/* Paragraphs that begin with a blank stay as they are. */
+/* Paragraphs that start with a space are not filled. */
 static void description(struct buf *out, const char *text)
 {
     for (bool first = true; *text; first = false) {
@@ -100,7 +101,7 @@ static void option_term(struct buf *out, const struct option *o)
 
 static void options(struct buf *out, const struct option *list)
 {
-    for (; list && !option_at_end(list); list++) {
+    for (; list && !option_is_end(list); list++) {
         if (list->hidden)
             continue;
         option_term(out, list);
@@ -166,12 +167,12 @@ void man_of(struct buf *out, const struct command *c)
 
 void man_of_sonde(struct buf *out)
 {
-    begin(out, "sonde", "tell what a job did: processes, threads, CPU time, memory, I/O");
+    begin(out, "sonde", "report what a job did: processes, threads, CPU time, memory, I/O");
     section(out, "SYNOPSIS");
     buf_add_text(out, ".B sonde\n[\\fB\\-\\-db\\fR \\fIPATH\\fR] [\\fB\\-v\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] ...\n");
     section(out, "DESCRIPTION");
-    buf_add_text(out, "Sonde watches a job: every process and every thread that it makes, while it costs the job almost\n"
-                      "nothing. It stores what it saw in a database, and explains it on the terminal.\n");
+    buf_add_text(out, "Sonde records every process and thread of a job, at almost no cost to the job. It saves the records in a\n"
+                      "job database and summarizes them on the terminal.\n");
     section(out, "COMMANDS");
     for (const struct command *const *c = command_all; *c; c++)
         if (!(*c)->hidden) {
@@ -185,8 +186,8 @@ void man_of_sonde(struct buf *out)
     facts(out, usage_exits);
     section(out, "EXAMPLES");
     static const struct command_fact first[] = {
-        { "sonde run -- make -j4", "Watch a command with all that it starts." },
-        { "sonde report", "What it did." },
+        { "sonde run -- make -j4", "Record a command and all its descendants." },
+        { "sonde report", "Show what it did." },
         { 0 },
     };
     facts(out, first);

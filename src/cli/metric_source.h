@@ -1,4 +1,5 @@
-/* Where sonde get, list-metrics and track have metrics from: the agent of this node or of another, or a proxy of tau's. */
+/* Where sonde get, list-metrics and track read program metrics from: the agent of this node or another, or a tau
+ * proxy. */
 #ifndef SONDE_CLI_METRIC_SOURCE_H
 #define SONDE_CLI_METRIC_SOURCE_H
 
@@ -7,67 +8,67 @@
 #include "report/metric_print.h"
 #include "compat/tau/client.h"
 
-/* The options that the three share; the first members of their settings. */
+/* The options that the three commands share; the first member of their settings. */
 struct metric_source_settings {
     const char *host;       /* NULL: this node */
-    const char *tau_socket; /* NULL: the agent; "": tau's usual socket, else the agent */
-    const char *job, *user; /* NULL: the sums over all; both: of the job, if it is the user's */
-    bool tau;               /* with tau's names for MPI and system calls */
+    const char *tau_socket; /* NULL: the agent; "": tau's default socket, else the agent */
+    const char *job, *user; /* NULL: the totals of the node; both: the user's job of this id */
+    bool tau;               /* also under tau's names for MPI and system calls */
 };
 
 #define METRIC_SOURCE_OPTIONS(of) \
     { .letter = 'j', .name = "job", .argument = "JOB", .type = OPTION_TEXT, .offset = offsetof(of, source.job), \
-      .help = "Of this job, in place of the sums over the node" }, \
+      .help = "Only this job, instead of the totals of the node" }, \
     { .letter = 'U', .name = "user", .argument = "USER", .type = OPTION_TEXT, .offset = offsetof(of, source.user), \
-      .help = "Of this user's programs, in place of the sums over the node; with -j, of the job of that name that is this " \
-              "user's. By number, where the user has no name" }, \
+      .help = "Only this user's programs, instead of the totals of the node; with -j, the job of that id that belongs to " \
+              "this user. A number, for users without a name" }, \
     { .name = "tau", .type = OPTION_FLAG, .offset = offsetof(of, source.tau), \
       .help = "Also under tau's names: tau_hits_total{function=\"mpi_send\"}, strace_hits_total{scall=\"read\"}" }, \
     { .name = "tau-socket", .argument = "PATH", .type = OPTION_TEXT, .offset = offsetof(of, source.tau_socket), \
-      .help = "Ask a tau_metric_proxy, or an agent in its place, through this socket with tau's own messages; '' is tau's " \
-              "usual socket or else this node's agent" }, \
+      .help = "Query a tau_metric_proxy, or an agent that replaces it, through this socket with tau's protocol; '' is tau's " \
+              "default socket, else this node's agent" }, \
     { .name = "host", .argument = "HOST", .type = OPTION_TEXT, .offset = offsetof(of, source.host), \
-      .help = "Ask the agent of HOST, HOST:PORT, or that with this socket" }
+      .help = "Query the agent of HOST, HOST:PORT, or with this socket" }
 
 struct metric_source {
     const struct metric_source_settings *settings;
     struct tau_client client; /* fd -1: none */
-    bool is_tau;              /* it has answered once: no other is asked then */
+    bool is_tau;              /* the tau socket has answered once, so there is no fallback to the agent */
     struct buf answer, path;
 };
 
-/* What is asked for. */
+/* A query. */
 struct metric_query {
-    bool is_list;             /* descriptions alone */
-    bool is_all;              /* values, with the descriptions, which tau's proxy tells apart from them */
+    bool is_list;             /* only the descriptions */
+    bool is_all;              /* values and descriptions, which tau's proxy returns separately */
     const char *const *names; /* quoted; NULL-terminated; NULL: all */
 };
 
-/* EXIT_GOOD, or what main returns because of options that contradict one another. */
+/* Returns EXIT_GOOD, or EXIT_USAGE after printing that options contradict each other. */
 int metric_source_check(const struct command_call *call, const struct metric_source_settings *settings);
 
-/* The list is empty: says so where a job or a user was asked for. Returns what main does. */
+/* For an empty list: prints an error if a job or a user was given. Returns the exit status. */
 int metric_source_none(const struct command_call *call, const struct metric_source_settings *settings);
 
 void metric_source_init(struct metric_source *source, const struct metric_source_settings *settings);
 void metric_source_clear(struct metric_source *source);
 
-/* Fills list, which is empty. On an error why says what is wrong; it may be asked again later, and connects anew. */
+/* Fills list, which is empty. On error, adds a message to error; may be called again later, and then reconnects. */
 enum err metric_source_ask(struct metric_source *source, const struct metric_query *query, struct metric_list *list,
-                           struct buf *why);
+                           struct buf *error);
 
-/* What sonde get and list-metrics do: asks for what the operands name (all, if none) and query says else, and hands the answer
- * to show. Its status, or that of what went wrong, which is said. */
+/* Implements sonde get and list-metrics: queries the metrics named by the operands (default: all) and passes the answer
+ * to show. Returns its exit status, or that of an error, which has been printed. */
 int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings, struct metric_query query,
                        int (*show)(const struct command_call *call, struct metric_list *list, char *const *names));
 
 /* Prints a list in one of tau_metric_client's formats (enum metric_format). */
 int metric_source_print(const struct command_call *call, const struct metric_list *list, enum metric_columns columns, int format);
 
-/* Says which of the names mean none of the list, and fails if there are any. Where these are values, the metric may be there and
- * have none now. */
+/* Prints an error for each name that matches nothing in the list. are_values: the metric may exist but have no value
+ * now. */
 int metric_source_missing(const struct command_call *call, const struct metric_list *list, char *const *names, bool are_values);
 
-extern const struct command_fact metric_source_environment[]; /* of the three, for their pages */
+extern const struct command_fact metric_source_environment[]; /* for the help of the three commands */
 
 #endif

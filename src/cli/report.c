@@ -1,4 +1,4 @@
-/* sonde report: one job on one page, with advice; or as JSON. */
+/* sonde report: a one-page summary of a job with recommendations, or JSON. */
 #include "cli/command_store.h"
 
 #include "report/report.h"
@@ -55,40 +55,39 @@ static int report_run(const struct command_call *call)
 
 static const struct option options[] = {
     { .name = "json", .type = OPTION_FLAG, .offset = offsetof(struct report_settings, json),
-      .help = "Print one JSON object with the raw numbers; units stand in the names, what is not known is left out" },
+      .help = "Print one JSON object with raw values; units are part of the names, missing values are left out" },
     OPTION_END,
 };
 
 static const struct command_fact examples[] = {
-    { "sonde report", "the job that was filed last" },
-    { "sonde report 4711", "the job 4711; a beginning of the id that fits only one is enough" },
-    { "sonde report --json | jq '.advice[].sentence'", "the advice alone" },
+    { "sonde report", "the last job" },
+    { "sonde report 4711", "job 4711; a unique prefix of the id is enough" },
+    { "sonde report --json | jq '.advice[].sentence'", "only the recommendations" },
     { 0 },
 };
 
 static const struct command_fact environment[] = {
-    { "NO_COLOR", "When set and not empty, no colour is used. There is none either when the output is no terminal." },
-    { "LC_ALL, LC_CTYPE, LANG", "Where the locale is not UTF-8, bars and curves are drawn in plain ASCII." },
-    { "TZ", "The time zone in which times are shown." },
+    { "NO_COLOR", "If set and not empty, output is not coloured; nor is it if it is not a terminal." },
+    { "LC_ALL, LC_CTYPE, LANG", "If the locale is not UTF-8, bars and timelines are drawn in ASCII." },
+    { "TZ", "Time zone of the printed times." },
     { 0 },
 };
 
 const struct command command_report = {
     .name = "report",
-    .about = "show what a job did, on one page, with advice",
+    .about = "show a one-page summary of a job, with recommendations",
     .usage = "[OPTIONS] [JOB]",
     .description =
-        "Shows what ran, for how long and on what; how much of the cores and the memory that were allowed it used, "
-        "and what it read and wrote; CPU and memory over time; what it waited for; the executables, processes and "
-        "threads that cost most; what is not known; and then what could be better, with the number that led to it "
-        "and what to do. Without JOB, the job that was filed last. The page is 80 columns wide.\n\n"
-        "CPU use is the kernel's own total for all processes that were waited for, or what was seen if that is more, "
-        "divided by the time and by the cores that affinity and cgroups allow. Memory is the largest sampled sum of "
-        "the resident memory of all processes; pages that processes share count for each of them. Bytes 'read' and "
-        "'written' passed through system calls, pipes and terminals included; those 'from disk' and 'to disk' were "
-        "fetched from and sent to storage. In the tables CPU time is a process's own, without its "
-        "children's; 'wall' is how long it lived, for executables the sum. 'Others' is what kept the machine busy "
-        "beside the job.",
+        "Shows what ran, for how long and where; how much of the allocated cores and memory it used, and its I/O; the "
+        "timeline of CPU and memory; what it waited for; the most expensive executables, processes and threads; what is "
+        "missing; and then recommendations, each with the number that led to it and what to do. Default: the last job. The "
+        "page is 80 columns wide.\n\n"
+        "CPU usage is the kernel's total for all processes that were waited for, or what was recorded if that is more, divided "
+        "by the elapsed time and the cores that affinity and cgroups allow. Memory is the largest sampled sum of the resident "
+        "memory of all processes; shared pages count for each process. Bytes 'read' and 'written' went through system calls, "
+        "including pipes and terminals; those 'from disk' and 'to disk' were transferred from and to storage. In the tables, "
+        "CPU time is that of the process without its children; 'wall' is its elapsed time, summed up for executables. 'Other "
+        "processes' is the load on the node outside the job.",
     .options = options,
     .settings_size = sizeof(struct report_settings),
     .shares = COMMAND_DB,

@@ -79,8 +79,8 @@ static int run_run(const struct command_call *call)
     if (settings->events && settings->no_probe)
         return command_usage_error(call, "-e and --no-probe exclude each other: -e counts inside the programs");
     if (settings->wants_libc && settings->no_probe)
-        return command_usage_error(call, "--libc and --no-probe exclude each other: --libc loads a probe into the "
-                                         "programs");
+        return command_usage_error(call,
+                                   "--libc and --no-probe exclude each other: --libc loads a probe into the programs");
     if (settings->wants_libc && settings->wants_ptrace)
         return command_usage_error(call, "--libc and --ptrace exclude each other: both count system calls");
     buf_init(&tags, TAGS_MAX);

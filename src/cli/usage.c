@@ -1,4 +1,4 @@
-/* Plain text, wrapped; a term on the left, its meaning on the right. */
+/* The --help pages: plain text, wrapped; terms on the left, their meanings on the right. */
 #include "cli/usage.h"
 
 #include "base/utf8.h"
@@ -7,19 +7,19 @@
 
 #define WIDTH 79
 #define INDENT 2
-#define MEANING 26 /* column of the meanings of options and facts */
-#define ABOUT 14   /* column of what commands are for */
+#define MEANING 26 /* column of the meanings of options and other terms */
+#define ABOUT 14   /* column of the commands' summaries */
 
 const struct command_fact usage_exits[] = {
-    { "0", "It worked." },
-    { "1", "It did not; the message on standard error says why." },
-    { "2", "The command line makes no sense." },
+    { "0", "Success." },
+    { "1", "Failed; see the error message." },
+    { "2", "Usage error." },
     { 0 },
 };
 
 const struct command_fact usage_environment[] = {
-    { "SONDE_DB", "The job database, a file or the URL of one in PostgreSQL; without it, "
-      "$XDG_DATA_HOME/sonde/sonde.db, else ~/.local/share/sonde/sonde.db." },
+    { "SONDE_DB", "The job database: a file or a postgresql:// URL. Default: $XDG_DATA_HOME/sonde/sonde.db, else "
+      "~/.local/share/sonde/sonde.db." },
     { 0 },
 };
 
@@ -34,7 +34,7 @@ static size_t columns(const char *text, size_t size)
     return utf8_columns((struct bytes){ text, size }, true);
 }
 
-/* Words of one paragraph, from column at, each further line from column indent. */
+/* Wraps one paragraph, starting at column at; further lines start at column indent. */
 static void wrap(struct buf *out, const char *text, size_t size, size_t at, size_t indent)
 {
     bool first = true;
@@ -67,7 +67,7 @@ static void heading(struct buf *out, const char *title)
     buf_printf(out, "\n%s\n", title);
 }
 
-/* term, then meaning in its column, on the next line when term is too long. */
+/* A term and its meaning, on the next line if the term is too long. */
 static void fact(struct buf *out, const char *term, size_t column, const char *meaning)
 {
     size_t at = INDENT + columns(term, strlen(term));
@@ -87,7 +87,7 @@ static void facts(struct buf *out, const struct command_fact *list)
         fact(out, list->term, MEANING, list->text);
 }
 
-/* Lines that begin with a blank stay; the others are wrapped as paragraphs. */
+/* Paragraphs that start with a space are printed as they are, the others are wrapped. */
 static void description(struct buf *out, const char *text)
 {
     while (*text) {
@@ -133,7 +133,7 @@ static void one_option(struct buf *out, const struct option *o)
 
 static void options(struct buf *out, const struct option *list)
 {
-    for (; list && !option_at_end(list); list++)
+    for (; list && !option_is_end(list); list++)
         if (!list->hidden)
             one_option(out, list);
 }
@@ -189,14 +189,14 @@ void usage_of(struct buf *out, const struct command *c)
 void usage_of_sonde(struct buf *out)
 {
     buf_add_text(out, "Usage: sonde [--db PATH] [-v] COMMAND [OPTIONS] ...\n\n"
-                      "Sonde tells what a job did: every process and thread, their CPU time, memory and\n"
-                      "I/O, while it costs the job almost nothing.\n");
+                      "Sonde reports what a job did: every process and thread, their CPU time, memory\n"
+                      "and I/O, at almost no cost to the job.\n");
     heading(out, "Commands:");
     for (const struct command *const *c = command_all; *c; c++)
         if (!(*c)->hidden)
             fact(out, (*c)->name, ABOUT, (*c)->about);
-    heading(out, "Begin with:");
-    buf_add_text(out, "  sonde run -- make -j4   watch a command with all that it starts\n"
-                      "  sonde report            what it did\n"
-                      "\n'sonde help COMMAND' tells all about a command; 'sonde --version' the version.\n");
+    heading(out, "Getting started:");
+    buf_add_text(out, "  sonde run -- make -j4   record a command and all its descendants\n"
+                      "  sonde report            show what it did\n"
+                      "\nSee 'sonde help COMMAND' for details; 'sonde --version' prints the version.\n");
 }

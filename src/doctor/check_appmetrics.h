@@ -1,10 +1,10 @@
-/* What doctor says of programs that speak: where their boards would be, and who listens to clients of tau. */
+/* Checks of program metrics: the directory of metrics segments, and the socket for tau's clients. */
 #ifndef SONDE_DOCTOR_CHECK_APPMETRICS_H
 #define SONDE_DOCTOR_CHECK_APPMETRICS_H
 
 #include "doctor/finding.h"
 
-void doctor_programs_boards(const struct place *place, struct finding *finding);
-void doctor_programs_tau(const struct place *place, struct finding *finding);
+void check_appmetrics_segments(const struct doctor_target *target, struct finding *finding);
+void check_appmetrics_tau(const struct doctor_target *target, struct finding *finding);
 
 #endif

@@ -1,13 +1,13 @@
-/* Checks of Sonde's own parts: probe, spool, store. */
+/* Checks of the installation: probe, spool, job database, agent. */
 #ifndef SONDE_DOCTOR_CHECK_INSTALL_H
 #define SONDE_DOCTOR_CHECK_INSTALL_H
 
 #include "doctor/finding.h"
 
-void doctor_parts_probe(const struct place *place, struct finding *finding);
-void doctor_parts_spool(const struct place *place, struct finding *finding);
-void doctor_parts_left_over(const struct place *place, struct finding *finding);
-void doctor_parts_agent(const struct place *place, struct finding *finding);
-void doctor_parts_store(const struct place *place, struct finding *finding);
+void check_install_probe(const struct doctor_target *target, struct finding *finding);
+void check_install_spool(const struct doctor_target *target, struct finding *finding);
+void check_install_left_over(const struct doctor_target *target, struct finding *finding);
+void check_install_agent(const struct doctor_target *target, struct finding *finding);
+void check_install_store(const struct doctor_target *target, struct finding *finding);
 
 #endif

@@ -1,18 +1,18 @@
-/* Checks of what the kernel tells: processes, their ends, their files. */
+/* Checks of kernel features: events and accounting of processes. */
 #ifndef SONDE_DOCTOR_CHECK_KERNEL_H
 #define SONDE_DOCTOR_CHECK_KERNEL_H
 
 #include "doctor/finding.h"
 
-void doctor_kernel_subreaper(const struct place *place, struct finding *finding);
-void doctor_kernel_connector(const struct place *place, struct finding *finding);
-void doctor_kernel_taskstats(const struct place *place, struct finding *finding);
-void doctor_kernel_delays(const struct place *place, struct finding *finding);
-void doctor_kernel_schedstat(const struct place *place, struct finding *finding);
-void doctor_kernel_io(const struct place *place, struct finding *finding);
-void doctor_kernel_hidepid(const struct place *place, struct finding *finding);
-void doctor_kernel_children(const struct place *place, struct finding *finding);
-void doctor_kernel_clock(const struct place *place, struct finding *finding);
-void doctor_kernel_descriptors(const struct place *place, struct finding *finding);
+void check_kernel_subreaper(const struct doctor_target *target, struct finding *finding);
+void check_kernel_connector(const struct doctor_target *target, struct finding *finding);
+void check_kernel_taskstats(const struct doctor_target *target, struct finding *finding);
+void check_kernel_delays(const struct doctor_target *target, struct finding *finding);
+void check_kernel_schedstat(const struct doctor_target *target, struct finding *finding);
+void check_kernel_io(const struct doctor_target *target, struct finding *finding);
+void check_kernel_hidepid(const struct doctor_target *target, struct finding *finding);
+void check_kernel_children(const struct doctor_target *target, struct finding *finding);
+void check_kernel_clock(const struct doctor_target *target, struct finding *finding);
+void check_kernel_descriptors(const struct doctor_target *target, struct finding *finding);
 
 #endif

@@ -1,9 +1,9 @@
-/* Doctor's check of ptrace: whom sonde attach can watch where the kernel does not count for it. */
+/* Check of ptrace: which processes sonde attach can trace if eBPF is unavailable. */
 #ifndef SONDE_DOCTOR_CHECK_PTRACE_H
 #define SONDE_DOCTOR_CHECK_PTRACE_H
 
 #include "doctor/finding.h"
 
-void doctor_ptrace(const struct place *place, struct finding *finding);
+void check_ptrace(const struct doctor_target *target, struct finding *finding);
 
 #endif

@@ -1,11 +1,11 @@
-/* Checks of what counts system calls: the kernel, the agent, the programs themselves; and which of them sonde run -s uses. */
+/* Checks of the ways to count system calls: kernel, agent, libc; and which of them sonde run -s uses. */
 #ifndef SONDE_DOCTOR_CHECK_SYSCALLS_H
 #define SONDE_DOCTOR_CHECK_SYSCALLS_H
 
 #include "doctor/finding.h"
 
-void doctor_calls_kernel(const struct place *place, struct finding *finding);
-void doctor_calls_libc(const struct place *place, struct finding *finding);
-void doctor_calls_in_use(const struct place *place, struct finding *finding);
+void check_syscalls_kernel(const struct doctor_target *target, struct finding *finding);
+void check_syscalls_libc(const struct doctor_target *target, struct finding *finding);
+void check_syscalls_in_use(const struct doctor_target *target, struct finding *finding);
 
 #endif

@@ -1,4 +1,4 @@
-/* The list of what doctor looks at. To add a check: one line here, one function that fills in its finding. */
+/* The list of checks. To add one: a line here, and a function that fills in its finding. */
 #include "doctor/doctor.h"
 
 #include "samplers/samplers.h"
@@ -12,40 +12,40 @@
 
 #include <unistd.h>
 
-#define PARTS "Sonde itself"
-#define KERNEL "What the kernel tells"
-#define EVENTS "Performance events (sonde run -e, the agent's perf)"
-#define CALLS "System calls (sonde run -s, sonde attach)"
-#define PROGRAMS "Programs that speak"
-#define SAMPLES "Samples"
+#define INSTALLATION "Sonde installation"
+#define KERNEL "Kernel data"
+#define EVENTS "Perf events (sonde run -e, the agent's perf)"
+#define SYSCALLS "System calls (sonde run -s, sonde attach)"
+#define PROGRAMS "Program metrics"
+#define SAMPLES "Sensors"
 
 static const struct check checks[] = {
-    { PARTS, "probe library", true, doctor_parts_probe },
-    { PARTS, "spool", true, doctor_parts_spool },
-    { PARTS, "store", true, doctor_parts_store },
-    { PARTS, "left-over runs", false, doctor_parts_left_over },
-    { PARTS, "agent", false, doctor_parts_agent },
-    { KERNEL, "child subreaper", true, doctor_kernel_subreaper },
-    { KERNEL, "proc connector", false, doctor_kernel_connector },
-    { KERNEL, "taskstats", false, doctor_kernel_taskstats },
-    { KERNEL, "delay accounting", false, doctor_kernel_delays },
-    { KERNEL, "schedstat", false, doctor_kernel_schedstat },
-    { KERNEL, "I/O accounting", false, doctor_kernel_io },
-    { KERNEL, "visible /proc", false, doctor_kernel_hidepid },
-    { KERNEL, "lists of children", false, doctor_kernel_children },
-    { KERNEL, "CPU clocks", false, doctor_kernel_clock },
-    { KERNEL, "open files", false, doctor_kernel_descriptors },
-    { EVENTS, "software", false, doctor_perf_software },
-    { EVENTS, "in the kernel", false, doctor_perf_kernel },
-    { EVENTS, "hardware", false, doctor_perf_hardware },
-    { EVENTS, "of jobs", false, doctor_perf_jobs },
-    { EVENTS, "libpfm4", false, doctor_perf_libpfm },
-    { CALLS, "in the kernel", false, doctor_calls_kernel },
-    { CALLS, "in libc", false, doctor_calls_libc },
-    { CALLS, "in use", false, doctor_calls_in_use },
-    { CALLS, "ptrace", false, doctor_ptrace },
-    { PROGRAMS, "boards", false, doctor_programs_boards },
-    { PROGRAMS, "clients of tau", false, doctor_programs_tau },
+    { INSTALLATION, "probe library", true, check_install_probe },
+    { INSTALLATION, "spool", true, check_install_spool },
+    { INSTALLATION, "store", true, check_install_store },
+    { INSTALLATION, "left-over runs", false, check_install_left_over },
+    { INSTALLATION, "agent", false, check_install_agent },
+    { KERNEL, "child subreaper", true, check_kernel_subreaper },
+    { KERNEL, "proc connector", false, check_kernel_connector },
+    { KERNEL, "taskstats", false, check_kernel_taskstats },
+    { KERNEL, "delay accounting", false, check_kernel_delays },
+    { KERNEL, "schedstat", false, check_kernel_schedstat },
+    { KERNEL, "I/O accounting", false, check_kernel_io },
+    { KERNEL, "visible /proc", false, check_kernel_hidepid },
+    { KERNEL, "child lists", false, check_kernel_children },
+    { KERNEL, "CPU clocks", false, check_kernel_clock },
+    { KERNEL, "open files", false, check_kernel_descriptors },
+    { EVENTS, "software", false, check_perf_software },
+    { EVENTS, "in the kernel", false, check_perf_kernel },
+    { EVENTS, "hardware", false, check_perf_hardware },
+    { EVENTS, "per job", false, check_perf_jobs },
+    { EVENTS, "libpfm4", false, check_perf_libpfm },
+    { SYSCALLS, "in the kernel", false, check_syscalls_kernel },
+    { SYSCALLS, "in libc", false, check_syscalls_libc },
+    { SYSCALLS, "in use", false, check_syscalls_in_use },
+    { SYSCALLS, "ptrace", false, check_ptrace },
+    { PROGRAMS, "metrics segments", false, check_appmetrics_segments },
+    { PROGRAMS, "tau clients", false, check_appmetrics_tau },
 };
 
 static struct finding *next_finding(struct doctor *doctor, const char *group, const char *name, bool essential)
@@ -62,47 +62,47 @@ static const char *text_or(const char *text, const char *otherwise)
     return text ? text : otherwise;
 }
 
-static void tell_missing(struct finding *finding, const struct sampler *sampler, enum err err)
+static void report_missing(struct finding *finding, const struct sampler *sampler, enum err err)
 {
     if (err == ABSENT)
         finding_missing(finding, text_or(sampler->absent_fix, ""), "%s",
-                        text_or(sampler->absent_reason, "This machine does not have it"));
+                        text_or(sampler->absent_reason, "This node does not have it"));
     else if (err == DENIED)
-        finding_missing(finding, text_or(sampler->denied_fix, "Run as root"), "This user may not read it");
+        finding_missing(finding, text_or(sampler->denied_fix, "Run as root"), "Permission denied");
     else
-        finding_missing(finding, "", "It cannot be read: %s", err_text(err));
+        finding_missing(finding, "", "Cannot read it: %s", err_text(err));
 }
 
-static void try_sampler(struct doctor *doctor, const struct sampler *sampler, const struct place *place)
+static void try_sampler(struct doctor *doctor, const struct sampler *sampler, const struct doctor_target *target)
 {
-    struct sampler_context context = { .root = place->root, .pid = getpid() };
+    struct sampler_context context = { .root = target->root, .pid = getpid() };
     struct finding *finding = next_finding(doctor, SAMPLES, sampler->name, false);
     enum err err = samplers_try(sampler, &context);
-    if (err && err != AGAIN && err != GONE) /* those: nothing to read just now */
-        tell_missing(finding, sampler, err);
+    if (err && err != AGAIN && err != GONE) /* those mean that there is nothing to read at the moment */
+        report_missing(finding, sampler, err);
     else if (sampler->root_only && geteuid() != 0)
-        finding_there(finding, "%s; only root sees %s", sampler->about, sampler->root_only);
+        finding_available(finding, "%s; %s only as root", sampler->about, sampler->root_only);
     else
-        finding_there(finding, "%s", sampler->about);
+        finding_available(finding, "%s", sampler->about);
 }
 
 static void add_trial(struct doctor *doctor)
 {
-    struct finding trial[DOCTOR_TRIAL_FINDINGS];
-    doctor_trial(trial);
-    for (int i = 0; i < DOCTOR_TRIAL_FINDINGS; i++)
+    struct finding trial[TRIAL_RUN_FINDINGS];
+    trial_run(trial);
+    for (int i = 0; i < TRIAL_RUN_FINDINGS; i++)
         *next_finding(doctor, trial[i].group, trial[i].name, trial[i].essential) = trial[i];
 }
 
-void doctor_examine(struct doctor *doctor, const struct place *place, bool trial)
+void doctor_check(struct doctor *doctor, const struct doctor_target *target, bool trial)
 {
     doctor->count = 0;
-    host_read(place->root, &doctor->host);
-    limits_read(place->root, &doctor->limits);
+    host_read(target->root, &doctor->host);
+    limits_read(target->root, &doctor->limits);
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        checks[i].look(place, next_finding(doctor, checks[i].group, checks[i].name, checks[i].essential));
+        checks[i].check(target, next_finding(doctor, checks[i].group, checks[i].name, checks[i].essential));
     for (const struct sampler *const *sampler = sampler_all; *sampler; sampler++)
-        try_sampler(doctor, *sampler, place);
+        try_sampler(doctor, *sampler, target);
     if (trial)
         add_trial(doctor);
 }

@@ -1,4 +1,4 @@
-/* sonde doctor: every source of numbers on this machine, whether it is there, why not, and the remedy. */
+/* sonde doctor: checks every data source on this node: whether it is available, why not, and how to fix it. */
 #ifndef SONDE_DOCTOR_DOCTOR_H
 #define SONDE_DOCTOR_DOCTOR_H
 
@@ -16,10 +16,10 @@ struct doctor {
     size_t count;
 };
 
-/* Looks at everything; trial: and does a short run from end to end. */
-void doctor_examine(struct doctor *doctor, const struct place *place, bool trial);
+/* Runs all checks; trial: also a short run from end to end. */
+void doctor_check(struct doctor *doctor, const struct doctor_target *target, bool trial);
 
-/* Can jobs be watched, filed and read? */
+/* Can jobs be recorded, saved and read? */
 bool doctor_is_well(const struct doctor *doctor);
 
 void doctor_print(const struct doctor *doctor, const struct terminal *terminal, struct buf *out);

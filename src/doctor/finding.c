@@ -1,10 +1,10 @@
-/* Filling in findings. */
+/* Fills in findings. */
 #include "doctor/finding.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-void finding_there(struct finding *finding, const char *format, ...)
+void finding_available(struct finding *finding, const char *format, ...)
 {
     va_list arguments;
     finding->there = true;
@@ -13,11 +13,11 @@ void finding_there(struct finding *finding, const char *format, ...)
     va_end(arguments);
 }
 
-void finding_missing(struct finding *finding, const char *remedy, const char *format, ...)
+void finding_missing(struct finding *finding, const char *fix, const char *format, ...)
 {
     va_list arguments;
     finding->there = false;
-    snprintf(finding->remedy, sizeof finding->remedy, "%s", remedy);
+    snprintf(finding->fix, sizeof finding->fix, "%s", fix);
     va_start(arguments, format);
     vsnprintf(finding->reason, sizeof finding->reason, format, arguments);
     va_end(arguments);

@@ -1,4 +1,4 @@
-/* What doctor found out about one source of numbers, or one part of Sonde. */
+/* The result of one check. */
 #ifndef SONDE_DOCTOR_FINDING_H
 #define SONDE_DOCTOR_FINDING_H
 
@@ -11,28 +11,28 @@
 
 struct finding {
     const char *group, *name;
-    bool essential; /* without it nothing is recorded or filed */
+    bool essential; /* without it nothing is recorded or saved */
     bool there;
-    char detail[FINDING_TEXT_MAX]; /* what there is: a path, a version, a number; may be "" */
-    char reason[FINDING_TEXT_MAX]; /* why it is not there, and what is not known without it */
-    char remedy[FINDING_TEXT_MAX]; /* what to do; "": nothing */
+    char detail[FINDING_TEXT_MAX]; /* if available: a path, a version, a number; may be "" */
+    char reason[FINDING_TEXT_MAX]; /* why it is unavailable, and what is missing without it */
+    char fix[FINDING_TEXT_MAX]; /* how to fix it; "": impossible or unnecessary */
 };
 
-void finding_there(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void finding_missing(struct finding *finding, const char *remedy, const char *format, ...)
+void finding_available(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void finding_missing(struct finding *finding, const char *fix, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Where to look. Borrowed texts. */
-struct place {
-    const char *root; /* of /proc and /sys; "": this machine */
-    const char *db;   /* path of the store; NULL: the default */
+/* What to check. Borrows the strings. */
+struct doctor_target {
+    const char *root; /* prefix of /proc and /sys; "": this node */
+    const char *db;   /* path of the job database; NULL: the default */
 };
 
-/* One thing that doctor looks at: writes there, and detail or reason and remedy. */
+/* One check: sets there, and either detail, or reason and remedy. */
 struct check {
     const char *group, *name;
     bool essential;
-    void (*look)(const struct place *place, struct finding *finding);
+    void (*check)(const struct doctor_target *target, struct finding *finding);
 };
 
 #endif

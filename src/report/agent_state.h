@@ -1,10 +1,10 @@
-/* What an agent does, from its answer to POST /ctl, as a page. */
+/* Prints the state of an agent, from its response to POST /ctl: what sonde ctl shows. */
 #ifndef SONDE_REPORT_AGENT_STATE_H
 #define SONDE_REPORT_AGENT_STATE_H
 
 #include "report/terminal.h"
 
-/* Takes any text. CORRUPT: it is no such answer. */
+/* Accepts any input. CORRUPT: it is not such a response. */
 enum err agent_state_print(const char *json, size_t size, const struct terminal *terminal, struct buf *out);
 
 #endif

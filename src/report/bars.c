@@ -1,4 +1,4 @@
-/* Draws bars out of block characters, or of # and + where there is only ASCII. */
+/* Draws bars with block characters, or with # and + in ASCII. */
 #include "report/bars.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ void bars_add(struct buf *out, const struct terminal *terminal, size_t width, do
     static const char *const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
     size_t filled = eighths(share, width, terminal->utf8), whole = filled / 8, part = filled % 8, other = 0;
     if (second > 0 && share > 0) {
-        whole = (filled + 4) / 8; /* two signs in one bar: whole columns only */
+        whole = (filled + 4) / 8; /* two characters in one bar: whole columns only */
         part = 0;
         other = (size_t)(fmin(second / share, 1) * (double)whole + 0.5);
     }

@@ -1,7 +1,7 @@
-/* The columns of each table, and the walk that fills them. The names are those of docs/schema.md and of papiex. */
+/* The columns of each table, and the code that fills them. Names are those of docs/schema.md and of papiex. */
 #include "report/export.h"
 
-#include "report/command_line.h"
+#include "report/process_threads.h"
 #include "report/list.h"
 #include "report/ps_json.h"
 #include "store/runs.h"
@@ -10,16 +10,17 @@
 
 #define COLUMNS_MAX (64 + COUNTERS_SIZE)
 
-/* A table under way: its own names, then those of the counters, then what came later: columns stay where they are. */
+/* A table being written: its own columns, then the counters, then columns that were added later, so that positions
+ * never change. */
 struct table_export {
-    struct rows rows;
+    struct row_writer rows;
     const char *names[COLUMNS_MAX];
     const struct store_job *job;
     struct store_runs runs;
 };
 
-/* later: names behind those of the counters, up to a NULL; NULL: neither these nor counters. */
-static void begin(struct table_export *table, const struct store_job *job, struct stream *stream, enum rows_format format,
+/* later: column names after those of the counters, NULL-terminated; NULL: neither these nor counters. */
+static void begin(struct table_export *table, const struct store_job *job, struct output *stream, enum row_writer_format format,
                   const char *const *names, size_t count, const char *const *later)
 {
     memcpy(table->names, names, count * sizeof *names);
@@ -29,32 +30,32 @@ static void begin(struct table_export *table, const struct store_job *job, struc
         table->names[count++] = later[i];
     table->job = job;
     table->runs = (struct store_runs){ 0 };
-    rows_begin(&table->rows, stream, format, table->names, count);
+    row_writer_begin(&table->rows, stream, format, table->names, count);
 }
 
-static void add_known(struct rows *rows, bool known, uint64_t value)
+static void add_known(struct row_writer *rows, bool known, uint64_t value)
 {
     if (known)
-        rows_u64(rows, value);
+        row_writer_u64(rows, value);
     else
-        rows_absent(rows);
+        row_writer_missing(rows);
 }
 
-static void add_text(struct rows *rows, struct bytes text)
+static void add_text(struct row_writer *rows, struct bytes text)
 {
     if (text.size)
-        rows_text(rows, text);
+        row_writer_string(rows, text);
     else
-        rows_absent(rows);
+        row_writer_missing(rows);
 }
 
-static void add_counters(struct rows *rows, const struct counters *counters)
+static void add_counters(struct row_writer *rows, const struct counters *counters)
 {
     for (int i = 0; i < COUNTERS_SIZE; i++)
         add_known(rows, counters_has(counters, (enum counter)i), counters->value[i]);
 }
 
-static void add_status(struct rows *rows, bool known, uint8_t exit_code, uint8_t exit_signal)
+static void add_status(struct row_writer *rows, bool known, uint8_t exit_code, uint8_t exit_signal)
 {
     add_known(rows, known, exit_code);
     add_known(rows, known, exit_signal);
@@ -68,21 +69,21 @@ static const char *const job_names[] = {
 
 static enum err write_job(void *context, const struct store_job *job)
 {
-    struct rows *rows = &((struct table_export *)context)->rows;
+    struct row_writer *rows = &((struct table_export *)context)->rows;
     const struct summary *summary = &job->summary;
     uint64_t memory, cpu_us;
     bool has_memory = list_memory_bytes(job, &memory), has_cpu = list_cpu_us(job, &cpu_us);
-    rows_text(rows, bytes_of(job->job_id));
+    row_writer_string(rows, bytes_of(job->job_id));
     add_text(rows, bytes_of(job->name));
     add_text(rows, bytes_of(job->user));
-    rows_u64(rows, job->uid);
+    row_writer_u64(rows, job->uid);
     add_text(rows, bytes_of(job->hosts));
-    rows_words(rows, job->command);
+    row_writer_arguments(rows, job->command);
     add_text(rows, bytes_of(job->cwd));
     add_text(rows, bytes_of(job->tags));
     add_known(rows, job->start_ns, job->start_ns);
     add_known(rows, job->end_ns, job->end_ns);
-    rows_u64(rows, job->ended);
+    row_writer_u64(rows, job->ended);
     add_status(rows, job->status_known, job->exit_code, job->exit_signal);
     add_known(rows, job->cores, job->cores);
     add_known(rows, job->cores_allowed_milli, job->cores_allowed_milli);
@@ -90,25 +91,25 @@ static enum err write_job(void *context, const struct store_job *job)
     add_known(rows, job->memory_limit_bytes, job->memory_limit_bytes);
     add_known(rows, has_memory, memory);
     add_known(rows, job->period_ns, job->period_ns);
-    rows_u64(rows, summary->processes);
-    rows_u64(rows, summary->images);
-    rows_u64(rows, summary->threads);
-    rows_u64(rows, summary->failed);
-    rows_u64(rows, summary->signalled);
-    rows_u64(rows, summary->running);
-    rows_u64(rows, summary->lost);
-    rows_u64(rows, summary->short_processes);
+    row_writer_u64(rows, summary->processes);
+    row_writer_u64(rows, summary->images);
+    row_writer_u64(rows, summary->threads);
+    row_writer_u64(rows, summary->failed);
+    row_writer_u64(rows, summary->signalled);
+    row_writer_u64(rows, summary->running);
+    row_writer_u64(rows, summary->lost);
+    row_writer_u64(rows, summary->short_processes);
     add_known(rows, has_cpu, cpu_us);
     add_counters(rows, &summary->sum);
-    return rows_pass(rows);
+    return row_writer_write_if_large(rows);
 }
 
-enum err export_jobs(struct store *store, const struct store_job *only, struct stream *stream, enum rows_format format)
+enum err export_jobs(struct store *store, const struct store_job *only, struct output *stream, enum row_writer_format format)
 {
     struct table_export table;
     begin(&table, only, stream, format, job_names, sizeof job_names / sizeof *job_names, (const char *const[]){ NULL });
     enum err err = only ? write_job(&table, only) : store_jobs(store, &(struct store_filter){ 0 }, write_job, &table);
-    return err ? err : rows_end(&table.rows);
+    return err ? err : row_writer_end(&table.rows);
 }
 
 static const char *const process_names[] = {
@@ -117,7 +118,7 @@ static const char *const process_names[] = {
 };
 
 /* "probe wait", in the order of enum process_source. */
-static void add_sources(struct rows *rows, unsigned sources)
+static void add_sources(struct row_writer *rows, unsigned sources)
 {
     static const char *const names[] = { "probe", "wait", "connector", "taskstats", "parent", "proc",
                                          "child", "estimated", "with-others" };
@@ -130,7 +131,7 @@ static void add_sources(struct rows *rows, unsigned sources)
     buf_clear(&text);
 }
 
-/* Where it ran, and whose it was. */
+/* Host and user. */
 static void add_origin(struct table_export *table, uint32_t number, const struct process *p)
 {
     const struct store_run *run = store_runs_find(&table->runs, number);
@@ -142,38 +143,38 @@ static void add_origin(struct table_export *table, uint32_t number, const struct
 static enum err write_process(void *context, uint32_t number, const struct process *p)
 {
     struct table_export *table = context;
-    struct rows *rows = &table->rows;
-    rows_text(rows, bytes_of(table->job->job_id));
-    rows_u64(rows, number);
+    struct row_writer *rows = &table->rows;
+    row_writer_string(rows, bytes_of(table->job->job_id));
+    row_writer_u64(rows, number);
     add_known(rows, p->parent != PROCESS_NO_PARENT, p->parent);
-    rows_u64(rows, p->last);
-    rows_u64(rows, p->pid);
-    rows_u64(rows, p->ppid);
+    row_writer_u64(rows, p->last);
+    row_writer_u64(rows, p->pid);
+    row_writer_u64(rows, p->ppid);
     add_known(rows, p->pgid_known, p->pgid);
     add_known(rows, p->sid_known, p->sid);
     add_known(rows, p->uid_known, p->uid);
-    rows_u64(rows, p->image);
+    row_writer_u64(rows, p->image);
     add_text(rows, p->name);
     add_text(rows, p->path);
     if (p->args.size)
-        rows_words(rows, p->args);
+        row_writer_arguments(rows, p->args);
     else
-        rows_absent(rows);
+        row_writer_missing(rows);
     add_text(rows, p->cwd);
     add_text(rows, p->tags);
     add_known(rows, p->start_ns, p->start_ns);
     add_known(rows, p->end_ns, p->end_ns);
-    rows_text(rows, bytes_of(ps_json_state(p->state)));
+    row_writer_string(rows, bytes_of(ps_json_state(p->state)));
     add_status(rows, p->status_known, p->exit_code, p->exit_signal);
     add_sources(rows, p->sources);
-    rows_u64(rows, p->thread_count);
-    rows_u64(rows, p->inclusive_cpu_us);
+    row_writer_u64(rows, p->thread_count);
+    row_writer_u64(rows, p->inclusive_cpu_us);
     add_counters(rows, &p->counters);
     add_origin(table, number, p);
-    return rows_pass(rows);
+    return row_writer_write_if_large(rows);
 }
 
-enum err export_processes(struct store *store, const struct store_job *job, struct stream *stream, enum rows_format format)
+enum err export_processes(struct store *store, const struct store_job *job, struct output *stream, enum row_writer_format format)
 {
     struct table_export table;
     begin(&table, job, stream, format, process_names, sizeof process_names / sizeof *process_names,
@@ -182,7 +183,7 @@ enum err export_processes(struct store *store, const struct store_job *job, stru
     if (!err)
         err = store_processes(store, job->row, write_process, &table);
     store_runs_clear(&table.runs);
-    return err ? err : rows_end(&table.rows);
+    return err ? err : row_writer_end(&table.rows);
 }
 
 static const char *const thread_names[] = { "job", "process", "pid", "image", "tid", "name", "start_ns", "end_ns" };
@@ -190,21 +191,21 @@ static const char *const thread_names[] = { "job", "process", "pid", "image", "t
 static void write_thread(struct table_export *table, uint32_t number, const struct process *process, uint32_t tid,
                          struct bytes name, uint64_t start_ns, uint64_t end_ns, const struct counters *counters)
 {
-    struct rows *rows = &table->rows;
-    rows_text(rows, bytes_of(table->job->job_id));
-    rows_u64(rows, number);
-    rows_u64(rows, process->pid);
-    rows_u64(rows, process->image);
-    rows_u64(rows, tid);
+    struct row_writer *rows = &table->rows;
+    row_writer_string(rows, bytes_of(table->job->job_id));
+    row_writer_u64(rows, number);
+    row_writer_u64(rows, process->pid);
+    row_writer_u64(rows, process->image);
+    row_writer_u64(rows, tid);
     add_text(rows, name);
     add_known(rows, start_ns, start_ns);
     add_known(rows, end_ns, end_ns);
     add_counters(rows, counters);
     add_origin(table, number, process);
-    add_sources(rows, process->sources); /* of a single thread they tell how well its numbers are known */
+    add_sources(rows, process->sources); /* for a single thread they say how exact its numbers are */
 }
 
-/* A process without threads of its own in the store has had one: itself. */
+/* A process without threads in the store had one: itself. */
 static enum err write_threads(void *context, uint32_t number, const struct process *p, const struct thread *threads,
                               size_t count)
 {
@@ -216,19 +217,19 @@ static enum err write_threads(void *context, uint32_t number, const struct proce
         struct bytes name = { t->name, strnlen(t->name, sizeof t->name) };
         write_thread(table, number, p, t->tid, name, t->start_ns, t->end_ns, &t->counters);
     }
-    return rows_pass(&table->rows);
+    return row_writer_write_if_large(&table->rows);
 }
 
-enum err export_threads(struct store *store, const struct store_job *job, struct stream *stream, enum rows_format format)
+enum err export_threads(struct store *store, const struct store_job *job, struct output *stream, enum row_writer_format format)
 {
     struct table_export table;
     begin(&table, job, stream, format, thread_names, sizeof thread_names / sizeof *thread_names,
           (const char *const[]){ "host", "user", "sources", NULL });
     enum err err = store_runs_read(&table.runs, store, job->row);
     if (!err)
-        err = joined_processes(store, job->row, write_threads, &table);
+        err = process_threads_each(store, job->row, write_threads, &table);
     store_runs_clear(&table.runs);
-    return err ? err : rows_end(&table.rows);
+    return err ? err : row_writer_end(&table.rows);
 }
 
 static const char *const event_names[] = { "job", "process", "tid", "event", "value" };
@@ -236,19 +237,19 @@ static const char *const event_names[] = { "job", "process", "tid", "event", "va
 static enum err write_event(void *context, uint32_t number, uint32_t tid, const char *event, uint64_t value)
 {
     struct table_export *table = context;
-    struct rows *rows = &table->rows;
-    rows_text(rows, bytes_of(table->job->job_id));
-    rows_u64(rows, number);
-    add_known(rows, tid, tid); /* without: the sum of the whole process */
-    rows_text(rows, bytes_of(event));
-    rows_u64(rows, value);
-    return rows_pass(rows);
+    struct row_writer *rows = &table->rows;
+    row_writer_string(rows, bytes_of(table->job->job_id));
+    row_writer_u64(rows, number);
+    add_known(rows, tid, tid); /* none: the total of the process */
+    row_writer_string(rows, bytes_of(event));
+    row_writer_u64(rows, value);
+    return row_writer_write_if_large(rows);
 }
 
-enum err export_events(struct store *store, const struct store_job *job, struct stream *stream, enum rows_format format)
+enum err export_events(struct store *store, const struct store_job *job, struct output *stream, enum row_writer_format format)
 {
     struct table_export table;
     begin(&table, job, stream, format, event_names, sizeof event_names / sizeof *event_names, NULL);
     enum err err = store_event_counts(store, job->row, write_event, &table);
-    return err ? err : rows_end(&table.rows);
+    return err ? err : row_writer_end(&table.rows);
 }

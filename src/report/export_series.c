@@ -1,4 +1,4 @@
-/* From the store's columns of a series to samples, as an agent would have sent them. */
+/* Converts the stored series back to samples, as an agent would have sent them. */
 #include "report/export_series.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static enum err add_row(struct series_export *export, const struct run_series *s
     sample->job = export->choice->job ? export->choice->job->job_id : NULL;
     for (size_t i = 0; i < size; i++)
         if (series->known[row * size + i])
-            sample_set_u64(sample, i, series->values[row * size + i].u64); /* the same 64 bits, whatever the type */
+            sample_set_u64(sample, i, series->values[row * size + i].u64); /* the same 64 bits for every type */
     return OK;
 }
 

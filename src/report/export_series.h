@@ -1,4 +1,4 @@
-/* The series of a job, batch by batch, into a sink. */
+/* Writes the series of a job, batch by batch, to a sink. */
 #ifndef SONDE_REPORT_EXPORT_SERIES_H
 #define SONDE_REPORT_EXPORT_SERIES_H
 
@@ -10,7 +10,7 @@ struct export_choice {
     const char *node, *set;      /* set NULL: all sets */
 };
 
-/* state: of the sink, opened. *found: how many series there were. Does not flush. */
+/* state: of the opened sink. *found: number of series. Does not flush. */
 enum err export_series(struct store *store, const struct export_choice *choice, const struct sink *sink, void *state,
                        size_t *found);
 

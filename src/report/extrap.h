@@ -1,4 +1,5 @@
-/* Jobs of several sizes for Extra-P, a line of JSON per job and metric: from the store, or from profiles of tau's. */
+/* Jobs of several sizes for Extra-P, one line of JSON per job and metric: from the job database, or from tau
+ * profiles. */
 #ifndef SONDE_REPORT_EXTRAP_H
 #define SONDE_REPORT_EXTRAP_H
 
@@ -11,7 +12,7 @@
 /* One measurement. */
 struct extrap_job {
     char *id;
-    double size; /* NAN: not known */
+    double size; /* NAN: unknown */
     struct metric_list metrics;
 };
 
@@ -23,13 +24,14 @@ struct extrap {
 void extrap_init(struct extrap *extrap);
 void extrap_clear(struct extrap *extrap);
 
-/* Why a job is left out: NULL when it is not. From the store: it has not ended, has failed, or its size is not known. */
+/* *why: why the job was skipped, NULL if it was not. From the job database: it is unfinished, failed, or its size is
+ * unknown. */
 enum err extrap_add_job(struct extrap *extrap, struct store *store, const struct store_job *job, const char **why);
 
-/* … of a profile: a command in it failed, or its size is not known. */
+/* The same for a profile: a command in it failed, or its size is unknown. */
 enum err extrap_add_profile(struct extrap *extrap, const struct tau_profile *profile, const char **why);
 
-/* Writes all, smallest job first; what a job has not told is 0. has_callpath: with callpath and metric. */
-enum err extrap_write(struct extrap *extrap, struct stream *stream, bool has_callpath);
+/* Writes all jobs, smallest first; metrics that a job does not have are 0. has_callpath: with callpath and metric. */
+enum err extrap_write(struct extrap *extrap, struct output *stream, bool has_callpath);
 
 #endif

@@ -20,12 +20,12 @@ void list_clear(struct list *list);
 void list_add(struct list *list, const struct store_job *job);
 enum err list_print(const struct list *list, struct buf *out);
 
-/* One job as an object; what is not known has no key. */
+/* One job as an object, without keys for unknown values. */
 void list_job_json(struct json *json, const struct store_job *job);
 
-/* Numbers of a job that more than one page shows. False: not known. */
-bool list_cpu_us(const struct store_job *job, uint64_t *cpu_us);        /* the kernel's total, or what was seen if more */
-bool list_memory_bytes(const struct store_job *job, uint64_t *bytes);   /* the most at one time, else the largest process */
-bool list_cores_used_milli(const struct store_job *job, uint64_t *milli); /* on average */
+/* Numbers of a job used by several commands. False: unknown. */
+bool list_cpu_us(const struct store_job *job, uint64_t *cpu_us);        /* the kernel's total, or what was recorded if larger */
+bool list_memory_bytes(const struct store_job *job, uint64_t *bytes);   /* peak of all processes, else of the largest one */
+bool list_cores_used_milli(const struct store_job *job, uint64_t *milli); /* average */
 
 #endif

@@ -1,4 +1,4 @@
-/* The layout is that of LDMS's ldms_ls, so that scripts which read it go on reading. */
+/* The layout of LDMS's ldms_ls, so that existing scripts can parse it. */
 #include "report/ls.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@ static void add_part(struct buf *out, const char *text)
     utf8_add_safe(out, bytes_of(text), true);
 }
 
-void ls_name(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form)
+void ls_name(struct buf *out, const struct sets_answer *sets, const struct sets_item *item, enum ls_form form)
 {
     utf8_add_safe(out, bytes_of(item->host ? item->host : sets->host), true);
     if (item->job)
@@ -31,12 +31,12 @@ void ls_name(struct buf *out, const struct sets *sets, const struct sets_item *i
         add_part(out, item->instance);
 }
 
-/* LDMS's widths, and more where a name is longer. */
+/* LDMS's widths, or more for longer names. */
 struct widths {
     int schema, instance;
 };
 
-static struct widths measure(const struct sets *sets, const bool *chosen, enum ls_form form)
+static struct widths measure(const struct sets_answer *sets, const bool *chosen, enum ls_form form)
 {
     struct widths widths = { 14, 24 };
     struct buf name;
@@ -71,7 +71,7 @@ static void add_head(struct buf *out, struct widths widths)
     add_line(out, widths);
 }
 
-/* What the descriptions take; they are told once. */
+/* Size of the descriptions, which are sent once. */
 static size_t description_bytes(const struct set *schema)
 {
     size_t bytes = sizeof *schema + strlen(schema->name) + 1;
@@ -86,8 +86,8 @@ static size_t value_bytes(const struct set *schema)
     return schema->size * (sizeof(union value) + 1);
 }
 
-/* Users see their own jobs, everybody sees the node. */
-static void add_item(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form,
+/* Only the owner can see jobs, everybody can see the node. */
+static void add_item(struct buf *out, const struct sets_answer *sets, const struct sets_item *item, enum ls_form form,
                      struct widths widths)
 {
     struct buf name;
@@ -111,7 +111,7 @@ static void add_item(struct buf *out, const struct sets *sets, const struct sets
     buf_clear(&name);
 }
 
-static void add_sums(struct buf *out, const struct sets *sets, const bool *chosen)
+static void add_sums(struct buf *out, const struct sets_answer *sets, const bool *chosen)
 {
     size_t count = 0, descriptions = 0, values = 0;
     const struct set *schema = NULL;
@@ -128,7 +128,7 @@ static void add_sums(struct buf *out, const struct sets *sets, const bool *chose
                (double)descriptions / 1000, (double)values / 1000, (double)(descriptions + values) / 1000);
 }
 
-void ls_table(struct buf *out, const struct sets *sets, const bool *chosen, enum ls_form form)
+void ls_table(struct buf *out, const struct sets_answer *sets, const bool *chosen, enum ls_form form)
 {
     struct widths widths = measure(sets, chosen, form);
     add_head(out, widths);
@@ -170,7 +170,7 @@ static void add_metric_name(struct buf *out, char sort, enum metric_type type, c
     buf_clear(&safe);
 }
 
-/* LDMS has what the kernel writes: the kernel's names and units. */
+/* LDMS uses the kernel's names and units. */
 static void add_metric(struct buf *out, const struct sets_item *item, size_t i, enum ls_form form)
 {
     const struct metric *metric = &item->schema->metrics[i];
@@ -191,7 +191,7 @@ static void add_metric(struct buf *out, const struct sets_item *item, size_t i, 
     buf_add_char(out, '\n');
 }
 
-static void add_ldms_ids(struct buf *out, const struct sets *sets, const struct sets_item *item)
+static void add_ldms_ids(struct buf *out, const struct sets_answer *sets, const struct sets_item *item)
 {
     const char *host = item->host ? item->host : sets->host ? sets->host : "";
     uint64_t job = 0;
@@ -205,7 +205,7 @@ static void add_ldms_ids(struct buf *out, const struct sets *sets, const struct 
     buf_add_text(out, "0\n");
 }
 
-void ls_values(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form)
+void ls_values(struct buf *out, const struct sets_answer *sets, const struct sets_item *item, enum ls_form form)
 {
     ls_name(out, sets, item, form);
     buf_add_text(out, ": consistent, last update: ");

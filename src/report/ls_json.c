@@ -1,15 +1,15 @@
-/* The chosen sets as the agent itself would answer, had it no others: its writer is fed with them. */
+/* Feeds the chosen sets to the agent's own JSON writer. */
 #include "report/ls.h"
 
 #include "api/sets_json.h"
 
 struct chosen {
-    const struct sets *sets;
+    const struct sets_answer *sets;
     const bool *chosen;
-    struct job *of; /* the job of the entry that was given last */
+    struct job *of; /* job of the last entry */
 };
 
-static bool chosen_next(const void *context, struct view_at *at, struct view_entry *entry)
+static bool chosen_next(const void *context, struct view_position *at, struct view_entry *entry)
 {
     const struct chosen *chosen = context;
     while (at->entry < chosen->sets->count && !(chosen->chosen[at->entry] && chosen->sets->items[at->entry].values))
@@ -34,11 +34,11 @@ static bool chosen_next(const void *context, struct view_at *at, struct view_ent
     return true;
 }
 
-void ls_json(struct buf *out, const struct sets *sets, const bool *chosen)
+void ls_json(struct buf *out, const struct sets_answer *sets, const bool *chosen)
 {
     static const struct view_source source = { .next = chosen_next };
     struct job of;
     const struct chosen context = { sets, chosen, &of };
     const struct view view = { &source, &context, sets->host, VIEW_ALL };
-    held_sets(out, &view, true);
+    sets_json_write(out, &view, true);
 }

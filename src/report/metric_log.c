@@ -1,5 +1,5 @@
-/* One writer for all formats. In a file the end of the document stands behind each sample and is overwritten by the next; in a
- * pipe it comes at the end. */
+/* One writer for all formats. In a file, the end of the document follows each sample and is overwritten by the next; in
+ * a pipe, it is written at the end. */
 #include "report/metric_log.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static enum err write_at(const struct metric_log *log, const char *data, size_t 
     return OK;
 }
 
-/* Puts the end of the document behind what is whole, and cuts what a failed write left behind that. */
+/* Writes the end of the document after the valid part, and truncates what a failed write left. */
 static enum err close_document(const struct metric_log *log)
 {
     struct bytes end = bytes_of(ending(log));
@@ -45,7 +45,7 @@ static enum err close_document(const struct metric_log *log)
     return err;
 }
 
-/* What stands in log->out, and the end behind it in the same write. On an error the document is closed as it was before. */
+/* Writes log->out and the end of the document in one write. On error the document is restored. */
 static enum err write_out(struct metric_log *log)
 {
     size_t size = log->out.size;

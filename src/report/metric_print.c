@@ -1,4 +1,4 @@
-/* One table of columns, written in four ways. */
+/* One table of columns, printed in four formats. */
 #include "report/metric_print.h"
 
 #include "base/utf8.h"
@@ -13,40 +13,40 @@
 #define TITLE_LIST "List of tau_metric_exporter Metrics"
 #define TITLE_VALUES "List of tau_metric_exporter Values"
 
-struct field {
+struct print_field {
     const char *key;
     const char *text; /* NULL: a number */
     double number;
-    bool is_raw; /* the text is JSON, and YAML */
+    bool is_raw; /* the text is valid JSON and YAML */
 };
 
-static size_t add_optional(struct field fields[FIELDS_MAX], size_t count, const struct metric_item *item)
+static size_t add_optional(struct print_field fields[FIELDS_MAX], size_t count, const struct metric_item *item)
 {
     if (*item->unit)
-        fields[count++] = (struct field){ "unit", item->unit, 0 };
+        fields[count++] = (struct print_field){ "unit", item->unit, 0 };
     if (item->job)
-        fields[count++] = (struct field){ "job", item->job, 0 };
+        fields[count++] = (struct print_field){ "job", item->job, 0 };
     if (item->user)
-        fields[count++] = (struct field){ "user", item->user, 0 };
+        fields[count++] = (struct print_field){ "user", item->user, 0 };
     for (size_t i = 0; i < METRIC_LIST_SPREAD; i++)
         if (!isnan(item->spread[i]))
-            fields[count++] = (struct field){ metric_list_spread_names[i], NULL, item->spread[i] };
+            fields[count++] = (struct print_field){ metric_list_spread_names[i], NULL, item->spread[i] };
     if (item->buckets)
-        fields[count++] = (struct field){ .key = "buckets", .text = item->buckets, .is_raw = true };
+        fields[count++] = (struct print_field){ .key = "buckets", .text = item->buckets, .is_raw = true };
     return count;
 }
 
-static size_t fields_of(struct field fields[FIELDS_MAX], const struct metric_item *item, enum metric_columns columns)
+static size_t fields_of(struct print_field fields[FIELDS_MAX], const struct metric_item *item, enum metric_columns columns)
 {
     size_t count = 0;
-    fields[count++] = (struct field){ "name", item->name, 0 };
+    fields[count++] = (struct print_field){ "name", item->name, 0 };
     if (columns != METRIC_VALUES) {
-        fields[count++] = (struct field){ "doc", item->doc, 0 };
-        fields[count++] = (struct field){ "type", metric_list_type_name(item->type), 0 };
+        fields[count++] = (struct print_field){ "doc", item->doc, 0 };
+        fields[count++] = (struct print_field){ "type", metric_list_type_name(item->type), 0 };
     }
     if (columns != METRIC_DESCRIPTIONS) {
-        fields[count++] = (struct field){ "ts", NULL, item->ts_s };
-        fields[count++] = (struct field){ "value", NULL, item->value };
+        fields[count++] = (struct print_field){ "ts", NULL, item->ts_s };
+        fields[count++] = (struct print_field){ "value", NULL, item->value };
     }
     return columns == METRIC_ALL ? add_optional(fields, count, item) : count;
 }
@@ -54,7 +54,7 @@ static size_t fields_of(struct field fields[FIELDS_MAX], const struct metric_ite
 static void add_json(struct buf *out, const struct metric_item *item, enum metric_columns columns, const char *before,
                      const char *between, const char *behind)
 {
-    struct field fields[FIELDS_MAX];
+    struct print_field fields[FIELDS_MAX];
     size_t count = fields_of(fields, item, columns);
     buf_add_char(out, '{');
     for (size_t i = 0; i < count; i++) {
@@ -75,11 +75,11 @@ void metric_print_json(struct buf *out, const struct metric_item *item, enum met
 }
 
 /* yaml.dump sorts the keys. */
-static void sort(struct field *fields, size_t count)
+static void sort(struct print_field *fields, size_t count)
 {
     for (size_t i = 1; i < count; i++)
         for (size_t k = i; k > 0 && strcmp(fields[k - 1].key, fields[k].key) > 0; k--) {
-            struct field kept = fields[k];
+            struct print_field kept = fields[k];
             fields[k] = fields[k - 1];
             fields[k - 1] = kept;
         }
@@ -87,7 +87,7 @@ static void sort(struct field *fields, size_t count)
 
 void metric_print_yaml(struct buf *out, const struct metric_item *item, enum metric_columns columns, size_t indent)
 {
-    struct field fields[FIELDS_MAX];
+    struct print_field fields[FIELDS_MAX];
     size_t count = fields_of(fields, item, columns);
     sort(fields, count);
     for (size_t i = 0; i < count; i++) {
@@ -108,10 +108,10 @@ void metric_print_txt_title(struct buf *out, enum metric_columns columns)
     buf_add_text(out, titles[columns]);
 }
 
-/* One that has a line break would be two lines: such texts are made safe. */
+/* A line break would split the line, so strings are escaped. */
 void metric_print_txt(struct buf *out, const struct metric_item *item, enum metric_columns columns)
 {
-    struct field fields[FIELDS_MAX];
+    struct print_field fields[FIELDS_MAX];
     size_t count = fields_of(fields, item, columns);
     for (size_t i = 0; i < count; i++) {
         const char *text = fields[i].text, *quote = text && strchr(text, ' ') ? "\"" : "";
@@ -127,7 +127,7 @@ void metric_print_txt(struct buf *out, const struct metric_item *item, enum metr
     buf_add_char(out, '\n');
 }
 
-/* Words of a bullet, wrapped at the width, and lines filled up to it, as rich does. */
+/* A bullet whose words are wrapped and whose lines are padded to the width, as Python's rich does. */
 struct bullet {
     struct buf *out;
     const struct terminal *terminal;
@@ -147,7 +147,7 @@ static void begin_line(struct bullet *bullet)
     bullet->column = BULLET_COLUMNS;
 }
 
-/* How much of a word fits into a line of its own. */
+/* How much of a word fits on a line of its own. */
 static size_t piece_of(const struct bullet *bullet, struct bytes word)
 {
     size_t size = word.size, room = bullet->terminal->width - BULLET_COLUMNS;
@@ -201,7 +201,7 @@ static void add_number(struct bullet *bullet, double number, enum colour colour)
 
 static void add_spread(struct bullet *bullet, const struct metric_item *item)
 {
-    struct field fields[FIELDS_MAX];
+    struct print_field fields[FIELDS_MAX];
     size_t count = add_optional(fields, 0, item);
     for (size_t i = 0; i < count; i++) {
         add_words(bullet, fields[i].key, FAINT);
@@ -212,7 +212,7 @@ static void add_spread(struct bullet *bullet, const struct metric_item *item)
     }
 }
 
-/* A sum alone says little of a histogram; tau has none, so that nothing needs to look like tau's. */
+/* For a histogram the sum alone is not enough; tau has no histograms, so there is no format to imitate. */
 static void add_histogram(struct bullet *bullet, const struct metric_item *item)
 {
     static const size_t shown[] = { METRIC_LIST_COUNT, METRIC_LIST_MEAN, METRIC_LIST_P50, METRIC_LIST_P90, METRIC_LIST_P99 };
@@ -283,7 +283,7 @@ static void print_json(struct buf *out, const struct metric_list *list, enum met
     buf_add_text(out, list->count ? "\n]\n" : "]\n");
 }
 
-/* print() of what yaml.dump ends with a line break. */
+/* print() adds a line break to that of yaml.dump. */
 static void print_yaml(struct buf *out, const struct metric_list *list, enum metric_columns columns)
 {
     for (size_t i = 0; i < list->count; i++) {

@@ -1,4 +1,4 @@
-/* Lays text out in lines of a fixed width: from the report's parts to the output buffer. */
+/* Lays out text in lines of a fixed width. */
 #include "report/page.h"
 
 #include "base/utf8.h"
@@ -63,7 +63,7 @@ void page_printf(struct page *page, const char *label, const char *format, ...)
     page_field(page, label, bytes_of(text));
 }
 
-/* How many bytes of text, which is safe to print, take at most the columns given; at least one character. */
+/* Number of bytes of text, which is printable, that fit into the columns; at least one character. */
 static size_t take_columns(struct bytes text, size_t columns)
 {
     size_t taken = 0, used = 0;
@@ -79,8 +79,8 @@ static size_t take_columns(struct bytes text, size_t columns)
     return taken;
 }
 
-/* How much of text goes on a line: up to the last blank that fits, or, of a word that is too long for a whole line,
- * what fits. 0: nothing, begin a new line. */
+/* How much of text goes on a line: up to the last space that fits, or what fits if a word is too long for a whole line.
+ * 0: nothing, start a new line. */
 static size_t break_line(struct bytes text, size_t room, size_t whole_line)
 {
     size_t fits = take_columns(text, room);
@@ -107,7 +107,7 @@ static struct bytes skip(struct bytes text, size_t size)
     return text;
 }
 
-/* The text is safe and, where the terminal has no UTF-8, ASCII. */
+/* The text is printable, and ASCII if the terminal has no UTF-8. */
 static void wrap_safe(struct page *page, enum colour colour, struct bytes text, size_t at, size_t indent, size_t lines)
 {
     for (size_t line = 1; text.size; line++) {

@@ -1,4 +1,4 @@
-/* The tree of processes on a screen: what sonde ps prints. */
+/* The process tree as text: what sonde ps prints. */
 #ifndef SONDE_REPORT_PS_H
 #define SONDE_REPORT_PS_H
 
@@ -8,12 +8,12 @@
 
 struct ps_view {
     struct terminal terminal;
-    uint64_t depth;      /* hide what is deeper; 0: nothing */
-    bool args;           /* whole arguments, however long */
+    uint64_t depth;      /* number of levels shown; 0: all */
+    bool args;           /* do not truncate arguments */
     bool threads;
 };
 
-/* Draws the tree, which is folded, hidden and sorted as one likes, row after row. GONE, FULL, IO as stream_pass. */
-enum err ps_print(const struct tree *tree, const struct ps_view *view, struct stream *stream);
+/* Prints the tree, which may be folded, hidden and sorted before. GONE, FULL, IO as output_write_if_large. */
+enum err ps_print(const struct tree *tree, const struct ps_view *view, struct output *stream);
 
 #endif

@@ -1,4 +1,4 @@
-/* Every key is there only when its value is known. */
+/* Keys are present only if their value is known. */
 #include "report/ps_json.h"
 
 #include "report/usage_mark.h"
@@ -93,7 +93,7 @@ void ps_json_process(struct json *json, uint32_t number, const struct process *p
     add_known_text(json, "name", p->name);
     add_known_text(json, "path", p->path);
     if (p->args.size)
-        json_field_words(json, "args", p->args);
+        json_field_strings(json, "args", p->args);
     add_known_text(json, "cwd", p->cwd);
     add_known_text(json, "tags", p->tags);
     add_times(json, p->start_ns, p->end_ns);

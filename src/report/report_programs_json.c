@@ -1,4 +1,4 @@
-/* What programs told, as JSON: all of it, also what the page leaves out. */
+/* What the job's programs published, as JSON; also what the page leaves out. */
 #include "report/report.h"
 
 #include "analysis/histograms.h"
@@ -14,7 +14,7 @@ static void known(struct json *json, const char *key, double value)
         json_field_f64(json, key, value);
 }
 
-/* What programs told of may be infinite, for which JSON has no number. */
+/* Program metrics may be infinite, for which JSON has no number. */
 static void own(struct json *json, const char *key, double value)
 {
     if (isinf(value))
@@ -26,7 +26,7 @@ static void own(struct json *json, const char *key, double value)
 static void whole(struct json *json, const char *key, double value)
 {
     if (isfinite(value))
-        json_field_u64(json, key, say_whole(value));
+        json_field_u64(json, key, phrase_round(value));
 }
 
 static void add_sum(struct json *json, const struct mpi_sum *sum)
@@ -52,7 +52,7 @@ static void add_functions(struct json *json, const struct mpi *mpi)
     json_end_array(json);
 }
 
-/* Where there are several programs, or worlds. */
+/* Only if there are several programs or worlds. */
 static void add_world(struct json *json, struct rank_name name)
 {
     if (name.program > 1)
@@ -132,17 +132,17 @@ static void add_mpi(struct json *json, const struct mpi *mpi)
     json_end_object(json);
 }
 
-/* How many calls took less than 2^(8 + i) ns: of the whole histogram, what is not 0. */
-static void add_histogram(struct json *json, const struct told *told, const char *instance)
+/* Number of calls that took less than 2^(8 + i) ns: the nonzero buckets of the histogram. */
+static void add_histogram(struct json *json, const struct job_metrics *metrics, const char *instance)
 {
-    const struct told_table *table = &told->tables[TOLD_CALL_TIME];
+    const struct job_metrics_table *table = &metrics->tables[JOB_METRICS_SYSCALL_TIME];
     for (size_t row = 0; row < table->count; row++) {
         if (strcmp(table->rows[row].instance, instance) != 0)
             continue;
         json_key(json, "calls_below_ns");
         json_begin_array(json);
         for (size_t i = 0; i < SYSCALL_BUCKETS; i++) {
-            double count = told_value(told, TOLD_CALL_TIME, row, i);
+            double count = job_metrics_value(metrics, JOB_METRICS_SYSCALL_TIME, row, i);
             if (!(count > 0))
                 continue;
             json_begin_array(json);
@@ -150,30 +150,30 @@ static void add_histogram(struct json *json, const struct told *told, const char
                 json_u64(json, 1ull << (8 + i));
             else
                 json_null(json);
-            json_u64(json, say_whole(count));
+            json_u64(json, phrase_round(count));
             json_end_array(json);
         }
         json_end_array(json);
     }
 }
 
-static void add_call(struct json *json, const struct told *told, const struct call *call)
+static void add_call(struct json *json, const struct job_metrics *metrics, const struct syscall_stat *call)
 {
     json_begin_object(json);
     json_field_bytes(json, "call", (struct bytes){ call->name, call->name_size });
-    if (*calls_class(call))
-        json_field_text(json, "to", calls_class(call));
+    if (*syscall_stats_class(call))
+        json_field_text(json, "to", syscall_stats_class(call));
     whole(json, "calls", call->calls);
     whole(json, "errors", call->errors);
     whole(json, "bytes", call->bytes);
     known(json, "time_s", call->time_s);
-    add_histogram(json, told, call->name);
+    add_histogram(json, metrics, call->name);
     json_end_object(json);
 }
 
 static void add_calls(struct json *json, const struct facts *facts)
 {
-    const struct calls *calls = &facts->calls;
+    const struct syscall_stats *calls = &facts->calls;
     if (!calls->count && !calls->class_count)
         return;
     json_key(json, "system_calls");
@@ -184,35 +184,35 @@ static void add_calls(struct json *json, const struct facts *facts)
     json_key(json, "by_call");
     json_begin_array(json);
     for (size_t i = 0; i < calls->count; i++)
-        add_call(json, &facts->told, &calls->list[i]);
+        add_call(json, &facts->metrics, &calls->list[i]);
     json_end_array(json);
     json_key(json, "by_class");
     json_begin_array(json);
     for (size_t i = 0; i < calls->class_count; i++)
-        add_call(json, &facts->told, &calls->classes[i]);
+        add_call(json, &facts->metrics, &calls->classes[i]);
     json_end_array(json);
     json_end_object(json);
 }
 
-static void add_own(struct json *json, const struct told *told, enum told_set set, const char *key,
+static void add_own(struct json *json, const struct job_metrics *metrics, enum job_metrics_set set, const char *key,
                     const char *const *names, size_t count, const struct histograms *but)
 {
-    const struct told_table *table = &told->tables[set];
+    const struct job_metrics_table *table = &metrics->tables[set];
     json_key(json, key);
     json_begin_array(json);
     for (size_t row = 0; row < table->count; row++) {
-        if (set == TOLD_COUNTER && histograms_have(but, table->rows[row].instance))
+        if (set == JOB_METRICS_COUNTER && histograms_have(but, table->rows[row].instance))
             continue;
         json_begin_object(json);
         json_field_text(json, "name", table->rows[row].instance);
         for (size_t i = 0; i < count; i++)
-            own(json, names[i], told_value(told, set, row, i));
+            own(json, names[i], job_metrics_value(metrics, set, row, i));
         json_end_object(json);
     }
     json_end_array(json);
 }
 
-/* Buckets as in Prometheus: how many were not above each bound; null is the bound above all others. */
+/* Buckets as in Prometheus: cumulative counts per upper bound; null is the infinite bound. */
 static void add_buckets(struct json *json, const struct histogram *histogram)
 {
     json_key(json, "buckets");
@@ -223,7 +223,7 @@ static void add_buckets(struct json *json, const struct histogram *histogram)
             json_null(json);
         else
             json_f64(json, histogram->bounds[i]);
-        json_u64(json, say_whole(histogram->counts[i]));
+        json_u64(json, phrase_round(histogram->counts[i]));
         json_end_array(json);
     }
     json_end_array(json);
@@ -251,20 +251,20 @@ static void add_histograms(struct json *json, const struct histograms *histogram
     json_end_array(json);
 }
 
-void report_told_json(struct json *json, const struct facts *facts)
+void report_programs_json(struct json *json, const struct facts *facts)
 {
     static const char *const counter[] = { "total" }, *const gauge[] = { "sum", "min", "max", "mean", "programs" };
-    const struct told *told = &facts->told;
+    const struct job_metrics *metrics = &facts->metrics;
     add_mpi(json, &facts->mpi);
     add_calls(json, facts);
-    if (!told->tables[TOLD_COUNTER].count && !told->tables[TOLD_GAUGE].count)
+    if (!metrics->tables[JOB_METRICS_COUNTER].count && !metrics->tables[JOB_METRICS_GAUGE].count)
         return;
     json_key(json, "program");
     json_begin_object(json);
     struct histograms histograms;
-    histograms_read(&histograms, told);
-    add_own(json, told, TOLD_COUNTER, "counters", counter, 1, &histograms);
-    add_own(json, told, TOLD_GAUGE, "gauges", gauge, PROGRAM_GAUGE_SIZE, &histograms);
+    histograms_read(&histograms, metrics);
+    add_own(json, metrics, JOB_METRICS_COUNTER, "counters", counter, 1, &histograms);
+    add_own(json, metrics, JOB_METRICS_GAUGE, "gauges", gauge, PROGRAM_GAUGE_SIZE, &histograms);
     if (histograms.count)
         add_histograms(json, &histograms);
     histograms_clear(&histograms);

@@ -69,7 +69,7 @@ static void add_cpu(struct page *page, const struct facts *facts)
 static void add_memory(struct page *page, const struct facts *facts)
 {
     double peak = facts_memory_peak(facts), limit = facts_memory_limit(facts);
-    const char *process = facts_memory_is_of_largest_process(facts) ? ", largest process" : "";
+    const char *process = facts_memory_is_of_largest_process(facts) ? " (one process)" : "";
     char text[160];
     if (isnan(peak))
         return;

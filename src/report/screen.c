@@ -1,4 +1,4 @@
-/* Plain sequences that every terminal of the last decades knows; no library. */
+/* Uses only escape sequences that all common terminals support; no library. */
 #include "report/screen.h"
 
 #include "base/clock.h"
@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #define LINES_USUAL 24
-#define ENTER "\033[?1049h\033[?25l\033[?7l\033[2J" /* 7: a line that is too long is cut, not wrapped */
+#define ENTER "\033[?1049h\033[?25l\033[?7l\033[2J" /* 7: long lines are truncated, not wrapped */
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
 
-static void say(const struct screen *screen, const char *text)
+static void send_text(const struct screen *screen, const char *text)
 {
     struct buf out;
     buf_init(&out, 256);
@@ -34,12 +34,12 @@ static void enter(const struct screen *screen)
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
     tcsetattr(screen->in, TCSADRAIN, &raw);
-    say(screen, ENTER);
+    send_text(screen, ENTER);
 }
 
 static void leave(const struct screen *screen)
 {
-    say(screen, LEAVE);
+    send_text(screen, LEAVE);
     tcsetattr(screen->in, TCSADRAIN, &screen->before);
 }
 
@@ -84,7 +84,7 @@ size_t screen_lines(const struct screen *screen)
     return ioctl(screen->out, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : LINES_USUAL;
 }
 
-/* Each line wipes what stood behind it; what is left below is wiped at the end. Nothing flickers. */
+/* Each line clears the rest of its line, and the end the rest of the screen, so that nothing flickers. */
 void screen_draw(struct screen *screen, struct buf *page)
 {
     struct buf out;
@@ -112,7 +112,7 @@ static void stop_and_come_back(struct screen *screen)
     enter(screen);
 }
 
-/* How long the sequence at the beginning is: ESC [ … up to a letter or '~', ESC O and a letter, ESC alone. */
+/* Length of the escape sequence at the beginning: ESC [ ... up to a letter or '~', ESC O and a letter, ESC alone. */
 static size_t sequence_size(const char *typed, size_t size)
 {
     size_t at = 2;
@@ -137,7 +137,7 @@ static int sequence_key(const char *typed, size_t size)
     return SCREEN_NONE;
 }
 
-/* The first of what was typed. */
+/* The first key of the input. */
 static int take_key(struct screen *screen)
 {
     bool is_sequence = screen->typed[0] == '\033';

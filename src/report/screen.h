@@ -1,4 +1,4 @@
-/* A full-screen page on a terminal: the alternate screen, keys as they are pressed, sizes that change. */
+/* A full-screen page on a terminal: the alternate screen, key presses, changes of size. */
 #ifndef SONDE_REPORT_SCREEN_H
 #define SONDE_REPORT_SCREEN_H
 
@@ -7,14 +7,14 @@
 #include <termios.h>
 
 enum screen_key {
-    SCREEN_NONE = 0, /* the time is over, or the size has changed: draw anew */
+    SCREEN_NONE = 0, /* timeout, or the size has changed: redraw */
     SCREEN_UP = 256, /* smaller ones are characters */
     SCREEN_DOWN,
     SCREEN_PAGE_UP,
     SCREEN_PAGE_DOWN,
     SCREEN_HOME,
     SCREEN_END,
-    SCREEN_CLOSED, /* a signal to end, or the terminal is gone */
+    SCREEN_CLOSED, /* a termination signal, or the terminal was closed */
 };
 
 struct screen {
@@ -22,7 +22,7 @@ struct screen {
     int signal_fd;
     struct termios before;
     bool is_open;
-    char typed[32]; /* keys that came together and are not taken yet */
+    char typed[32]; /* input that has not been processed yet */
     size_t typed_size;
 };
 
@@ -35,7 +35,7 @@ size_t screen_lines(const struct screen *screen);
 /* Shows page, line by line, and empties it. */
 void screen_draw(struct screen *screen, struct buf *page);
 
-/* Waits for a key until then (CLOCK_MONOTONIC). Ctrl-C and Ctrl-D are SCREEN_CLOSED; Ctrl-Z stops and comes back. */
+/* Waits for a key until this time (CLOCK_MONOTONIC). Ctrl-C and Ctrl-D are SCREEN_CLOSED; Ctrl-Z suspends. */
 int screen_key(struct screen *screen, uint64_t until_ns);
 
 #endif

@@ -1,4 +1,5 @@
-/* Columns that fit the terminal: what is flexible is cut, then what ranks low is left out. Cells may hold any bytes. */
+/* A table that fits the terminal: flexible columns are truncated, then low-ranking ones left out. Cells may contain any
+ * bytes. */
 #ifndef SONDE_REPORT_TABLE_H
 #define SONDE_REPORT_TABLE_H
 
@@ -7,8 +8,8 @@
 struct table_column {
     const char *title;
     bool right;     /* numbers */
-    size_t min;     /* may be cut to this width when room is short; 0: is never cut */
-    unsigned rank;  /* left out when it is empty or room is short, the highest rank first; 0: always shown */
+    size_t min;     /* may be truncated to this width; 0: never truncated */
+    unsigned rank;  /* columns are left out if empty or if the terminal is too narrow, the highest rank first; 0: never */
 };
 
 struct table_cell {
@@ -28,15 +29,15 @@ struct table {
 
 #define TABLE_COLUMNS_MAX 24
 
-/* utf8: as the terminal's on which it will be printed. */
+/* utf8: as of the terminal that it will be printed on. */
 void table_init(struct table *table, const struct table_column *columns, size_t column_count, bool utf8);
 void table_clear(struct table *table);
 
-/* The next cell, from left to right; behind the last column the next row begins. Copies text. */
+/* Adds the next cell, from left to right; after the last column the next row starts. Copies text. */
 void table_add(struct table *table, enum colour colour, struct bytes text);
 void table_add_text(struct table *table, enum colour colour, const char *text);
 
-/* Adds the whole table with its titles to out. NOMEM when a cell was lost. */
+/* Adds the table with its titles to out. NOMEM if a cell was lost. */
 enum err table_print(const struct table *table, const struct terminal *terminal, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* The page of sonde top: the node in a line, its jobs in a table. */
+/* The page of sonde top: the node on one line, its jobs in a table. */
 #ifndef SONDE_REPORT_TOP_H
 #define SONDE_REPORT_TOP_H
 
@@ -11,21 +11,21 @@ enum top_sort { TOP_CPU, TOP_MEMORY, TOP_IO, TOP_TIME, TOP_POWER, TOP_SORTS };
 struct top_look {
     enum top_sort sort;
     bool reverse;
-    bool is_batch;      /* no hint at keys */
-    size_t first, rows; /* of the jobs: which is the first shown, and how many fit; rows 0: all */
-    const char *trouble; /* why there is nothing new; NULL: there is */
+    bool is_batch;      /* without the list of keys */
+    size_t first, rows; /* the first job shown, and how many fit; rows 0: all */
+    const char *trouble; /* why the page could not be updated; NULL: it was */
 };
 
-/* Sorts the jobs, the most first. */
-void top_sort(struct jobs_now *now, enum top_sort sort, bool reverse);
+/* Sorts the jobs, largest first. */
+void top_sort(struct jobs_answer *now, enum top_sort sort, bool reverse);
 
 /* Adds the page. now must be sorted. */
-void top_print(struct buf *out, const struct jobs_now *now, const struct top_look *look, const struct terminal *terminal);
+void top_print(struct buf *out, const struct jobs_answer *now, const struct top_look *look, const struct terminal *terminal);
 
-/* Lines that top_print needs besides those of jobs. */
+/* Lines that top_print needs in addition to those of jobs. */
 #define TOP_HEAD_LINES 4
 
-/* 'c', 'm', 'i', 't', 'p' choose an order; false: the key means nothing. */
+/* 'c', 'm', 'i', 't', 'p' select a sort key; false: another key. */
 bool top_key(char key, enum top_sort *sort);
 
 #endif

@@ -1,5 +1,5 @@
-/* Equal small siblings become one, from the roots down. What was folded brings its children along, and they are folded
- * in turn: 5,000 times sh with gcc below it becomes one sh with one gcc below it. */
+/* Folds small similar siblings into one, top down. A folded process brings its children along, which are folded in
+ * turn: 5,000 sh with a gcc below each become one sh with one gcc below it. */
 #include "base/hash.h"
 #include "report/tree.h"
 
@@ -19,7 +19,7 @@ static int compare_u64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* What it runs and how it ended, and the kinds of its children: how many of each does not matter. */
+/* Hash of executable and exit status, and the kinds of the children, regardless of their number. */
 static uint64_t alike_of(const struct tree *tree, const struct tree_node *node, uint64_t *room)
 {
     size_t count = 0;
@@ -69,60 +69,60 @@ static void merge_into(struct tree *tree, uint32_t into, uint32_t from)
 }
 
 /* Siblings of one kind. */
-struct group {
+struct fold_group {
     uint64_t alike;
-    uint32_t first, count; /* count 0: the place is free */
+    uint32_t first, count; /* count 0: the slot is free */
 };
 
-struct folder {
+struct fold {
     struct tree *tree;
-    struct group *groups; /* a hash table of size places, a power of two, more than there are siblings */
+    struct fold_group *groups; /* hash table; its size is a power of two and exceeds the number of siblings */
     size_t size;
-    uint64_t small_us; /* less than this is small */
+    uint64_t small_us; /* processes with less are small */
 };
 
-static struct group *group_of(struct folder *folder, uint64_t alike)
+static struct fold_group *group_of(struct fold *fold, uint64_t alike)
 {
-    size_t at = alike & (folder->size - 1);
-    while (folder->groups[at].count && folder->groups[at].alike != alike)
-        at = (at + 1) & (folder->size - 1);
-    return &folder->groups[at];
+    size_t at = alike & (fold->size - 1);
+    while (fold->groups[at].count && fold->groups[at].alike != alike)
+        at = (at + 1) & (fold->size - 1);
+    return &fold->groups[at];
 }
 
-static bool is_small(const struct folder *folder, const struct tree_node *node)
+static bool is_small(const struct fold *fold, const struct tree_node *node)
 {
-    return node->inclusive_us < folder->small_us;
+    return node->inclusive_us < fold->small_us;
 }
 
-static size_t group_siblings(struct folder *folder, uint32_t first)
+static size_t group_siblings(struct fold *fold, uint32_t first)
 {
-    struct tree *tree = folder->tree;
+    struct tree *tree = fold->tree;
     size_t count = 0;
     for (uint32_t n = first; n != TREE_NONE; n = tree->nodes[n].next)
         count++;
-    for (folder->size = 16; folder->size < 2 * count; folder->size *= 2)
+    for (fold->size = 16; fold->size < 2 * count; fold->size *= 2)
         ;
-    memset(folder->groups, 0, folder->size * sizeof *folder->groups);
+    memset(fold->groups, 0, fold->size * sizeof *fold->groups);
     for (uint32_t n = first; n != TREE_NONE; n = tree->nodes[n].next) {
-        if (!is_small(folder, &tree->nodes[n]))
+        if (!is_small(fold, &tree->nodes[n]))
             continue;
-        struct group *group = group_of(folder, tree->nodes[n].alike);
+        struct fold_group *group = group_of(fold, tree->nodes[n].alike);
         if (group->count++ == 0)
-            *group = (struct group){ tree->nodes[n].alike, n, 1 };
+            *group = (struct fold_group){ tree->nodes[n].alike, n, 1 };
     }
     return count;
 }
 
-/* The list from first on, without those that were folded into an earlier one; first itself always stays. */
-static void fold_list(struct folder *folder, uint32_t first, uint32_t *last)
+/* The list without those that were folded into an earlier one; first itself always stays. */
+static void fold_list(struct fold *fold, uint32_t first, uint32_t *last)
 {
-    struct tree *tree = folder->tree;
-    if (first == TREE_NONE || group_siblings(folder, first) < TREE_FOLD_MIN)
+    struct tree *tree = fold->tree;
+    if (first == TREE_NONE || group_siblings(fold, first) < TREE_FOLD_MIN)
         return;
     uint32_t kept = TREE_NONE;
     for (uint32_t n = first, next; n != TREE_NONE; n = next) {
         next = tree->nodes[n].next;
-        struct group *group = is_small(folder, &tree->nodes[n]) ? group_of(folder, tree->nodes[n].alike) : NULL;
+        struct fold_group *group = is_small(fold, &tree->nodes[n]) ? group_of(fold, tree->nodes[n].alike) : NULL;
         if (group && group->count >= TREE_FOLD_MIN && group->first != n) {
             merge_into(tree, group->first, n);
             continue;
@@ -148,21 +148,21 @@ enum err tree_fold(struct tree *tree)
     size_t places = 32;
     while (places < 2 * ((size_t)tree->count + 1))
         places *= 2;
-    struct folder folder = { .tree = tree, .small_us = all_cpu_us(tree) / 20 };
-    if (folder.small_us < TREE_FOLD_ALWAYS_US)
-        folder.small_us = TREE_FOLD_ALWAYS_US;
-    folder.groups = malloc(places * sizeof *folder.groups);
+    struct fold fold = { .tree = tree, .small_us = all_cpu_us(tree) / 20 };
+    if (fold.small_us < TREE_FOLD_ALWAYS_US)
+        fold.small_us = TREE_FOLD_ALWAYS_US;
+    fold.groups = malloc(places * sizeof *fold.groups);
     uint64_t *room = malloc(((size_t)tree->count + 1) * sizeof *room);
-    if (folder.groups && room) {
+    if (fold.groups && room) {
         for (uint32_t n = tree->count; n-- > 0;)
             tree->nodes[n].alike = alike_of(tree, &tree->nodes[n], room);
-        fold_list(&folder, tree->first_root, &tree->last_root);
+        fold_list(&fold, tree->first_root, &tree->last_root);
         for (uint32_t n = 0; n < tree->count; n++)
             if (!tree->nodes[n].gone)
-                fold_list(&folder, tree->nodes[n].first_child, &tree->nodes[n].last_child);
+                fold_list(&fold, tree->nodes[n].first_child, &tree->nodes[n].last_child);
     }
-    enum err err = folder.groups && room ? OK : NOMEM;
-    free(folder.groups);
+    enum err err = fold.groups && room ? OK : NOMEM;
+    free(fold.groups);
     free(room);
     return err;
 }

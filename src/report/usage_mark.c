@@ -1,12 +1,12 @@
-/* From the bits that the merge has left (docs/merge.md) to what people and programs read. */
+/* Formats the bits that the merge has set (docs/merge.md). */
 #include "report/usage_mark.h"
 
 static const struct mark {
     unsigned kind;
     const char *sign, *text;
-} marks[] = { /* what matters more comes first */
-    { USAGE_WITH_OTHERS, "*", "* with what children or earlier programs of the process used: nobody could tell them apart" },
-    { USAGE_ESTIMATED, "~", "~ part of the CPU time is an estimated share" },
+} marks[] = { /* in order of importance */
+    { USAGE_WITH_OTHERS, "*", "* includes children or earlier executables of the process, which could not be separated" },
+    { USAGE_ESTIMATED, "~", "~ part of the CPU time is estimated" },
 };
 
 static const struct mark *mark_of(unsigned sources)

@@ -29,7 +29,7 @@ static void spoil(void)
     plain_count(&facts, COUNTER_wchar, 1e7);
     plain_count(&facts, COUNTER_rchar, 1);
     plain_count(&facts, COUNTER_invol_ctxsw, 1e6);
-    plain_shape(&facts, SHAPE_CPU, 0, 0.5, 1);
+    plain_shape(&facts, TIMELINE_CPU, 0, 0.5, 1);
     advice_of(&list, &facts);
 }
 
@@ -53,11 +53,11 @@ static void each_is_a_sentence_and_a_remedy(void **state)
     spoil();
     for (size_t i = 0; i < list.count; i++) {
         const struct advice *advice = &list.items[i];
-        size_t sentence = strlen(advice->sentence), remedy = strlen(advice->remedy);
+        size_t sentence = strlen(advice->sentence), fix = strlen(advice->fix);
         assert_in_range(sentence, 10, sizeof advice->sentence - 2);
-        assert_in_range(remedy, 10, sizeof advice->remedy - 2);
+        assert_in_range(fix, 10, sizeof advice->fix - 2);
         assert_int_equal(advice->sentence[sentence - 1], '.');
-        assert_int_equal(advice->remedy[remedy - 1], '.');
+        assert_int_equal(advice->fix[fix - 1], '.');
         assert_null(strstr(advice->sentence, "nan"));
         assert_null(strstr(advice->sentence, "inf"));
         assert_true(advice->weight >= 0 && advice->weight <= 1);

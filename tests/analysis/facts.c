@@ -128,11 +128,15 @@ static void file_run_on(const char *id, const char *host)
         stat[i].u64 = i * 7500000;
     }
     struct run_series series[] = {
-        { .set = { "tree", of_tree, 1 }, .instance = "", .count = SAMPLES, .times_ns = times_ns, .values = tree, .known = known },
-        { .set = { "stat", of_stat, 1 }, .instance = "", .count = SAMPLES, .times_ns = times_ns, .values = stat, .known = known },
+        { .set = { "tree", of_tree, 1 }, .instance = "", .count = SAMPLES, .times_ns = times_ns, .values = tree,
+         .known = known },
+        { .set = { "stat", of_stat, 1 }, .instance = "", .count = SAMPLES, .times_ns = times_ns, .values = stat,
+         .known = known },
     };
-    assert_int_equal(store_save_run(store, &(struct run){ .id = bytes_of(id), .job_id = bytes_of("m"), .host.name = bytes_of(host),
-        .start_ns = start_ns, .end_ns = start_ns + 10000000000, .ended = true, .series = series, .series_count = 2 }), OK);
+    assert_int_equal(store_save_run(store, &(struct run){ .id = bytes_of(id), .job_id = bytes_of("m"),
+                                                         .host.name = bytes_of(host),
+        .start_ns = start_ns, .end_ns = start_ns + 10000000000, .ended = true, .series = series, .series_count = 2 }),
+            OK);
 }
 
 static double others_of(const char *job_id)

@@ -6,55 +6,55 @@
 
 #include <math.h>
 
-static void tell(struct told *told, const char *instance, double value)
+static void tell(struct job_metrics *metrics, const char *instance, double value)
 {
     uint64_t time_ns = 1;
     uint8_t known = 1;
     union value values = { .f64 = value };
     struct run_series series = { .set = program_counter_set, .instance = instance, .count = 1, .times_ns = &time_ns,
                                  .values = &values, .known = &known };
-    assert_int_equal(told_add(told, "n1", &series), OK);
+    assert_int_equal(job_metrics_add(metrics, "n1", &series), OK);
 }
 
 /* Two runs of a job, 10 observations up to 50 each: nothing is above 100, and nothing is known of the first up to 100. */
 static void bounds_that_not_all_runs_have_are_left_out(void **state)
 {
-    struct told told;
+    struct job_metrics metrics;
     struct histograms histograms;
     (void)state;
-    told_init(&told);
+    job_metrics_init(&metrics);
     for (int run = 0; run < 2; run++) {
-        tell(&told, "wait_bucket{le=\"1\"}", 0);
-        tell(&told, "wait_bucket{le=\"10\"}", 2);
+        tell(&metrics, "wait_bucket{le=\"1\"}", 0);
+        tell(&metrics, "wait_bucket{le=\"10\"}", 2);
         if (run == 1)
-            tell(&told, "wait_bucket{le=\"100\"}", 10);
-        tell(&told, "wait_bucket{le=\"+Inf\"}", 10);
+            tell(&metrics, "wait_bucket{le=\"100\"}", 10);
+        tell(&metrics, "wait_bucket{le=\"+Inf\"}", 10);
     }
-    assert_int_equal(histograms_read(&histograms, &told), OK);
+    assert_int_equal(histograms_read(&histograms, &metrics), OK);
     assert_int_equal(histograms.count, 1);
     const struct histogram *wait = &histograms.list[0];
     assert_int_equal(wait->count, 3);
     assert_true(wait->bounds[0] == 1 && wait->bounds[1] == 10 && isinf(wait->bounds[2]));
     assert_true(wait->counts[0] == 0 && wait->counts[1] == 4 && wait->counts[2] == 20);
     histograms_clear(&histograms);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 static void buckets_in_any_order_are_one_histogram(void **state)
 {
-    struct told told;
+    struct job_metrics metrics;
     struct histograms histograms;
     (void)state;
-    told_init(&told);
-    tell(&told, "wait_seconds_bucket{phase=\"a,le=\\\"\",le=\"+Inf\"}", 10);
-    tell(&told, "wait_seconds_sum{phase=\"a,le=\\\"\"}", 12);
-    tell(&told, "plain_bucket{le=\"1\"}", 2);
-    tell(&told, "wait_seconds_bucket{phase=\"a,le=\\\"\",le=\"0.5\"}", 4);
-    tell(&told, "plain_bucket{le=\"+Inf\"}", 2);
-    tell(&told, "wait_seconds_bucket{phase=\"a,le=\\\"\",le=\"1\"}", 9);
-    tell(&told, "wait_seconds_count{phase=\"a,le=\\\"\"}", 10);
-    tell(&told, "other_sum", 1);
-    assert_int_equal(histograms_read(&histograms, &told), OK);
+    job_metrics_init(&metrics);
+    tell(&metrics, "wait_seconds_bucket{phase=\"a,le=\\\"\",le=\"+Inf\"}", 10);
+    tell(&metrics, "wait_seconds_sum{phase=\"a,le=\\\"\"}", 12);
+    tell(&metrics, "plain_bucket{le=\"1\"}", 2);
+    tell(&metrics, "wait_seconds_bucket{phase=\"a,le=\\\"\",le=\"0.5\"}", 4);
+    tell(&metrics, "plain_bucket{le=\"+Inf\"}", 2);
+    tell(&metrics, "wait_seconds_bucket{phase=\"a,le=\\\"\",le=\"1\"}", 9);
+    tell(&metrics, "wait_seconds_count{phase=\"a,le=\\\"\"}", 10);
+    tell(&metrics, "other_sum", 1);
+    assert_int_equal(histograms_read(&histograms, &metrics), OK);
     assert_int_equal(histograms.count, 2);
     const struct histogram *plain = &histograms.list[0], *wait = &histograms.list[1];
     assert_string_equal(plain->name, "plain");
@@ -68,12 +68,13 @@ static void buckets_in_any_order_are_one_histogram(void **state)
     assert_false(histograms_have(&histograms, "other_sum"));
     assert_false(histograms_have(&histograms, "wait_seconds_count"));
     histograms_clear(&histograms);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 static void what_only_looks_like_a_bucket_is_none(void **state)
 {
-    static const char *const names[] = { "", "_bucket{le=\"1\"}", "x_bucket", "x_bucket{a=\"b\"}", "x{le=\"1\"}", "x_bucket{",
+    static const char *const names[] = { "", "_bucket{le=\"1\"}", "x_bucket", "x_bucket{a=\"b\"}", "x{le=\"1\"}",
+                                        "x_bucket{",
                                          "x_bucket{le=\"", "x_bucket{\"}", "x_bucket{file=\"1\"}", "x_bucket\"}" };
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

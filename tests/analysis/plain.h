@@ -35,15 +35,15 @@ static inline void plain_cpu(struct facts *facts, double user_s, double system_s
 static inline void plain_last(struct facts *facts, double seconds)
 {
     facts->job.end_ns = facts->job.start_ns + (uint64_t)(seconds * 1e9);
-    facts->shape.start_ns = facts->job.start_ns;
-    facts->shape.end_ns = facts->job.end_ns;
+    facts->timeline.start_ns = facts->job.start_ns;
+    facts->timeline.end_ns = facts->job.end_ns;
 }
 
 /* A line has the value between two parts (0..1) of the time. */
-static inline void plain_shape(struct facts *facts, enum shape_line line, double from, double to, double value)
+static inline void plain_shape(struct facts *facts, enum timeline_line line, double from, double to, double value)
 {
-    for (int bin = (int)(from * SHAPE_BINS + 0.5); bin < (int)(to * SHAPE_BINS + 0.5); bin++)
-        facts->shape.line[line][bin] = value;
+    for (int bin = (int)(from * TIMELINE_BINS + 0.5); bin < (int)(to * TIMELINE_BINS + 0.5); bin++)
+        facts->timeline.line[line][bin] = value;
 }
 
 static inline void plain_init(struct facts *facts)
@@ -57,12 +57,12 @@ static inline void plain_init(struct facts *facts)
         .summary = { .processes = 3, .images = 3, .threads = 18, .live_peak = 3, .threads_peak = 18,
                      .rss_peak_bytes = (uint64_t)(16 * GIB) },
     };
-    shape_init(&facts->shape, 0, 1);
+    timeline_init(&facts->timeline, 0, 1);
     plain_last(facts, PLAIN_S);
-    facts->shape.samples = 100;
-    plain_shape(facts, SHAPE_CPU, 0, 1, 15);
-    plain_shape(facts, SHAPE_MEMORY, 0, 1, 16 * GIB);
-    plain_shape(facts, SHAPE_STORAGE, 0, 1, 0);
+    facts->timeline.samples = 100;
+    plain_shape(facts, TIMELINE_CPU, 0, 1, 15);
+    plain_shape(facts, TIMELINE_MEMORY, 0, 1, 16 * GIB);
+    plain_shape(facts, TIMELINE_STORAGE, 0, 1, 0);
     plain_cpu(facts, 1450, 50);
     plain_count(facts, COUNTER_rssmax, 12 * GIB / 1024);
     plain_count(facts, COUNTER_time_oncpu, 1500e9);

@@ -10,7 +10,7 @@ static void mostly_waiting(void **state)
     plain_cpu(&facts, 40, 1);
     says("mostly-waiting", SEVERITY_HINT,
          "The job used 41.0 s of CPU time in 1 min 40 s (41 % of a core): it waited most of the time.",
-         "Find out for what");
+         "Find out what it");
     silent("cores-unused");
     plain_count(&facts, COUNTER_time_waiting, 9e9);
     silent("mostly-waiting"); /* it had something to do, but no CPU */
@@ -38,24 +38,24 @@ static void cores_unused(void **state)
     silent("cores-unused");
     plain_cpu(&facts, 950, 0);
     says("cores-unused", SEVERITY_HINT, "9.5 of 16 cores were used on average (59 %).",
-         "Ask for fewer cores, or start more");
+         "Request fewer cores, or run more");
     plain_count(&facts, COUNTER_time_waiting, 11e9);
     silent("cores-unused"); /* there was enough to do, but no CPU */
     plain_count(&facts, COUNTER_time_waiting, 9e9);
     assert_non_null(find("cores-unused"));
     plain_cpu(&facts, 310, 0);
-    plain_shape(&facts, SHAPE_CPU, 0, 1, 4.2);
+    plain_shape(&facts, TIMELINE_CPU, 0, 1, 4.2);
     says("cores-unused", SEVERITY_WASTE, "3.1 of 16 cores were used on average (19 %).",
-         "No more than 4.2 were busy at any time: ask for 5 cores, or start more at once");
+         "No more than 4.2 were busy at any time: request 5 cores, or run more in parallel");
     plain_cpu(&facts, 100, 0);
-    plain_shape(&facts, SHAPE_CPU, 0, 1, 1.02);
+    plain_shape(&facts, TIMELINE_CPU, 0, 1, 1.02);
     says("cores-unused", SEVERITY_WASTE, "1 of 16 cores was used on average (6 %).",
-         "No more than 1 was busy at any time: ask for 1 core, or start more at once");
+         "No more than 1 was busy at any time: request 1 core, or run more in parallel");
     plain_cpu(&facts, 310, 0);
-    facts.shape.samples = RULE_SAMPLES_MIN - 1;
-    says("cores-unused", SEVERITY_WASTE, "3.1 of 16 cores were used on average (19 %).", "Ask for fewer");
+    facts.timeline.samples = RULE_SAMPLES_MIN - 1;
+    says("cores-unused", SEVERITY_WASTE, "3.1 of 16 cores were used on average (19 %).", "Request fewer cores,");
     facts.job.cores_allowed_milli = 0;
-    says("cores-unused", SEVERITY_WASTE, "3.1 of 32 cores were used on average (10 %).", "Ask for fewer");
+    says("cores-unused", SEVERITY_WASTE, "3.1 of 32 cores were used on average (10 %).", "Request fewer cores,");
     facts.job.cores = 0;
     silent("cores-unused");
     facts.job.cores_allowed_milli = 1000;
@@ -66,23 +66,22 @@ static void cores_unused(void **state)
 static void serial_phases(void **state)
 {
     (void)state;
-    plain_shape(&facts, SHAPE_CPU, 0.5, 0.69, 1.0);
+    plain_shape(&facts, TIMELINE_CPU, 0.5, 0.69, 1.0);
     silent("serial-phases");
-    plain_shape(&facts, SHAPE_CPU, 0.5, 0.7, 1.0);
-    says("serial-phases", SEVERITY_HINT,
-         "For 20.0 s (20 % of the time) only one core was busy, though 15 were at other times.",
-         "See what ran from 0:50 to 1:10 after the start");
-    plain_shape(&facts, SHAPE_CPU, 0.5, 0.7, 1.3);
+    plain_shape(&facts, TIMELINE_CPU, 0.5, 0.7, 1.0);
+    says("serial-phases", SEVERITY_HINT, "For 20.0 s (20 % of the time) only one core was busy, but 15 at other times.",
+         "Check what ran from 0:50 to 1:10 after the start");
+    plain_shape(&facts, TIMELINE_CPU, 0.5, 0.7, 1.3);
     silent("serial-phases");
-    plain_shape(&facts, SHAPE_CPU, 0.5, 0.7, 0.4);
+    plain_shape(&facts, TIMELINE_CPU, 0.5, 0.7, 0.4);
     silent("serial-phases");
-    plain_shape(&facts, SHAPE_CPU, 0, 1, 1.0);
+    plain_shape(&facts, TIMELINE_CPU, 0, 1, 1.0);
     silent("serial-phases"); /* serial all along: cores-unused tells */
-    plain_shape(&facts, SHAPE_CPU, 0, 0.1, 2);
+    plain_shape(&facts, TIMELINE_CPU, 0, 0.1, 2);
     assert_non_null(find("serial-phases"));
-    facts.shape.samples = RULE_SAMPLES_MIN - 1;
+    facts.timeline.samples = RULE_SAMPLES_MIN - 1;
     silent("serial-phases");
-    facts.shape.samples = RULE_SAMPLES_MIN;
+    facts.timeline.samples = RULE_SAMPLES_MIN;
     plain_count(&facts, COUNTER_time_waiting, 1000e9);
     silent("serial-phases"); /* who knows what would have run */
 }
@@ -108,7 +107,7 @@ static void imbalance_of_threads(void **state)
     silent("imbalance");
     one_thread_uses(101);
     says("imbalance", SEVERITY_HINT,
-         "One of 8 threads of lmp used 1 min 41 s of CPU time, the others 42.7 s on average.", "Spread the work");
+         "One of 8 threads of lmp used 1 min 41 s of CPU time, the others 42.7 s on average.", "Distribute the work");
     facts.job.summary.threads_peak = 7; /* they were not there at the same time */
     silent("imbalance");
     facts.job.summary.threads_peak = 18;
@@ -134,7 +133,8 @@ static void imbalance_of_processes(void **state)
     silent("imbalance");
     counters_set(&facts.processes[0].counters, COUNTER_usertime, 205000000);
     says("imbalance", SEVERITY_HINT,
-         "One of 4 processes of lmp used 3 min 25 s of CPU time, the others 1 min 05 s on average.", "Spread the work");
+         "One of 4 processes of lmp used 3 min 25 s of CPU time, the others 1 min 05 s on average.",
+         "Distribute the work");
     facts.executables[0].wall_ns /= 2; /* they did not live as long */
     silent("imbalance");
     facts.executables[0].wall_ns *= 2;
@@ -149,12 +149,12 @@ static void short_processes(void **state)
     facts.job.summary.short_wall_ns = 19900000000;
     silent("short-processes");
     facts.job.summary.short_wall_ns = 20000000000;
-    says("short-processes", SEVERITY_HINT, "20 % of the wall time went into 4,210 processes of under 10 ms.",
+    says("short-processes", SEVERITY_HINT, "20 % of the wall time was spent in 4,210 processes of under 10 ms.",
          "Do more in");
     facts.shortest = (struct summary_executable){ .name = bytes_of("sed"), .short_count = 2106 };
     facts.job.summary.short_wall_ns = 52000000000;
     says("short-processes", SEVERITY_WASTE,
-         "Half (52 %) of the wall time went into 4,210 processes of under 10 ms, mostly sed.", "Do more in");
+         "Half (52 %) of the wall time was spent in 4,210 processes of under 10 ms, mostly sed.", "Do more in");
     facts.job.summary.short_processes = 99;
     silent("short-processes");
     facts.job.summary.short_processes = 100;
@@ -169,19 +169,19 @@ static void run_queue(void **state)
     silent("run-queue");
     plain_count(&facts, COUNTER_time_waiting, 650e9);
     says("run-queue", SEVERITY_HINT,
-         "Threads that could run waited 10 min 50 s for a CPU, 30 % of their time: up to 18 threads on 16 cores.",
-         "Start no more at once");
+         "Threads waited 10 min 50 s for a CPU, 30 % of runnable time: up to 18 threads on 16 cores.",
+         "Start no more threads or");
     plain_cpu(&facts, 1300, 0);
-    says("run-queue", SEVERITY_WASTE, "Threads that could run waited 10 min 50 s for a CPU, 30 % of their time.",
-         "Yet the job kept only 13 of 16 cores busy: look for others who used the machine, threads bound");
-    plain_shape(&facts, SHAPE_STEAL, 0, 1, 0.09);
-    assert_non_null(strstr(find("run-queue")->remedy, "Yet the job"));
-    plain_shape(&facts, SHAPE_STEAL, 0, 1, 0.1);
-    assert_non_null(strstr(find("run-queue")->remedy, "its host gave 0.1 of its cores"));
-    plain_shape(&facts, SHAPE_NODE, 0, 1, 15 + 3.1);
-    assert_non_null(strstr(find("run-queue")->remedy, "its host gave 0.1 of its cores"));
-    plain_shape(&facts, SHAPE_NODE, 0, 1, 15 + 3.3);
-    assert_non_null(strstr(find("run-queue")->remedy, "Others kept 3.3 of the machine's 32 cores busy meanwhile"));
+    says("run-queue", SEVERITY_WASTE, "Threads waited 10 min 50 s for a CPU, 30 % of runnable time.",
+         "But the job used only 13 of 16 cores: check for other processes on the node, threads bound");
+    plain_shape(&facts, TIMELINE_STEAL, 0, 1, 0.09);
+    assert_non_null(strstr(find("run-queue")->fix, "But the job"));
+    plain_shape(&facts, TIMELINE_STEAL, 0, 1, 0.1);
+    assert_non_null(strstr(find("run-queue")->fix, "its hypervisor gave 0.1 of its cores"));
+    plain_shape(&facts, TIMELINE_NODE, 0, 1, 15 + 3.1);
+    assert_non_null(strstr(find("run-queue")->fix, "its hypervisor gave 0.1 of its cores"));
+    plain_shape(&facts, TIMELINE_NODE, 0, 1, 15 + 3.3);
+    assert_non_null(strstr(find("run-queue")->fix, "Other processes used 3.3 of the node's"));
     plain_forget(&facts, COUNTER_time_waiting);
     silent("run-queue");
     plain_cpu(&facts, 1, 0);
@@ -201,7 +201,7 @@ static void too_many_threads(void **state)
     facts.job.summary.threads_peak = 127;
     silent("too-many-threads");
     facts.job.summary.threads_peak = 128;
-    says("too-many-threads", SEVERITY_HINT, "128 threads lived at the same time on 16 cores.", "Each takes");
+    says("too-many-threads", SEVERITY_HINT, "Up to 128 threads at a time on 16 cores.", "Each costs");
     plain_count(&facts, COUNTER_time_waiting, 1000e9);
     silent("too-many-threads"); /* run-queue has said it */
     plain_count(&facts, COUNTER_time_waiting, 0);
@@ -209,7 +209,7 @@ static void too_many_threads(void **state)
     facts.job.summary.threads_peak = 63;
     silent("too-many-threads");
     facts.job.summary.threads_peak = 64;
-    says("too-many-threads", SEVERITY_HINT, "64 threads lived at the same time on 1 core.", "Each takes");
+    says("too-many-threads", SEVERITY_HINT, "Up to 64 threads at a time on 1 core.", "Each costs");
     facts.job.cores_allowed_milli = facts.job.cores = 0;
     silent("too-many-threads");
 }
@@ -220,12 +220,12 @@ static void thread_churn(void **state)
     facts.job.summary.threads = 10002;
     silent("thread-churn");
     facts.job.summary.threads = 10003;
-    says("thread-churn", SEVERITY_HINT, "10,000 threads were made, 100 a second.", "Keep a pool");
+    says("thread-churn", SEVERITY_HINT, "10,000 threads were created, 100 per second.", "Use a thread");
     plain_last(&facts, 5);
     facts.job.summary.threads = 1002;
     silent("thread-churn");
     facts.job.summary.threads = 1003;
-    says("thread-churn", SEVERITY_HINT, "1,000 threads were made, 200 a second.", "Keep a pool");
+    says("thread-churn", SEVERITY_HINT, "1,000 threads were created, 200 per second.", "Use a thread");
 }
 
 static void preempted(void **state)
@@ -234,15 +234,13 @@ static void preempted(void **state)
     plain_count(&facts, COUNTER_invol_ctxsw, 749000);
     silent("preempted");
     plain_count(&facts, COUNTER_invol_ctxsw, 750000);
-    says("preempted", SEVERITY_HINT, "Running threads were taken off the CPU 750,000 times, 500 a second of CPU time.",
-         "More");
+    says("preempted", SEVERITY_HINT, "750,000 involuntary context switches, 500 per second of CPU time.", "More");
     plain_count(&facts, COUNTER_vol_ctxsw, 249000);
-    says("preempted", SEVERITY_HINT, "Running threads were taken off the CPU 750,000 times, 500 a second of CPU time.",
-         "More");
+    says("preempted", SEVERITY_HINT, "750,000 involuntary context switches, 500 per second of CPU time.", "More");
     plain_count(&facts, COUNTER_vol_ctxsw, 250000);
     says("preempted", SEVERITY_HINT,
-         "Threads were switched 1,000,000 times, 667 a second of CPU time: they hand work to one another.",
-         "Hand over larger");
+         "1,000,000 context switches, 667 per second of CPU time: threads pass work to each other.",
+         "Pass larger chunks");
     plain_count(&facts, COUNTER_time_waiting, 1000e9);
     silent("preempted"); /* run-queue has said it */
     plain_count(&facts, COUNTER_time_waiting, 0);
@@ -263,17 +261,19 @@ static void system_time(void **state)
     plain_cpu(&facts, 910, 590);
     silent("system-time");
     plain_cpu(&facts, 900, 600);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "sonde run --syscall-time");
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, was spent in the kernel.",
+         "'sonde run --syscall-time");
     plain_count(&facts, COUNTER_minflt, 31e6);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, was spent in the kernel.",
          "31,000,000 page faults");
     plain_count(&facts, COUNTER_syscr, 61e6);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, was spent in the kernel.",
          "61,032,768 read and write");
     facts.job.summary.images = 180000;
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
-         "Much of it starts and ends 180,000 programs");
-    counters_set(&facts.job.summary.total, COUNTER_usertime, 2500000000); /* of which those who told used less than half */
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, was spent in the kernel.",
+         "Much of it is starting and ending 180,000 programs");
+    counters_set(&facts.job.summary.total, COUNTER_usertime,
+                 2500000000); /* of which those who told used less than half */
     silent("system-time");
     plain_forget(&facts, COUNTER_systemtime);
     silent("system-time");

@@ -5,7 +5,7 @@
 
 static struct mpi_rank ranks[4];
 static struct mpi_function functions[2];
-static struct call calls[2];
+static struct syscall_stat calls[2];
 
 static int fresh_told(void **state)
 {
@@ -14,12 +14,13 @@ static int fresh_told(void **state)
         ranks[i] = (struct mpi_rank){ .name = { .rank = i, .program = 1 }, .life_s = 100 };
     functions[0] = (struct mpi_function){ "MPI_Allreduce", { 1000, 60, NAN, NAN, 10, NAN } };
     functions[1] = (struct mpi_function){ "MPI_Send", { 200000, 20, 1e6, NAN, 0, 0 } };
-    facts.mpi = (struct mpi){ .ranks = ranks, .rank_count = 4, .functions = functions, .function_count = 2, .life_s = 400,
+    facts.mpi = (struct mpi){ .ranks = ranks, .rank_count = 4, .functions = functions, .function_count = 2,
+                             .life_s = 400,
                               .all = { 201000, 80, 1e6, NAN, 10, NAN }, .own_mean_s = 80, .own_max_s = 80,
                               .longest = 2, .others_wait_share = 0.02, .messages = NAN, .message_bytes = NAN };
-    calls[0] = (struct call){ "read/pipe", 4, 10, 0, 1e6, NAN };
-    calls[1] = (struct call){ "openat", 6, 100, 10, NAN, NAN };
-    facts.calls = (struct calls){ .list = &calls[1], .count = 1, .classes = &calls[0], .class_count = 1 };
+    calls[0] = (struct syscall_stat){ "read/pipe", 4, 10, 0, 1e6, NAN };
+    calls[1] = (struct syscall_stat){ "openat", 6, 100, 10, NAN, NAN };
+    facts.calls = (struct syscall_stats){ .list = &calls[1], .count = 1, .classes = &calls[0], .class_count = 1 };
     return 0;
 }
 
@@ -32,30 +33,28 @@ static void mpi_imbalance(void **state)
     facts.mpi.own_max_s = 99;
     silent("mpi-imbalance");
     facts.mpi.own_max_s = 100;
-    says("mpi-imbalance", SEVERITY_HINT,
-         "Ranks wait for rank 2 for 15 % of their time: that one works 1 min 40 s outside of MPI, "
-         "ranks do 1 min 20 s on average.",
-         "Give each rank as much to do");
+    says("mpi-imbalance", SEVERITY_HINT, "Ranks wait for rank 2 for 15 % of their time: it works 1 min 40 s outside of "
+                                         "MPI, ranks work 1 min 20 s on average.", "Balance the work between ranks");
     facts.mpi.late_count = 2;
     ranks[2].file_s = 1;
-    says("mpi-imbalance", SEVERITY_HINT,
-         "Ranks wait for 2 others for 15 % of their time: these work up to 1 min 40 s outside of MPI and on files (rank 2), "
-         "ranks do 1 min 20 s on average.", "Give each rank as much to do: those that wait");
+    says("mpi-imbalance", SEVERITY_HINT, "Ranks wait for 2 others for 15 % of their time: these work up to 1 min 40 s "
+                                         "outside of MPI and on files (rank 2), ranks work 1 min 20 s on average.",
+         "Balance the work between ranks: the waiting ranks could take");
     ranks[1].is_late = ranks[2].is_late = ranks[3].is_late = true;
     facts.mpi.late_count = 3;
-    says("mpi-imbalance", SEVERITY_HINT,
-         "Rank 0 waits for 3 others for 15 % of its time: these work up to 1 min 40 s outside of MPI and on files (rank 2), "
-         "ranks do 1 min 20 s on average.", "Give each rank as much to do: the one that waits");
+    says("mpi-imbalance", SEVERITY_HINT, "Rank 0 waits for 3 others for 15 % of its time: these work up to 1 min 40 s "
+                                         "outside of MPI and on files (rank 2), ranks work 1 min 20 s on average.",
+         "Balance the work between ranks: the waiting rank could take");
     ranks[3].name.world = 1;
     ranks[1].is_late = ranks[3].is_late = false;
     facts.mpi.late_count = 1;
-    says("mpi-imbalance", SEVERITY_HINT,
-         "Ranks wait for rank 2 for 15 % of their time: that one works 1 min 40 s outside of MPI and on files, "
-         "ranks of its world do 1 min 20 s on average.", "Give each rank as much to do");
+    says("mpi-imbalance", SEVERITY_HINT, "Ranks wait for rank 2 for 15 % of their time: it works 1 min 40 s outside of "
+                                         "MPI and on files, ranks of its world work 1 min 20 s on average.",
+         "Balance the work between ranks");
     ranks[1].name.world = 1;
-    says("mpi-imbalance", SEVERITY_HINT,
-         "Rank 0 waits for rank 2 for 15 % of its time: that one works 1 min 40 s outside of MPI and on files, "
-         "ranks of its world do 1 min 20 s on average.", "Give each rank as much to do");
+    says("mpi-imbalance", SEVERITY_HINT, "Rank 0 waits for rank 2 for 15 % of its time: it works 1 min 40 s outside of "
+                                         "MPI and on files, ranks of its world work 1 min 20 s on average.",
+         "Balance the work between ranks");
     facts.mpi.others_wait_share = 0.149;
     silent("mpi-imbalance");
     facts.mpi.others_wait_share = 0.4;
@@ -81,7 +80,7 @@ static void mpi_time(void **state)
     silent("mpi-time");
     facts.mpi.all.time_s = 120;
     says("mpi-time", SEVERITY_HINT,
-         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (50 % of it, 1,000 calls).",
+         "30 % of the time of 4 ranks is spent in MPI, most of it in MPI_Allreduce (50 %, 1,000 calls).",
          "Use fewer ranks");
     functions[1].name = "MPI_Init"; /* 20 s of the 120 */
     silent("mpi-time");
@@ -90,7 +89,7 @@ static void mpi_time(void **state)
     functions[1].sum.time_s = 70; /* most of all, but it is not talk */
     facts.mpi.all.time_s = 200;
     says("mpi-time", SEVERITY_HINT,
-         "Half (50 %) of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (30 % of it, 1,000 calls).",
+         "Half (50 %) of the time of 4 ranks is spent in MPI, most of it in MPI_Allreduce (30 %, 1,000 calls).",
          "Use fewer ranks");
     functions[1].sum.time_s = 20;
     functions[1].name = "MPI_Send";
@@ -114,27 +113,22 @@ static void mpi_time_of_what(void **state)
     facts.mpi.all.time_s = 120;
     functions[0].sum.wait_s = 59;
     says("mpi-time", SEVERITY_HINT,
-         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (50 % of it, 1,000 calls).",
+         "30 % of the time of 4 ranks is spent in MPI, most of it in MPI_Allreduce (50 %, 1,000 calls).",
          "Use fewer ranks");
     functions[0].sum.wait_s = 60;
-    says("mpi-time", SEVERITY_HINT,
-         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (50 % of it, 1,000 calls); 50 % of it is "
-         "waiting for other ranks.",
-         "Give each rank as much to do between two meetings");
+    says("mpi-time", SEVERITY_HINT, "30 % of the time of 4 ranks is spent in MPI, most of it in MPI_Allreduce (50 %, "
+                                    "1,000 calls); 50 % of it is waiting for other ranks.",
+         "Balance the work between synchronization points");
     facts.mpi.rank_total = 1; /* whatever it waits for */
-    assert_non_null(strstr(find("mpi-time")->remedy, "Use fewer ranks"));
+    assert_non_null(strstr(find("mpi-time")->fix, "Use fewer ranks"));
     facts.mpi.rank_total = 4;
     functions[0].name = "MPI_File_write_all";
-    says("mpi-time", SEVERITY_HINT,
-         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_File_write_all (50 % of it, 1,000 calls); 50 % of it "
-         "goes into files.",
-         "Read and write larger pieces");
+    says("mpi-time", SEVERITY_HINT, "30 % of the time of 4 ranks is spent in MPI, most of it in MPI_File_write_all (50 "
+                                    "%, 1,000 calls); 50 % of it is file I/O.", "Read and write larger blocks");
     functions[0].name = "MPI_Testany"; /* which has no waiting of its own, whatever it stands for */
     functions[0].sum.wait_s = NAN;
-    says("mpi-time", SEVERITY_HINT,
-         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Testany (50 % of it, 1,000 calls); 50 % of it is "
-         "asking whether something has come.",
-         "Who asks in a loop waits for others");
+    says("mpi-time", SEVERITY_HINT, "30 % of the time of 4 ranks is spent in MPI, most of it in MPI_Testany (50 %, "
+                                    "1,000 calls); 50 % of it is polling.", "Ranks that poll in a loop wait for others");
 }
 
 /* A rank that waits at the end for others is a reason to speak, and one that needs long to end is not. */
@@ -146,10 +140,9 @@ static void mpi_time_at_the_end(void **state)
     functions[1] = (struct mpi_function){ "MPI_Finalize", { 4, 140, NAN, NAN, 59, NAN } };
     silent("mpi-time");
     functions[1].sum.wait_s = 61;
-    says("mpi-time", SEVERITY_HINT,
-         "Half (50 %) of the time of 4 ranks is spent in MPI, most of all in MPI_Finalize (70 % of it, 4 calls); 36 % of it "
-         "is waiting for other ranks.",
-         "Give each rank as much to do between two meetings");
+    says("mpi-time", SEVERITY_HINT, "Half (50 %) of the time of 4 ranks is spent in MPI, most of it in MPI_Finalize "
+                                    "(70 %, 4 calls); 36 % of it is waiting for other ranks.",
+         "Balance the work between synchronization points");
 }
 
 static void mpi_small_messages(void **state)
@@ -159,13 +152,13 @@ static void mpi_small_messages(void **state)
     silent("mpi-small-messages");
     functions[1].sum.small = facts.mpi.all.small = 100000;
     says("mpi-small-messages", SEVERITY_HINT,
-         "100,000 MPI messages were smaller than 1 KiB, 50 % of those sent; MPI_Send sent most of them.", "Gather them");
+         "100,000 MPI messages were smaller than 1 KiB, 50 % of all; MPI_Send sent most of them.", "Combine them");
     functions[1].sum.calls = 200001;
     silent("mpi-small-messages");
     functions[1].sum.calls = 200000;
     facts.mpi.messages = 125000; /* some calls sent to nobody */
     says("mpi-small-messages", SEVERITY_HINT,
-         "100,000 MPI messages were smaller than 1 KiB, 80 % of those sent; MPI_Send sent most of them.", "Gather them");
+         "100,000 MPI messages were smaller than 1 KiB, 80 % of all; MPI_Send sent most of them.", "Combine them");
     facts.mpi.messages = 200001; /* MPI_Isend sent large ones alone */
     silent("mpi-small-messages");
     facts.mpi.messages = NAN;
@@ -183,7 +176,7 @@ static void small_calls(void **state)
     calls[0].calls = 99999;
     silent("small-calls");
     calls[0].calls = 100000;
-    says("small-calls", SEVERITY_HINT, "100,000 calls of read moved only 10 B each, through pipes.", "Gather them");
+    says("small-calls", SEVERITY_HINT, "100,000 read calls transferred only 10 B each, through pipes.", "Use buffering");
     calls[0].bytes = 1024e5;
     silent("small-calls");
     calls[0].bytes = 1e6;
@@ -202,18 +195,21 @@ static void small_calls(void **state)
 /* Where the time of calls is known, nobody is told to measure it. */
 static void calls_with_time(void **state)
 {
-    static struct call timed[] = { { "futex", 5, 10, 0, NAN, 90 }, { "fsync", 5, 10, 0, NAN, 61 }, { "read", 4, 10, 0, 1e6, 7 } };
+    static struct syscall_stat timed[] = { { "futex", 5, 10, 0, NAN, 90 }, { "fsync", 5, 10, 0, NAN, 61 }, { "read", 4,
+                                                                                                            10, 0, 1e6,
+                                                                                                                7 } };
     (void)state;
     plain_cpu(&facts, 900, 600);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "sonde run --syscall-time");
-    facts.calls = (struct calls){ .list = timed, .count = 3 };
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
-         "Of its system calls fsync took longest, 1 min 01 s in all");
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, was spent in the kernel.",
+         "'sonde run --syscall-time");
+    facts.calls = (struct syscall_stats){ .list = timed, .count = 3 };
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, was spent in the kernel.",
+         "The system call fsync took the most time,");
     plain_count(&facts, COUNTER_time_waiting, 0);
     plain_cpu(&facts, 40, 1);
     says("mostly-waiting", SEVERITY_HINT,
          "The job used 41.0 s of CPU time in 1 min 40 s (41 % of a core): it waited most of the time.",
-         "It was longest in the system call futex, 1 min 30 s in all");
+         "Most time was in the system call futex, 1 min 30 s in total");
 }
 
 static void call_errors(void **state)
@@ -223,7 +219,7 @@ static void call_errors(void **state)
     calls[1].errors = 9999;
     silent("call-errors");
     calls[1].errors = 10000;
-    says("call-errors", SEVERITY_HINT, "10,000 of 20,000 calls of openat failed.", "See what it looks for in vain");
+    says("call-errors", SEVERITY_HINT, "10,000 of 20,000 openat calls failed.", "Find out why with");
     calls[1].calls = 20001;
     silent("call-errors");
     calls[1].calls = 20000;
@@ -246,7 +242,7 @@ static void metadata_calls(void **state)
     silent("metadata-calls");
     calls[1].calls = 100000;
     says("metadata-calls", SEVERITY_HINT,
-         "Files were opened, looked at or changed in name 100,000 times, 1,000 a second, most of all by openat.",
+         "100,000 file metadata operations (open, stat, rename etc.), 1,000 per second, most often openat.",
          "On a shared file system");
     plain_last(&facts, 101);
     silent("metadata-calls");

@@ -6,14 +6,14 @@
 static void memory_unused(void **state)
 {
     (void)state;
-    plain_shape(&facts, SHAPE_MEMORY, 0, 1, 8.1 * GIB);
+    plain_shape(&facts, TIMELINE_MEMORY, 0, 1, 8.1 * GIB);
     plain_count(&facts, COUNTER_rssmax, 1024);
     facts.job.summary.rss_peak_bytes = (uint64_t)(8.1 * GIB);
     silent("memory-unused");
-    plain_shape(&facts, SHAPE_MEMORY, 0, 1, 7.9 * GIB);
+    plain_shape(&facts, TIMELINE_MEMORY, 0, 1, 7.9 * GIB);
     facts.job.summary.rss_peak_bytes = (uint64_t)(7.9 * GIB);
-    says("memory-unused", SEVERITY_HINT, "Memory stayed under 7.9 GiB of the 32.0 GiB allowed (25 %).",
-         "Ask for 12.0 GiB:");
+    says("memory-unused", SEVERITY_HINT, "Memory stayed under 7.9 GiB of the 32.0 GiB allocated (25 %).",
+         "Request 12.0 GiB: the");
     facts.job.memory_limit_bytes = facts.job.memory_bytes;
     silent("memory-unused"); /* nobody asked for it: it is the machine's */
     facts.job.memory_limit_bytes = (uint64_t)(32 * GIB);
@@ -21,7 +21,7 @@ static void memory_unused(void **state)
     silent("memory-unused");
     plain_last(&facts, 10);
     assert_non_null(find("memory-unused"));
-    plain_shape(&facts, SHAPE_MEMORY, 0, 1, NAN);
+    plain_shape(&facts, TIMELINE_MEMORY, 0, 1, NAN);
     facts.job.summary.rss_peak_bytes = 0;
     silent("memory-unused"); /* the largest process alone says little */
 }
@@ -32,9 +32,11 @@ static void page_faults(void **state)
     plain_count(&facts, COUNTER_majflt, 999);
     silent("page-faults");
     plain_count(&facts, COUNTER_majflt, 1000);
-    says("page-faults", SEVERITY_HINT, "1,000 page faults waited for a disk, 10 a second.", "Programs, libraries");
+    says("page-faults", SEVERITY_HINT, "1,000 major page faults (read from disk), 10 per second.",
+         "Executables, libraries");
     facts.job.summary.rss_peak_bytes = (uint64_t)(26 * GIB);
-    says("page-faults", SEVERITY_PROBLEM, "1,000 page faults waited for a disk, 10 a second.", "Memory was at 81 %");
+    says("page-faults", SEVERITY_PROBLEM, "1,000 major page faults (read from disk), 10 per second.",
+         "Memory was at 81 %");
     plain_last(&facts, 101);
     silent("page-faults");
     plain_last(&facts, 100);
@@ -49,8 +51,8 @@ static void block_io(void **state)
     silent("block-io");
     plain_count(&facts, COUNTER_delayacct_blkio_time, 376e6);
     says("block-io", SEVERITY_HINT,
-         "Processes stood still for 6 min 16 s until storage answered, 20 % of the time they ran or stood.",
-         "Read in larger");
+         "Processes were blocked by storage for 6 min 16 s, 20 % of the time they ran or were blocked.",
+         "Read larger blocks");
     plain_count(&facts, COUNTER_delayacct_blkio_time, 1501e6);
     assert_int_equal(find("block-io")->severity, SEVERITY_WASTE);
     plain_forget(&facts, COUNTER_delayacct_blkio_time);
@@ -63,18 +65,18 @@ static void block_io(void **state)
 static void io_phases(void **state)
 {
     (void)state;
-    plain_shape(&facts, SHAPE_STORAGE, 0, 1, 20 * 1048576.0);
-    plain_shape(&facts, SHAPE_CPU, 0.2, 0.39, 0.1);
+    plain_shape(&facts, TIMELINE_STORAGE, 0, 1, 20 * 1048576.0);
+    plain_shape(&facts, TIMELINE_CPU, 0.2, 0.39, 0.1);
     silent("io-phases");
-    plain_shape(&facts, SHAPE_CPU, 0.2, 0.4, 0.1);
+    plain_shape(&facts, TIMELINE_CPU, 0.2, 0.4, 0.1);
     says("io-phases", SEVERITY_HINT,
-         "For 20.0 s (20 % of the time) the job moved data from or to storage, 20.0 MiB/s, and hardly computed.",
-         "Let reading");
-    plain_shape(&facts, SHAPE_STORAGE, 0, 1, 9.9 * 1048576);
+         "For 20.0 s (20 % of the time) the job transferred data from or to storage (20.0 MiB/s) and hardly computed.",
+         "Overlap I/O");
+    plain_shape(&facts, TIMELINE_STORAGE, 0, 1, 9.9 * 1048576);
     silent("io-phases");
-    plain_shape(&facts, SHAPE_STORAGE, 0, 1, NAN);
+    plain_shape(&facts, TIMELINE_STORAGE, 0, 1, NAN);
     silent("io-phases");
-    plain_shape(&facts, SHAPE_STORAGE, 0, 1, 20 * 1048576.0);
+    plain_shape(&facts, TIMELINE_STORAGE, 0, 1, 20 * 1048576.0);
     plain_last(&facts, 9.9);
     silent("io-phases");
 }
@@ -86,7 +88,7 @@ static void small_io(void **state)
     plain_count(&facts, COUNTER_wchar, 102400000);
     silent("small-io");
     plain_count(&facts, COUNTER_wchar, 1200000);
-    says("small-io", SEVERITY_HINT, "100,000 write calls moved only 12 B each.", "Gather them");
+    says("small-io", SEVERITY_HINT, "100,000 write calls transferred only 12 B each.", "Use buffering");
     plain_last(&facts, 101);
     silent("small-io");
     plain_last(&facts, 100);
@@ -96,7 +98,7 @@ static void small_io(void **state)
     plain_count(&facts, COUNTER_rchar, 200000);
     silent("small-io");
     plain_count(&facts, COUNTER_syscr, 100000);
-    says("small-io", SEVERITY_HINT, "100,000 read calls moved only 2 B each.", "Gather them");
+    says("small-io", SEVERITY_HINT, "100,000 read calls transferred only 2 B each.", "Use buffering");
 }
 
 static void storage_rereads(void **state)
@@ -106,8 +108,8 @@ static void storage_rereads(void **state)
     silent("storage-rereads");
     plain_count(&facts, COUNTER_read_bytes, 8 * GIB);
     says("storage-rereads", SEVERITY_HINT,
-         "Storage delivered 8.0 GiB, though programs read 4.0 GiB: files were mapped or read ahead in vain.",
-         "For scattered");
+         "8.0 GiB were read from storage, but programs read only 4.0 GiB: files were mapped, or read ahead in vain.",
+         "For random access");
     plain_forget(&facts, COUNTER_rchar);
     silent("storage-rereads");
     plain_count(&facts, COUNTER_rchar, 0);
@@ -121,11 +123,11 @@ static void too_short(void **state)
     plain_last(&facts, 5);
     silent("too-short");
     plain_last(&facts, 4.9);
-    says("too-short", SEVERITY_NOTE, "The job took 4.9 s and was sampled every 1.0 s: too rarely to see its course.",
-         "Sample with sonde run -p 90ms.");
+    says("too-short", SEVERITY_NOTE, "The job took 4.9 s and was sampled every 1.0 s: too few samples for a timeline.",
+         "Use a shorter interval: sonde run -p 90ms.");
     plain_last(&facts, 0.11);
-    says("too-short", SEVERITY_NOTE, "The job took 110 ms and was sampled every 1.0 s: too rarely to see its course.",
-         "Sample with sonde run -p 10ms.");
+    says("too-short", SEVERITY_NOTE, "The job took 110 ms and was sampled every 1.0 s: too few samples for a timeline.",
+         "Use a shorter interval: sonde run -p 10ms.");
     plain_last(&facts, 0.09);
     silent("too-short");
     plain_last(&facts, 0.11);

@@ -16,7 +16,7 @@ static void nothing_of_a_job_of_which_nothing_is_known(void **state)
     (void)state;
     memset(&facts, 0, sizeof facts);
     facts.job.ended = true;
-    shape_init(&facts.shape, 0, 0);
+    timeline_init(&facts.timeline, 0, 0);
     advice_of(&list, &facts);
     if (list.count)
         fail_msg("%s says: %s", list.items[0].rule->name, list.items[0].sentence);
@@ -27,24 +27,24 @@ static void job_failed(void **state)
     (void)state;
     silent("job-failed");
     facts.job.exit_code = 2;
-    says("job-failed", SEVERITY_PROBLEM, "The command ended with exit status 2.", "Its own output");
+    says("job-failed", SEVERITY_PROBLEM, "The command exited with status 2.", "See its own");
     facts.job.summary.failed = 12;
     facts.failing = (struct summary_executable){ .name = bytes_of("cc1"), .failed = 8 };
-    says("job-failed", SEVERITY_PROBLEM, "The command ended with exit status 2.",
-         "12 processes failed in all, most often cc1 (8): sonde ps 4711 shows which.");
+    says("job-failed", SEVERITY_PROBLEM, "The command exited with status 2.",
+         "12 processes failed in total, most often cc1 (8): sonde ps 4711 shows which.");
     facts.job.exit_code = 127;
-    says("job-failed", SEVERITY_PROBLEM, "The command, or one in its script, was not found (exit status 127).",
+    says("job-failed", SEVERITY_PROBLEM, "The command, or a command in its script, was not found (exit status 127).",
          "Check");
     facts.job.exit_code = 126;
-    says("job-failed", SEVERITY_PROBLEM, "The command could not be run (exit status 126).", "Check");
+    says("job-failed", SEVERITY_PROBLEM, "The command could not be executed (exit status 126).", "Check");
     facts.job.exit_code = 128 + SIGTERM;
     says("job-failed", SEVERITY_PROBLEM,
-         "The command ended with exit status 143, as shells tell of SIGTERM (terminated).", "");
+         "The command exited with status 143, which shells use for SIGTERM (terminated).", "");
     facts.job.exit_code = 0;
     facts.job.exit_signal = SIGSEGV;
-    says("job-failed", SEVERITY_PROBLEM, "The command was ended by SIGSEGV (segmentation fault).", "");
+    says("job-failed", SEVERITY_PROBLEM, "The command was terminated by SIGSEGV (segmentation fault).", "");
     facts.job.exit_signal = SIGINT;
-    says("job-failed", SEVERITY_NOTE, "The command was ended by SIGINT (interrupt).", "");
+    says("job-failed", SEVERITY_NOTE, "The command was terminated by SIGINT (interrupt).", "");
     facts.job.status_known = false;
     silent("job-failed");
 }
@@ -59,8 +59,8 @@ static void one_of_several_runs_failed(void **state)
     };
     facts.runs = (struct store_runs){ .list = runs, .count = 3 };
     facts.job.summary.killed = 1;
-    says("job-failed", SEVERITY_PROBLEM, "1 of 2 runs failed: sh -c 'exit 3' ended with exit status 3.", "Its own output");
-    says("killed", SEVERITY_PROBLEM, "1 process was killed by SIGKILL.", "Unless you");
+    says("job-failed", SEVERITY_PROBLEM, "1 of 2 runs failed: sh -c 'exit 3' exited with status 3.", "See its own");
+    says("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If not by you");
     runs[0].exit_code = 0;
     silent("job-failed");
     runs[0].exit_signal = SIGKILL; /* killed has said it */
@@ -72,21 +72,22 @@ static void killed(void **state)
     (void)state;
     silent("killed");
     facts.job.summary.killed = 1;
-    says("killed", SEVERITY_NOTE, "1 process was killed by SIGKILL.", "Unless you");
+    says("killed", SEVERITY_NOTE, "1 process was terminated by SIGKILL.", "If not by you");
     facts.job.exit_code = 1;
-    says("killed", SEVERITY_PROBLEM, "1 process was killed by SIGKILL.", "Unless you");
+    says("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If not by you");
     facts.job.summary.rss_peak_bytes = (uint64_t)(31 * GIB);
     facts.job.summary.killed = 2;
     says("killed", SEVERITY_PROBLEM,
-         "2 processes were killed by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
-         "So the kernel");
+         "2 processes were terminated by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
+         "Most likely by");
     facts.job.exit_signal = SIGKILL;
     facts.job.exit_code = 0;
     says("killed", SEVERITY_PROBLEM,
-         "The command was killed by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).", "So the kernel");
+         "The command was terminated by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
+         "Most likely by");
     silent("job-failed");
     facts.job.memory_limit_bytes = facts.job.memory_bytes = 0;
-    says("killed", SEVERITY_PROBLEM, "The command was killed by SIGKILL.", "Unless you");
+    says("killed", SEVERITY_PROBLEM, "The command was terminated by SIGKILL.", "If not by you");
 }
 
 static void crashed(void **state)
@@ -94,12 +95,10 @@ static void crashed(void **state)
     (void)state;
     silent("crashed");
     facts.job.summary.crashed = 1;
-    says("crashed", SEVERITY_HINT, "1 process crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).",
-         "sonde ps 4711");
+    says("crashed", SEVERITY_HINT, "1 process crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or similar).", "sonde ps 4711");
     facts.job.exit_code = 1;
     facts.job.summary.crashed = 3;
-    says("crashed", SEVERITY_PROBLEM, "3 processes crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).",
-         "sonde ps");
+    says("crashed", SEVERITY_PROBLEM, "3 processes crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or similar).", "sonde ps");
 }
 
 static void holes(void **state)
@@ -109,24 +108,23 @@ static void holes(void **state)
     facts.job.summary.gaps.ticks_late = 9;
     silent("holes");
     facts.job.summary.gaps.ticks_late = 10;
-    says("holes", SEVERITY_NOTE, "10 samples came late: the curves over time are coarser than asked for.",
-         "The machine");
+    says("holes", SEVERITY_NOTE, "10 samples were taken late: the timeline is coarser than requested.", "The node was");
     facts.job.summary.gaps.events_lost = 1;
-    says("holes", SEVERITY_NOTE, "The kernel dropped 1 message to Sonde: processes without the probe may lack numbers.",
-         "As root");
+    says("holes", SEVERITY_NOTE, "1 kernel event lost: data of processes without the probe may be missing.", "Run Sonde as root");
     counters_set(&facts.job.summary.total, COUNTER_usertime, 1479000000);
     silent("run-queue");
-    says("holes", SEVERITY_NOTE, "The kernel dropped 1 message to Sonde: processes without the probe may lack numbers.",
-         "");
+    says("holes", SEVERITY_NOTE, "1 kernel event lost: data of processes without the probe may be missing.", "");
     counters_set(&facts.job.summary.total, COUNTER_usertime, 1481000000);
-    says("holes", SEVERITY_PROBLEM, "31.0 s of CPU time, 2 % of the whole, belong to processes that were not seen.",
+    says("holes", SEVERITY_PROBLEM, "31.0 s of CPU time, 2 % of the total, belong to processes that were not recorded.",
          "The total");
     facts.job.summary.gaps.bytes_damaged = 200;
     says("holes", SEVERITY_PROBLEM, "200 B of the spool were damaged: processes or threads may be missing.", "Check");
     facts.job.summary.gaps.records_lost = 1;
-    says("holes", SEVERITY_PROBLEM, "1 record could not be written: processes or threads may be missing.", "Make room");
+    says("holes", SEVERITY_PROBLEM, "1 record could not be written: processes or threads may be missing.", "Free disk");
     facts.job.ended = false;
-    says("holes", SEVERITY_PROBLEM, "Sonde was ended before the job: the numbers go as far as it saw.", "Look who");
+    says("holes", SEVERITY_PROBLEM,
+         "Sonde was terminated before the job ended: the data covers only the time until then.",
+         "Find out what terminated");
 }
 
 static void left_running(void **state)
@@ -138,10 +136,12 @@ static void left_running(void **state)
     silent("left-running");
     facts.job.status_known = true;
     says("left-running", SEVERITY_HINT,
-         "1 process still ran when the command had ended; the numbers are those until then.", "If it belongs");
+         "1 process was still running when the command exited; the data covers only the time until then.",
+         "If it belongs");
     facts.job.summary.running = 2;
     says("left-running", SEVERITY_HINT,
-         "2 processes still ran when the command had ended; the numbers are those until then.", "If they belong");
+         "2 processes were still running when the command exited; the data covers only the time until then.",
+         "If they belong");
 }
 
 static void failed_processes(void **state)
@@ -152,10 +152,10 @@ static void failed_processes(void **state)
     silent("failed-processes");
     facts.job.summary.failed = 10;
     says("failed-processes", SEVERITY_NOTE,
-         "10 of 100 processes ended with a status other than 0, though the command ended well.", "Harmless");
+         "10 of 100 processes exited with a nonzero status, although the command succeeded.", "Harmless");
     facts.failing = (struct summary_executable){ .name = bytes_of("grep"), .failed = 9 };
     says("failed-processes", SEVERITY_NOTE,
-         "10 of 100 processes ended with a status other than 0, though the command ended well.",
+         "10 of 100 processes exited with a nonzero status, although the command succeeded.",
          "Most often grep (9 times)");
     facts.job.summary.processes = 101;
     silent("failed-processes");
@@ -171,14 +171,14 @@ static void memory_near_limit(void **state)
     silent("memory-near-limit");
     facts.job.summary.rss_peak_bytes = (uint64_t)(28.9 * GIB);
     says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 28.9 GiB of 32.0 GiB, 90 % of the limit.",
-         "A little more");
+         "With a little");
     facts.job.summary.killed = 1; /* killed says it */
     silent("memory-near-limit");
     facts.job.summary.killed = 0;
     facts.job.memory_limit_bytes = 0;
     silent("memory-near-limit");
     facts.job.summary.rss_peak_bytes = (uint64_t)(63 * GIB);
-    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 63.0 GiB of 64.0 GiB, 98 % of what the machine has.",
+    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 63.0 GiB of 64.0 GiB, 98 % of the node's memory.",
          "");
     facts.job.memory_bytes = 0;
     silent("memory-near-limit");

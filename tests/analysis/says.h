@@ -33,15 +33,15 @@ static inline void silent(const char *rule)
 }
 
 /* The rule says exactly this; what it advises begins as given. */
-static inline void says(const char *rule, enum severity severity, const char *sentence, const char *remedy)
+static inline void says(const char *rule, enum severity severity, const char *sentence, const char *fix)
 {
     const struct advice *advice = find(rule);
     if (!advice)
         fail_msg("%s is silent", rule);
     assert_string_equal(advice->sentence, sentence);
     assert_int_equal(advice->severity, severity);
-    if (strncmp(advice->remedy, remedy, strlen(remedy)) != 0)
-        fail_msg("%s advises: %s", rule, advice->remedy);
+    if (strncmp(advice->fix, fix, strlen(fix)) != 0)
+        fail_msg("%s advises: %s", rule, advice->fix);
     assert_true(advice->weight >= 0 && advice->weight <= 1);
 }
 

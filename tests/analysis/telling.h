@@ -2,7 +2,7 @@
 #ifndef SONDE_TESTS_JUDGE_TELLING_H
 #define SONDE_TESTS_JUDGE_TELLING_H
 
-#include "analysis/program_metrics.h"
+#include "analysis/job_metrics.h"
 #include "model/program_sets.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 /* One sample of set at from_s and one at to_s, with the values at the end; NAN: not known. An "agent" in host has
  * seen it, else a run. */
-static inline enum err telling_of(struct told *told, const char *host, const struct set *set, const char *instance,
+static inline enum err telling_of(struct job_metrics *metrics, const char *host, const struct set *set, const char *instance,
                                   uint64_t from_s, uint64_t to_s, const double *values)
 {
     uint64_t times_ns[2] = { from_s * 1000000000ull, to_s * 1000000000ull };
@@ -30,55 +30,56 @@ static inline enum err telling_of(struct told *told, const char *host, const str
     }
     struct run_series series = { .set = *set, .instance = instance, .count = 2, .times_ns = times_ns, .values = cells,
                                  .known = known, .by_agent = strstr(host, "agent") != NULL };
-    return told_add(told, host, &series);
+    return job_metrics_add(metrics, host, &series);
 }
 
-static inline enum err telling_between(struct told *told, const struct set *set, const char *instance, uint64_t from_s,
+static inline enum err telling_between(struct job_metrics *metrics, const struct set *set, const char *instance, uint64_t from_s,
                                        uint64_t to_s, const double *values)
 {
-    return telling_of(told, "n1", set, instance, from_s, to_s, values);
+    return telling_of(metrics, "n1", set, instance, from_s, to_s, values);
 }
 
-static inline void telling(struct told *told, const struct set *set, const char *instance, const double *values)
+static inline void telling(struct job_metrics *metrics, const struct set *set, const char *instance, const double *values)
 {
-    telling_between(told, set, instance, 1, 2, values);
+    telling_between(metrics, set, instance, 1, 2, values);
 }
 
 /* calls, time, sent, received, waiting, small, life: times in s. */
-static inline void telling_mpi(struct told *told, const char *instance, double calls, double time_s, double out, double in,
+static inline void telling_mpi(struct job_metrics *metrics, const char *instance, double calls, double time_s, double out,
+                               double in,
                                double wait_s, double small, double life_s)
 {
-    telling(told, &mpi_set, instance, (double[MPI_SIZE]){ calls, time_s * 1e9, out, in, wait_s * 1e9, small,
+    telling(metrics, &mpi_set, instance, (double[MPI_SIZE]){ calls, time_s * 1e9, out, in, wait_s * 1e9, small,
                                                                life_s * 1e9, NAN, NAN });
 }
 
-static inline void telling_call(struct told *told, const char *instance, double calls, double errors, double bytes,
+static inline void telling_call(struct job_metrics *metrics, const char *instance, double calls, double errors, double bytes,
                                 double time_s)
 {
-    telling(told, &syscall_set, instance, (double[]){ calls, errors, bytes, time_s * 1e9 });
+    telling(metrics, &syscall_set, instance, (double[]){ calls, errors, bytes, time_s * 1e9 });
 }
 
 /* Four ranks of 10 s; the last works 8 s, the others 2 s and wait for it. */
-static inline void telling_example(struct told *told)
+static inline void telling_example(struct job_metrics *metrics)
 {
     static const char *const barrier[] = { "0/MPI_Barrier", "1/MPI_Barrier", "2/MPI_Barrier", "3/MPI_Barrier" };
     static const char *const whole[] = { "0/", "1/", "2/", "3/" };
     for (int i = 0; i < 4; i++) {
-        telling_mpi(told, barrier[i], 10, i == 3 ? 1 : 7, NAN, NAN, i == 3 ? 0 : 6.5, 0, NAN);
-        telling_mpi(told, whole[i], 10, i == 3 ? 2 : 8, NAN, NAN, i == 3 ? 0 : 6.5, NAN, 10);
+        telling_mpi(metrics, barrier[i], 10, i == 3 ? 1 : 7, NAN, NAN, i == 3 ? 0 : 6.5, 0, NAN);
+        telling_mpi(metrics, whole[i], 10, i == 3 ? 2 : 8, NAN, NAN, i == 3 ? 0 : 6.5, NAN, 10);
     }
-    telling_mpi(told, "0/MPI_Send", 150000, 1, 1.2e6, NAN, NAN, 150000, NAN);
-    telling_mpi(told, "1/MPI_Recv", 150000, 1, NAN, 1.2e6, NAN, 0, NAN);
-    telling(told, &mpi_peer_set, "0>1", (double[]){ 150000, 1.2e6 });
-    telling(told, &mpi_peer_set, "2>3", (double[]){ 1, 4e6 });
-    telling_call(told, "read", 120000, 20000, 1e9, 2);
-    telling_call(told, "read/file:ext4", 20000, 0, 9.9e8, 1.5);
-    telling_call(told, "read/pipe", 100000, 20000, 1e7, 0.5);
-    telling_call(told, "openat", 150000, 100000, 0, 1);
-    telling_call(told, "futex", 5000, 100, 0, 30);
-    telling(told, &program_counter_set, "cells_total{phase=\"solve\"}", (double[]){ 1234567 });
-    telling(told, &program_counter_set, "seconds_total", (double[]){ 12.25 });
-    telling(told, &program_gauge_set, "residual", (double[]){ 0.5, 0.125, 0.375, 0.25, 2 });
+    telling_mpi(metrics, "0/MPI_Send", 150000, 1, 1.2e6, NAN, NAN, 150000, NAN);
+    telling_mpi(metrics, "1/MPI_Recv", 150000, 1, NAN, 1.2e6, NAN, 0, NAN);
+    telling(metrics, &mpi_peer_set, "0>1", (double[]){ 150000, 1.2e6 });
+    telling(metrics, &mpi_peer_set, "2>3", (double[]){ 1, 4e6 });
+    telling_call(metrics, "read", 120000, 20000, 1e9, 2);
+    telling_call(metrics, "read/file:ext4", 20000, 0, 9.9e8, 1.5);
+    telling_call(metrics, "read/pipe", 100000, 20000, 1e7, 0.5);
+    telling_call(metrics, "openat", 150000, 100000, 0, 1);
+    telling_call(metrics, "futex", 5000, 100, 0, 30);
+    telling(metrics, &program_counter_set, "cells_total{phase=\"solve\"}", (double[]){ 1234567 });
+    telling(metrics, &program_counter_set, "seconds_total", (double[]){ 12.25 });
+    telling(metrics, &program_gauge_set, "residual", (double[]){ 0.5, 0.125, 0.375, 0.25, 2 });
 }
 
 #endif

@@ -12,7 +12,7 @@ static const struct metric metrics[] = {
     { "rss", "B", GAUGE, U64, "" },
 };
 
-static struct shape shape;
+static struct timeline timeline;
 
 /* Samples at the seconds given; cpu in us and rss in bytes. UINT64_MAX: not known. */
 static void add_run(const uint64_t *times_s, const uint64_t *cpu_us, const uint64_t *rss, size_t count, const char *set)
@@ -29,87 +29,87 @@ static void add_run(const uint64_t *times_s, const uint64_t *cpu_us, const uint6
     }
     struct run_series series = { .set = { set, metrics, 2 }, .instance = "", .count = count, .times_ns = times_ns,
                                  .values = values, .known = known };
-    shape_add(&shape, &series);
+    timeline_add(&timeline, &series);
 }
 
 /* The same on a host of its own. */
 static void add(const uint64_t *times_s, const uint64_t *cpu_us, const uint64_t *rss, size_t count, const char *set)
 {
     add_run(times_s, cpu_us, rss, count, set);
-    shape_end_host(&shape);
+    timeline_end_host(&timeline);
 }
 
 static double sum_cpu_s(void)
 {
     double sum = 0;
-    for (int bin = 0; bin < SHAPE_BINS; bin++)
-        if (!isnan(shape.line[SHAPE_CPU][bin]))
-            sum += shape.line[SHAPE_CPU][bin] * shape_bin_s(&shape);
+    for (int bin = 0; bin < TIMELINE_BINS; bin++)
+        if (!isnan(timeline.line[TIMELINE_CPU][bin]))
+            sum += timeline.line[TIMELINE_CPU][bin] * timeline_bin_s(&timeline);
     return sum;
 }
 
 static void a_rate_is_spread_over_its_interval(void **state)
 {
     (void)state;
-    shape_init(&shape, 100 * S, 110 * S);
+    timeline_init(&timeline, 100 * S, 110 * S);
     add((uint64_t[]){ 100, 105, 110 }, (uint64_t[]){ 0, 5000000, 25000000 }, (uint64_t[]){ 1, 2, 3 }, 3, "tree");
-    assert_float_equal(shape.line[SHAPE_CPU][0], 1, 1e-9);
-    assert_float_equal(shape.line[SHAPE_CPU][239], 1, 1e-9);
-    assert_float_equal(shape.line[SHAPE_CPU][240], 4, 1e-9);
-    assert_float_equal(shape.line[SHAPE_CPU][479], 4, 1e-9);
+    assert_float_equal(timeline.line[TIMELINE_CPU][0], 1, 1e-9);
+    assert_float_equal(timeline.line[TIMELINE_CPU][239], 1, 1e-9);
+    assert_float_equal(timeline.line[TIMELINE_CPU][240], 4, 1e-9);
+    assert_float_equal(timeline.line[TIMELINE_CPU][479], 4, 1e-9);
     assert_float_equal(sum_cpu_s(), 25, 1e-6);
-    assert_float_equal(shape_peak(&shape, SHAPE_CPU), 4, 1e-9);
-    assert_int_equal(shape.samples, 3);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_CPU), 4, 1e-9);
+    assert_int_equal(timeline.samples, 3);
 }
 
 /* Each is framed by two samples, in which there is nobody. */
 static void short_runs_make_no_curve_together(void **state)
 {
     (void)state;
-    shape_init(&shape, 0, 9 * S);
+    timeline_init(&timeline, 0, 9 * S);
     for (uint64_t i = 0; i < 9; i += 3)
         add_run((uint64_t[]){ i, i + 1 }, (uint64_t[]){ 0, 1000000 }, (uint64_t[]){ 0, 0 }, 2, "tree");
-    shape_end_host(&shape);
-    assert_int_equal(shape.samples, 2);
-    assert_true(isnan(shape_peak(&shape, SHAPE_MEMORY)));
-    assert_float_equal(shape_peak(&shape, SHAPE_CPU), 1, 1e-9);
+    timeline_end_host(&timeline);
+    assert_int_equal(timeline.samples, 2);
+    assert_true(isnan(timeline_peak(&timeline, TIMELINE_MEMORY)));
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_CPU), 1, 1e-9);
 }
 
 static void a_level_keeps_its_largest(void **state)
 {
     (void)state;
-    shape_init(&shape, 0, 8 * S);
+    timeline_init(&timeline, 0, 8 * S);
     add((uint64_t[]){ 0, 1, 2, 3, 8 }, (uint64_t[]){ 0, 0, 0, 0, 0 }, (uint64_t[]){ 10, 90, 20, 5, 5 }, 5, "tree");
     double columns[4];
-    shape_resample(&shape, SHAPE_MEMORY, columns, 4);
+    timeline_resample(&timeline, TIMELINE_MEMORY, columns, 4);
     assert_float_equal(columns[0], 90, 0);
     assert_float_equal(columns[1], 20, 0);
     assert_float_equal(columns[2], 5, 0);
-    assert_float_equal(shape_peak(&shape, SHAPE_MEMORY), 90, 0);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_MEMORY), 90, 0);
 }
 
 static void what_is_not_known_stays_so(void **state)
 {
     (void)state;
-    shape_init(&shape, 0, 10 * S);
+    timeline_init(&timeline, 0, 10 * S);
     add((uint64_t[]){ 0, 2, 5 }, (uint64_t[]){ 0, UINT64_MAX, 5000000 },
         (uint64_t[]){ UINT64_MAX, UINT64_MAX, UINT64_MAX }, 3, "tree");
     double columns[2];
-    shape_resample(&shape, SHAPE_CPU, columns, 2);
+    timeline_resample(&timeline, TIMELINE_CPU, columns, 2);
     assert_float_equal(columns[0], 1, 1e-9);
     assert_true(isnan(columns[1]));
-    assert_true(isnan(shape_peak(&shape, SHAPE_MEMORY)));
-    assert_true(isnan(shape_peak(&shape, SHAPE_STORAGE)));
+    assert_true(isnan(timeline_peak(&timeline, TIMELINE_MEMORY)));
+    assert_true(isnan(timeline_peak(&timeline, TIMELINE_STORAGE)));
 }
 
 static void a_counter_that_was_reset_tells_nothing(void **state)
 {
     (void)state;
-    shape_init(&shape, 0, 3 * S);
+    timeline_init(&timeline, 0, 3 * S);
     add((uint64_t[]){ 0, 1, 2, 3 }, (uint64_t[]){ 5000000, 6000000, 100, 2000100 }, (uint64_t[]){ 1, 1, 1, 1 }, 4,
         "tree");
     double columns[3];
-    shape_resample(&shape, SHAPE_CPU, columns, 3);
+    timeline_resample(&timeline, TIMELINE_CPU, columns, 3);
     assert_float_equal(columns[0], 1, 1e-6);
     assert_true(isnan(columns[1]));
     assert_float_equal(columns[2], 2, 1e-6);
@@ -118,61 +118,61 @@ static void a_counter_that_was_reset_tells_nothing(void **state)
 static void hosts_add_up(void **state)
 {
     (void)state;
-    shape_init(&shape, 0, 10 * S);
+    timeline_init(&timeline, 0, 10 * S);
     for (int host = 0; host < 3; host++)
         add((uint64_t[]){ 0, 10 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 100, 100 }, 2, "tree");
-    assert_float_equal(shape_peak(&shape, SHAPE_CPU), 6, 1e-9);
-    assert_float_equal(shape_peak(&shape, SHAPE_MEMORY), 300, 0);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_CPU), 6, 1e-9);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_MEMORY), 300, 0);
 }
 
 static void runs_at_the_same_time_add_up(void **state)
 {
     (void)state;
-    shape_init(&shape, 0, 10 * S);
+    timeline_init(&timeline, 0, 10 * S);
     for (int run = 0; run < 3; run++)
         add_run((uint64_t[]){ 0, 10 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 100, 100 }, 2, "tree");
-    shape_end_host(&shape);
-    assert_float_equal(shape_peak(&shape, SHAPE_CPU), 6, 1e-9);
-    assert_float_equal(shape_mean(&shape, SHAPE_CPU), 6, 1e-9);
-    assert_float_equal(shape_peak(&shape, SHAPE_MEMORY), 300, 1e-9);
+    timeline_end_host(&timeline);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_CPU), 6, 1e-9);
+    assert_float_equal(timeline_mean(&timeline, TIMELINE_CPU), 6, 1e-9);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_MEMORY), 300, 1e-9);
 }
 
 /* Five in each bin, each of one second, with a pause of one second between them: not five at once. */
 static void runs_one_after_the_other_do_not(void **state)
 {
     (void)state;
-    shape_init(&shape, 0, 10 * SHAPE_BINS * S);
-    for (uint64_t at = 0; at < 10 * SHAPE_BINS; at += 2)
+    timeline_init(&timeline, 0, 10 * TIMELINE_BINS * S);
+    for (uint64_t at = 0; at < 10 * TIMELINE_BINS; at += 2)
         add_run((uint64_t[]){ at, at + 1 }, (uint64_t[]){ 0, 2000000 }, (uint64_t[]){ 100 + at % 10, 100 }, 2, "tree");
-    shape_end_host(&shape);
-    assert_float_equal(shape_peak(&shape, SHAPE_CPU), 2, 1e-9);
-    assert_float_equal(shape_mean(&shape, SHAPE_CPU), 2, 1e-9);
-    assert_float_equal(shape_peak(&shape, SHAPE_MEMORY), 108, 1e-9);
+    timeline_end_host(&timeline);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_CPU), 2, 1e-9);
+    assert_float_equal(timeline_mean(&timeline, TIMELINE_CPU), 2, 1e-9);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_MEMORY), 108, 1e-9);
 }
 
 static void other_sets_and_times_outside_are_left_out(void **state)
 {
     (void)state;
-    shape_init(&shape, 10 * S, 20 * S);
+    timeline_init(&timeline, 10 * S, 20 * S);
     add((uint64_t[]){ 10, 20 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 1, 1 }, 2, "stat");
-    assert_true(isnan(shape_mean(&shape, SHAPE_CPU)));
-    assert_true(isnan(shape_peak(&shape, SHAPE_CPU)));
+    assert_true(isnan(timeline_mean(&timeline, TIMELINE_CPU)));
+    assert_true(isnan(timeline_peak(&timeline, TIMELINE_CPU)));
     add((uint64_t[]){ 0, 5, 30, 40 }, (uint64_t[]){ 0, 5000000, 30000000, 40000000 }, (uint64_t[]){ 1, 1, 1, 1 }, 4,
         "tree");
     assert_float_equal(sum_cpu_s(), 10, 1e-6);
-    shape_init(&shape, 5 * S, 5 * S); /* no length: nothing to divide by */
+    timeline_init(&timeline, 5 * S, 5 * S); /* no length: nothing to divide by */
     add((uint64_t[]){ 0, 10 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 1, 1 }, 2, "tree");
-    assert_true(isnan(shape_peak(&shape, SHAPE_CPU)));
+    assert_true(isnan(timeline_peak(&timeline, TIMELINE_CPU)));
 }
 
 static void widths_that_do_not_divide(void **state)
 {
     (void)state;
-    double columns[2 * SHAPE_BINS];
-    shape_init(&shape, 0, 7 * S);
+    double columns[2 * TIMELINE_BINS];
+    timeline_init(&timeline, 0, 7 * S);
     add((uint64_t[]){ 0, 7 }, (uint64_t[]){ 0, 14000000 }, (uint64_t[]){ 1, 1 }, 2, "tree");
-    for (size_t width = 1; width <= 2 * SHAPE_BINS; width += 7) {
-        shape_resample(&shape, SHAPE_CPU, columns, width);
+    for (size_t width = 1; width <= 2 * TIMELINE_BINS; width += 7) {
+        timeline_resample(&timeline, TIMELINE_CPU, columns, width);
         for (size_t i = 0; i < width; i++)
             assert_float_equal(columns[i], 2, 1e-9);
     }
@@ -190,7 +190,7 @@ static void add_machine(uint64_t from_s, uint64_t to_s, uint64_t cores)
                              { 7 + used_us }, { used_us / 3 }, { 3000000 }, { used_us / 3 }, { used_us / 3 } };
     uint8_t known[10];
     memset(known, 1, sizeof known);
-    shape_add(&shape, &(struct run_series){ .set = { "stat", of_stat, 5 },
+    timeline_add(&timeline, &(struct run_series){ .set = { "stat", of_stat, 5 },
                                             .instance = "",
                                             .count = 2,
                                             .times_ns = times_ns,
@@ -201,33 +201,33 @@ static void add_machine(uint64_t from_s, uint64_t to_s, uint64_t cores)
 static void the_machine_beside_the_job(void **state)
 {
     (void)state;
-    shape_init(&shape, 0, 10 * S);
+    timeline_init(&timeline, 0, 10 * S);
     add_machine(0, 10, 3);
-    shape_end_host(&shape);
-    assert_float_equal(shape_mean(&shape, SHAPE_NODE), 4, 1e-9);
-    assert_float_equal(shape_mean(&shape, SHAPE_IOWAIT), 1, 1e-9);
-    assert_float_equal(shape_mean(&shape, SHAPE_STEAL), 1, 1e-9);
-    assert_true(isnan(shape_mean(&shape, SHAPE_CPU)));
-    assert_int_equal(shape.samples, 0);
+    timeline_end_host(&timeline);
+    assert_float_equal(timeline_mean(&timeline, TIMELINE_NODE), 4, 1e-9);
+    assert_float_equal(timeline_mean(&timeline, TIMELINE_IOWAIT), 1, 1e-9);
+    assert_float_equal(timeline_mean(&timeline, TIMELINE_STEAL), 1, 1e-9);
+    assert_true(isnan(timeline_mean(&timeline, TIMELINE_CPU)));
+    assert_int_equal(timeline.samples, 0);
 }
 
 /* Two runs on it at the same time, a third after them, and another machine. */
 static void a_machine_counts_once_however_many_tell_of_it(void **state)
 {
     (void)state;
-    shape_init(&shape, 0, 10 * S);
+    timeline_init(&timeline, 0, 10 * S);
     add_machine(0, 5, 3);
     add_machine(0, 5, 3);
     add_machine(5, 10, 3);
-    shape_end_host(&shape);
-    assert_float_equal(shape_peak(&shape, SHAPE_NODE), 4, 1e-9);
-    assert_float_equal(shape_mean(&shape, SHAPE_NODE), 4, 1e-9);
-    assert_float_equal(shape_peak(&shape, SHAPE_STEAL), 1, 1e-9);
+    timeline_end_host(&timeline);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_NODE), 4, 1e-9);
+    assert_float_equal(timeline_mean(&timeline, TIMELINE_NODE), 4, 1e-9);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_STEAL), 1, 1e-9);
     add_machine(0, 10, 6);
-    shape_end_host(&shape);
-    shape_end_host(&shape); /* nothing came since */
-    assert_float_equal(shape_peak(&shape, SHAPE_NODE), 12, 1e-9);
-    assert_float_equal(shape_mean(&shape, SHAPE_IOWAIT), 3, 1e-9);
+    timeline_end_host(&timeline);
+    timeline_end_host(&timeline); /* nothing came since */
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_NODE), 12, 1e-9);
+    assert_float_equal(timeline_mean(&timeline, TIMELINE_IOWAIT), 3, 1e-9);
 }
 
 int main(void)

@@ -10,14 +10,14 @@ static bool same(const struct option *a, const struct option *b)
 
 static void check_options(const struct command *command, const struct option *shared)
 {
-    for (const struct option *o = command->options; o && !option_at_end(o); o++) {
+    for (const struct option *o = command->options; o && !option_is_end(o); o++) {
         assert_true(o->help && *o->help && o->help[strlen(o->help) - 1] != '.');
         assert_true(o->offset < command->settings_size);
         assert_int_equal(o->argument == NULL, o->type == OPTION_FLAG || o->type == OPTION_COUNT);
         assert_int_equal(o->choices != NULL, o->type == OPTION_CHOICE);
         for (const struct option *other = command->options; other < o; other++)
             assert_false(same(o, other));
-        for (const struct option *other = shared; !option_at_end(other); other++)
+        for (const struct option *other = shared; !option_is_end(other); other++)
             assert_false(same(o, other));
     }
 }
@@ -44,7 +44,7 @@ static void every_default_is_one_that_parses(void **state)
 {
     (void)state;
     for (const struct command *const *c = command_all; *c; c++)
-        for (const struct option *o = (*c)->options; o && !option_at_end(o); o++) {
+        for (const struct option *o = (*c)->options; o && !option_is_end(o); o++) {
             if (!o->initial)
                 continue;
             void *settings = calloc(1, (*c)->settings_size);

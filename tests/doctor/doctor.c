@@ -21,7 +21,7 @@ static void have(size_t i, const char *name, bool essential, bool there)
     struct finding *finding = &doctor.findings[i];
     *finding = (struct finding){ .group = "Group", .name = name, .essential = essential };
     if (there)
-        finding_there(finding, "fine");
+        finding_available(finding, "fine");
     else
         finding_missing(finding, "turn it on",
                         "it is off, and so a number that people like to see is not known to anybody");
@@ -51,11 +51,11 @@ static void the_page_tells_reason_and_remedy(void **state)
     doctor_print(&doctor, &plain, &out);
     const char *text = buf_text(&out);
     assert_non_null(strstr(text, "on n1, Linux 6.1"));
-    assert_non_null(strstr(text, "A run may use 2.5 of 8 cores, 1.0 GiB of 16.0 GiB of memory\n"));
+    assert_non_null(strstr(text, "Limits: 2.5 of 8 cores, 1.0 GiB of 16.0 GiB memory\n"));
     assert_non_null(strstr(text, "\nGroup\n  + there              fine\n"));
     assert_non_null(strstr(text, "  - away               it is off, and so a number that people like to see is not\n"
                                  "                       known to anybody\n"
-                                 "                       To do: turn it on\n"));
+                                 "                       Fix: turn it on\n"));
     assert_non_null(strstr(text, "  X vital"));
     assert_non_null(strstr(text, "Something essential does not work.\n"));
     buf_clear(&out);
@@ -68,11 +68,12 @@ static void a_file(const char *root, const char *name, const char *text)
     temp_write(path, text, strlen(text));
 }
 
-static struct finding look(void (*check)(const struct place *, struct finding *), const char *root, const char *db)
+static struct finding run_check(void (*check)(const struct doctor_target *, struct finding *), const char *root,
+                                const char *db)
 {
-    struct place place = { root, db };
+    struct doctor_target target = { root, db };
     struct finding finding = { .name = "x" };
-    check(&place, &finding);
+    check(&target, &finding);
     return finding;
 }
 
@@ -81,13 +82,13 @@ static void delay_accounting_is_on_off_or_not_there(void **state)
     (void)state;
     char root[TEMP_PATH_MAX];
     temp_dir(root);
-    assert_false(look(doctor_kernel_delays, root, NULL).there);
+    assert_false(run_check(check_kernel_delays, root, NULL).there);
     a_file(root, "proc/sys/kernel/task_delayacct", "0\n");
-    struct finding off = look(doctor_kernel_delays, root, NULL);
+    struct finding off = run_check(check_kernel_delays, root, NULL);
     assert_false(off.there);
-    assert_string_equal(off.remedy, "sysctl kernel.task_delayacct=1");
+    assert_string_equal(off.fix, "sysctl kernel.task_delayacct=1");
     a_file(root, "proc/sys/kernel/task_delayacct", "1\n");
-    assert_true(look(doctor_kernel_delays, root, NULL).there);
+    assert_true(run_check(check_kernel_delays, root, NULL).there);
     temp_remove(root);
 }
 
@@ -100,11 +101,11 @@ static void delay_accounting_of_an_old_kernel_is_on(void **state)
     a_file(root, "proc/sys/kernel/osrelease", "4.18.0-553.el8_10.x86_64\n");
     a_file(root, "proc/self/schedstat", "1234 5 6\n");
     a_file(root, "proc/cmdline", "ro quiet\n");
-    assert_true(look(doctor_kernel_delays, root, NULL).there);
+    assert_true(run_check(check_kernel_delays, root, NULL).there);
     a_file(root, "proc/cmdline", "ro nodelayacct\n");
-    struct finding off = look(doctor_kernel_delays, root, NULL);
+    struct finding off = run_check(check_kernel_delays, root, NULL);
     assert_false(off.there);
-    assert_string_equal(off.remedy, "Boot without the parameter nodelayacct");
+    assert_string_equal(off.fix, "Boot without the parameter nodelayacct");
     temp_remove(root);
 }
 
@@ -130,23 +131,23 @@ static void events_are_tried_for_a_cgroup(void **state)
     a_file(root, "proc/self/mountinfo", "30 20 0:30 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
     a_file(root, "sys/devices/system/cpu/online", "1-3\n");
     a_file(root, "cg/unified/cgroup.procs", "");
-    struct finding finding = look(doctor_perf_jobs, root, NULL);
+    struct finding finding = run_check(check_perf_jobs, root, NULL);
     assert_false(finding.there);
-    assert_non_null(strstr(finding.remedy, "cgroup v2"));
+    assert_non_null(strstr(finding.fix, "cgroup v2"));
     a_file(root, "proc/self/mountinfo", "30 20 0:30 / /cg/unified rw - cgroup2 cgroup2 rw\n");
-    assert_true(look(doctor_perf_jobs, root, NULL).there);
+    assert_true(run_check(check_perf_jobs, root, NULL).there);
     open_answer = EACCES;
-    finding = look(doctor_perf_jobs, root, NULL);
+    finding = run_check(check_perf_jobs, root, NULL);
     assert_false(finding.there);
-    assert_non_null(strstr(finding.remedy, "CAP_PERFMON"));
+    assert_non_null(strstr(finding.fix, "CAP_PERFMON"));
     open_answer = EINVAL;
-    finding = look(doctor_perf_jobs, root, NULL);
+    finding = run_check(check_perf_jobs, root, NULL);
     assert_false(finding.there);
-    assert_non_null(strstr(finding.remedy, "CONFIG_CGROUP_PERF"));
+    assert_non_null(strstr(finding.fix, "CONFIG_CGROUP_PERF"));
     open_answer = 0;
     a_file(root, "proc/self/mountinfo", "30 20 0:30 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
                                         "31 20 0:31 / /cg/unified rw - cgroup2 cgroup2 rw\n");
-    finding = look(doctor_perf_jobs, root, NULL);
+    finding = run_check(check_perf_jobs, root, NULL);
     assert_true(finding.there);
     assert_non_null(strstr(finding.detail, "/cg/unified")); /* there only */
     perf_event_open_call = real;
@@ -159,9 +160,9 @@ static void schedstat_of_zeros_means_nothing(void **state)
     char root[TEMP_PATH_MAX];
     temp_dir(root);
     a_file(root, "proc/self/schedstat", "0 0 0\n");
-    assert_false(look(doctor_kernel_schedstat, root, NULL).there);
+    assert_false(run_check(check_kernel_schedstat, root, NULL).there);
     a_file(root, "proc/self/schedstat", "1234 5 6\n");
-    assert_true(look(doctor_kernel_schedstat, root, NULL).there);
+    assert_true(run_check(check_kernel_schedstat, root, NULL).there);
     temp_remove(root);
 }
 
@@ -172,10 +173,10 @@ static void a_hidden_proc_matters_to_users(void **state)
     temp_dir(root);
     a_file(root, "proc/self/mountinfo",
            "1 0 0:1 / /data rw - proc proc rw,hidepid=2\n2 0 0:2 / /proc rw - proc proc rw\n");
-    assert_true(look(doctor_kernel_hidepid, root, NULL).there);
+    assert_true(run_check(check_kernel_hidepid, root, NULL).there);
     a_file(root, "proc/self/mountinfo",
            "1 0 0:1 / / rw - ext4 x rw\n2 0 0:2 / /proc rw - proc proc rw,hidepid=invisible\n");
-    struct finding hidden = look(doctor_kernel_hidepid, root, NULL);
+    struct finding hidden = run_check(check_kernel_hidepid, root, NULL);
     assert_int_equal(hidden.there, geteuid() == 0); /* root sees all of it */
     if (geteuid())
         assert_non_null(strstr(hidden.reason, "hidepid=invisible"));
@@ -188,9 +189,9 @@ static void a_store_that_is_not_there_yet_will_be_made(void **state)
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
     temp_dir(dir);
     temp_join(path, dir, "deep/down/sonde.db");
-    struct finding finding = look(doctor_parts_store, "", path);
+    struct finding finding = run_check(check_install_store, "", path);
     assert_true(finding.there);
-    assert_non_null(strstr(finding.detail, "(will be made)"));
+    assert_non_null(strstr(finding.detail, "(will be created)"));
     assert_int_not_equal(access(path, F_OK), 0); /* but not by looking */
     temp_remove(dir);
 }
@@ -198,8 +199,8 @@ static void a_store_that_is_not_there_yet_will_be_made(void **state)
 static void no_check_of_this_machine_is_silent(void **state)
 {
     (void)state;
-    struct place place = { .root = "" };
-    doctor_examine(&doctor, &place, false);
+    struct doctor_target target = { .root = "" };
+    doctor_check(&doctor, &target, false);
     assert_true(doctor.count >= 20);
     for (size_t i = 0; i < doctor.count; i++) {
         const struct finding *finding = &doctor.findings[i];

@@ -6,7 +6,8 @@
 static const char answer[] =
     "{\"host\": \"login\", \"time_ns\": 1794767347000000000, \"since_ns\": 1794767340000000000, \"listens\": true, "
     "\"encrypted\": true, "
-    "\"totals\": {\"connections\": 1, \"messages\": 24, \"bytes\": 18637, \"records\": 21, \"samples\": 393, \"values\": 10257, "
+    "\"totals\": {\"connections\": 1, \"messages\": 24, \"bytes\": 18637, \"records\": 21, \"samples\": 393, \"values\": "
+    "10257, "
     "\"doubles\": 2}, "
     "\"journal\": {\"dir\": \"/a/folder/with/a/name/that/is/longer/than/one/would/think/var/lib/sonde/journal\", "
     "\"bytes\": 41984, \"bytes_max\": 1073741824, \"is_full\": true, \"lost_records\": 7}, "
@@ -14,10 +15,12 @@ static const char answer[] =
     "\"sync\": {\"count\": 1, \"ns\": 1900000, \"longest_ns\": 8500000}, "
     "\"loop\": {\"count\": 1, \"ns\": 58000, \"longest_ns\": 268000}}, "
     "\"sinks\": [{\"sink\": \"csv:dir=/var/log/sonde\", \"state\": \"writes\", \"waiting_bytes\": 2500, \"samples\": 393, "
+    ""
     "\"samples_per_s\": 5.2, \"batches\": 1, \"write_ns\": 248000, \"success_ns\": 1794767346000000000}, "
     "{\"sink\": \"kafka:brokers=a\", \"state\": \"fails\", \"why\": \"nobody answers\", \"samples_per_s\": 12345.6, "
     "\"failures\": 3}], "
-    "\"hosts\": [{\"host\": \"node1\", \"state\": \"silent\", \"records\": 21, \"bytes\": 40000, \"missing\": 1, \"lost\": 0, "
+    "\"hosts\": [{\"host\": \"node1\", \"state\": \"silent\", \"records\": 21, \"bytes\": 40000, \"missing\": 1, \"lost\": "
+    "0, "
     "\"heard_ns\": 1794767300000000000, \"sample_ns\": 1794767300000000000, \"lag_ns\": 47000000000}]}";
 
 static void nothing_is_wider_than_80_columns(void **state)
@@ -27,13 +30,13 @@ static void nothing_is_wider_than_80_columns(void **state)
     const struct terminal terminal = { .width = 80 };
     setenv("TZ", "UTC", 1);
     buf_init(&out, 1u << 20);
-    assert_int_equal(collector_show(&out, &terminal, answer, sizeof answer - 1), OK);
+    assert_int_equal(collector_status_print(&out, &terminal, answer, sizeof answer - 1), OK);
     const char *text = buf_text(&out);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
     assert_non_null(strstr(text, " 1 connection\n"));
-    assert_non_null(strstr(text, "its disk is full"));
-    assert_non_null(strstr(text, "7 records left it"));
+    assert_non_null(strstr(text, "the disk is full"));
+    assert_non_null(strstr(text, "7 records were dropped"));
     assert_non_null(strstr(text, " 5.2/s "));
     assert_non_null(strstr(text, " 12,346/s "));
     assert_non_null(strstr(text, "1 of 1 hosts are silent."));
@@ -47,7 +50,7 @@ static void what_is_no_answer_is_refused(void **state)
     const struct terminal terminal = { .width = 80 };
     buf_init(&out, 1u << 20);
     for (size_t size = 0; size < sizeof answer - 1; size += 7)
-        assert_int_equal(collector_show(&out, &terminal, answer, size), CORRUPT);
+        assert_int_equal(collector_status_print(&out, &terminal, answer, size), CORRUPT);
     buf_clear(&out);
 }
 

@@ -13,12 +13,12 @@ static char text[100000];
 static void write_to_text(struct extrap *extrap, bool has_callpath)
 {
     char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
-    struct stream stream;
+    struct output stream;
     temp_dir(folder);
     temp_join(path, folder, "out");
-    assert_int_equal(stream_open(&stream, path), OK);
+    assert_int_equal(output_open(&stream, path), OK);
     assert_int_equal(extrap_write(extrap, &stream, has_callpath), OK);
-    stream_close(&stream);
+    output_close(&stream);
     int fd = open(path, O_RDONLY);
     ssize_t size = read(fd, text, sizeof text - 1);
     text[size > 0 ? size : 0] = '\0';
@@ -26,18 +26,19 @@ static void write_to_text(struct extrap *extrap, bool has_callpath)
     temp_remove(folder);
 }
 
-static void add_profile(struct extrap *extrap, const char *id, int32_t size, const char *name, double value, const char *why)
+static void add_profile(struct extrap *extrap, const char *id, int32_t size, const char *name, double value,
+                        const char *why)
 {
     struct tau_job job = { .size = size };
     struct tau_profile profile;
-    const char *told;
+    const char *metrics;
     snprintf(job.id, sizeof job.id, "%s", id);
     tau_profile_init(&profile, &job);
     assert_int_equal(tau_profile_add(&profile, TAU_COUNTER, name, "", value, 1), OK);
-    assert_int_equal(extrap_add_profile(extrap, &profile, &told), OK);
-    assert_int_equal(told != NULL, why != NULL);
+    assert_int_equal(extrap_add_profile(extrap, &profile, &metrics), OK);
+    assert_int_equal(metrics != NULL, why != NULL);
     if (why)
-        assert_string_equal(told, why);
+        assert_string_equal(metrics, why);
     tau_profile_clear(&profile);
 }
 
@@ -48,7 +49,7 @@ static void profiles_become_lines_and_gaps_zeros(void **state)
     extrap_init(&extrap);
     add_profile(&extrap, "b", 288, "strace_hits_total{scall=\"access\"}", 2016, NULL);
     add_profile(&extrap, "a", 36, "tau_time_total{function=\"mpi_send\",x=\"=,\\\"\"}", 0.5, NULL);
-    add_profile(&extrap, "c", -1, "x", 1, "it does not say how many ranks it had");
+    add_profile(&extrap, "c", -1, "x", 1, "unknown number of ranks");
     add_profile(&extrap, "d", 4, "tau_metric_proxy_run_total{operation=\"badreturn\"}", 1, "a command in it failed");
     write_to_text(&extrap, false);
     assert_string_equal(text,
@@ -106,7 +107,8 @@ static void a_metric_that_is_infinite_somewhere_is_left_out(void **state)
 }
 
 /* A run with one series of MPI, in which all ranks of the world were seen, or some. */
-static void file_job(struct store *store, const char *id, const char *tags, unsigned ranks, unsigned world, uint8_t exit_code)
+static void file_job(struct store *store, const char *id, const char *tags, unsigned ranks, unsigned world,
+                     uint8_t exit_code)
 {
     struct fake_run fake;
     struct run_series series[16];
@@ -152,7 +154,7 @@ static void jobs_become_lines_and_crashed_ones_are_left_out(void **state)
     assert_null(add_job(&extrap, store, "two"));
     assert_null(add_job(&extrap, store, "eight"));
     assert_null(add_job(&extrap, store, "tagged"));
-    assert_string_equal(add_job(&extrap, store, "bad"), "it failed");
+    assert_string_equal(add_job(&extrap, store, "bad"), "failed");
     write_to_text(&extrap, false);
 #define LINE(ranks, metric, value) \
     "{\"params\":{\"ranks\":" ranks "},\"metric\":\"" metric "{function=\\\"mpi_send\\\"}\",\"value\":" value "}\n"
@@ -181,18 +183,18 @@ static double value_named(const struct metric_list *list, const char *name)
 static void system_calls_have_the_sums_of_tau(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
     struct metric_list list;
-    told_init(&told);
+    job_metrics_init(&metrics);
     metric_list_init(&list);
-    telling_call(&told, "read", 3, 0, 30, 1);
-    telling_call(&told, "read/file:ext4", 3, 0, 30, 1);
-    telling_call(&told, "recvmsg", 1, 0, 5, 2);
-    telling_call(&told, "writev", 2, 0, 7, NAN);
-    telling_call(&told, "futex", 4, 0, NAN, 8);
-    assert_int_equal(mpi_read(&mpi, &told), OK);
-    assert_int_equal(extrap_store_metrics(&list, &(struct store_job){ 0 }, &told, &mpi), OK);
+    telling_call(&metrics, "read", 3, 0, 30, 1);
+    telling_call(&metrics, "read/file:ext4", 3, 0, 30, 1);
+    telling_call(&metrics, "recvmsg", 1, 0, 5, 2);
+    telling_call(&metrics, "writev", 2, 0, 7, NAN);
+    telling_call(&metrics, "futex", 4, 0, NAN, 8);
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
+    assert_int_equal(extrap_store_metrics(&list, &(struct store_job){ 0 }, &metrics, &mpi), OK);
     static const struct { const char *name; double value; } wanted[] = {
         { "strace_total{desc=\"hits\"}", 10 },      { "strace_total{desc=\"time\"}", 11 },
         { "strace_total{desc=\"read_time\"}", 3 },  { "strace_read_size_total", 35 },
@@ -205,28 +207,29 @@ static void system_calls_have_the_sums_of_tau(void **state)
     assert_true(isnan(value_named(&list, "tau_mpi_total{metric=\"hits\"}")));
     metric_list_clear(&list);
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 static void functions_that_only_send_or_only_receive_have_a_size_too(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct metric_list list;
     struct mpi_function functions[] = {
         { "MPI_Send", { .calls = 2, .time_s = 1, .out_bytes = 40, .in_bytes = NAN, .wait_s = NAN, .small = 2 } },
         { "MPI_Recv", { .calls = 2, .time_s = 1, .out_bytes = NAN, .in_bytes = 24, .wait_s = NAN, .small = NAN } },
-        { "MPI_Comm_rank", { .calls = 1, .time_s = 1, .out_bytes = NAN, .in_bytes = NAN, .wait_s = NAN, .small = NAN } },
+        { "MPI_Comm_rank", { .calls = 1, .time_s = 1, .out_bytes = NAN, .in_bytes = NAN, .wait_s = NAN,
+                            .small = NAN } },
     };
     struct mpi mpi = { .functions = functions, .function_count = 3 };
-    told_init(&told);
+    job_metrics_init(&metrics);
     metric_list_init(&list);
-    assert_int_equal(extrap_store_metrics(&list, &(struct store_job){ 0 }, &told, &mpi), OK);
+    assert_int_equal(extrap_store_metrics(&list, &(struct store_job){ 0 }, &metrics, &mpi), OK);
     assert_true(value_named(&list, "tau_size_total{function=\"mpi_send\"}") == 40);
     assert_true(value_named(&list, "tau_size_total{function=\"mpi_recv\"}") == 24);
     assert_true(isnan(value_named(&list, "tau_size_total{function=\"mpi_comm_rank\"}")));
     metric_list_clear(&list);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 int main(void)

@@ -58,13 +58,13 @@ static inline void jobs_good(struct facts *facts)
     static const char args[] = "/opt/solve/bin/solve\0-n\0" "16\0a file";
     plain_init(facts);
     facts->job.tags = "case:7;exp:alpha";
-    for (int bin = 0; bin < SHAPE_BINS; bin++) {
-        double part = (double)bin / SHAPE_BINS;
-        facts->shape.line[SHAPE_CPU][bin] = 15.5 - 8 * exp(-20 * part);
-        facts->shape.line[SHAPE_MEMORY][bin] = 16 * GIB * sqrt(part);
-        facts->shape.line[SHAPE_NODE][bin] = 16.2;
-        facts->shape.line[SHAPE_IOWAIT][bin] = 0.3;
-        facts->shape.line[SHAPE_STORAGE][bin] = bin % 120 < 20 ? 80e6 : 1e3;
+    for (int bin = 0; bin < TIMELINE_BINS; bin++) {
+        double part = (double)bin / TIMELINE_BINS;
+        facts->timeline.line[TIMELINE_CPU][bin] = 15.5 - 8 * exp(-20 * part);
+        facts->timeline.line[TIMELINE_MEMORY][bin] = 16 * GIB * sqrt(part);
+        facts->timeline.line[TIMELINE_NODE][bin] = 16.2;
+        facts->timeline.line[TIMELINE_IOWAIT][bin] = 0.3;
+        facts->timeline.line[TIMELINE_STORAGE][bin] = bin % 120 < 20 ? 80e6 : 1e3;
     }
     jobs_add_executable(facts, "solve", 1, 1480, 99.5);
     jobs_add_executable(facts, "bash", 2, 0.9, 100);
@@ -118,16 +118,16 @@ static inline void jobs_bad(struct facts *facts)
         (struct summary_executable){ .count = 321, .cpu_us = 4321000, .wall_ns = 54321000000, .rss_max_kb = 4000 };
     for (uint32_t i = 0; i < FACTS_TOP; i++)
         jobs_add_process(facts, jobs_process("cc1", bytes_of("cc1"), 1000 + i, i, i + 2.5, 2.0 - i / 10.0));
-    plain_shape(facts, SHAPE_CPU, 0, 0.4, 1);
-    plain_shape(facts, SHAPE_CPU, 0.9, 1, NAN);
+    plain_shape(facts, TIMELINE_CPU, 0, 0.4, 1);
+    plain_shape(facts, TIMELINE_CPU, 0.9, 1, NAN);
 }
 
-static inline void jobs_unknown(struct facts *facts)
+static inline void jobs_missing(struct facts *facts)
 {
     memset(facts, 0, sizeof *facts);
     facts->job.job_id = "7";
     facts->job.start_ns = PLAIN_START_NS;
-    shape_init(&facts->shape, PLAIN_START_NS, 0);
+    timeline_init(&facts->timeline, PLAIN_START_NS, 0);
 }
 
 /* The largest numbers and the worst texts. */
@@ -167,9 +167,9 @@ static inline void jobs_hostile(struct facts *facts)
         jobs_add_thread(facts, (uint32_t)i, nasty, UINT32_MAX, 1e12);
     }
     facts->events[facts->event_count++] = (struct facts_event){ nasty, UINT64_MAX };
-    for (int line = 0; line < SHAPE_LINES; line++)
-        plain_shape(facts, (enum shape_line)line, 0, 1, 1e19);
-    facts->shape.end_ns = UINT64_MAX;
+    for (int line = 0; line < TIMELINE_LINES; line++)
+        plain_shape(facts, (enum timeline_line)line, 0, 1, 1e19);
+    facts->timeline.end_ns = UINT64_MAX;
 }
 
 #endif

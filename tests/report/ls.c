@@ -5,17 +5,21 @@
 
 static const char answer[] =
     "{\"host\": \"n1\", \"schemas\": ["
-    "{\"name\": \"meminfo\", \"size\": 2, \"metrics\": [{\"name\": \"mem_total\", \"source\": \"MemTotal\", \"unit\": \"B\", "
-    "\"kind\": \"gauge\", \"type\": \"u64\", \"help\": \"memory\"}, {\"name\": \"x\", \"unit\": \"1\", \"kind\": \"gauge\", "
+    "{\"name\": \"meminfo\", \"size\": 2, \"metrics\": [{\"name\": \"mem_total\", \"source\": \"MemTotal\", \"unit\": "
+    "\"B\", "
+    "\"kind\": \"gauge\", \"type\": \"u64\", \"help\": \"memory\"}, {\"name\": \"x\", \"unit\": \"1\", \"kind\": "
+    "\"gauge\", "
     "\"type\": \"f64\", \"help\": \"x\"}]},"
     "{\"name\": \"netdev\", \"size\": 1, \"instances\": \"device\", \"metrics\": [{\"name\": \"delta\", \"unit\": \"1\", "
+    ""
     "\"kind\": \"gauge\", \"type\": \"i64\", \"help\": \"d\"}]}],"
     "\"sets\": [{\"schema\": 0, \"instance\": \"\", \"time_ns\": 1794767347001561000, \"first_ns\": 1, \"updates\": 4, "
     "\"period_ns\": 1000000000, \"values\": [2048, null]},"
     "{\"schema\": 1, \"instance\": \"eth0\\u001b\", \"job\": \"4711\", \"user\": \"ada\", \"uid\": 1000, \"time_ns\": 5, "
+    ""
     "\"values\": [-3]}]}";
 
-static struct sets sets;
+static struct sets_answer sets;
 static struct buf out;
 
 static int begin(void **state)
@@ -23,7 +27,7 @@ static int begin(void **state)
     (void)state;
     setenv("TZ", "UTC", 1);
     buf_init(&out, 1u << 20);
-    assert_int_equal(sets_read(&sets, answer, sizeof answer - 1), OK);
+    assert_int_equal(sets_client_read(&sets, answer, sizeof answer - 1), OK);
     return 0;
 }
 
@@ -31,7 +35,7 @@ static int end(void **state)
 {
     (void)state;
     buf_clear(&out);
-    sets_clear(&sets);
+    sets_client_clear(&sets);
     return 0;
 }
 
@@ -93,10 +97,10 @@ static void the_chosen_ones_as_json(void **state)
 {
     (void)state;
     const bool one[] = { false, true };
-    struct sets again;
+    struct sets_answer again;
     ls_json(&out, &sets, one);
     assert_null(strstr(buf_text(&out), "meminfo"));
-    assert_int_equal(sets_read(&again, buf_text(&out), out.size), OK);
+    assert_int_equal(sets_client_read(&again, buf_text(&out), out.size), OK);
     assert_int_equal(again.count, 1);
     assert_string_equal(again.host, "n1");
     assert_string_equal(again.items[0].schema->name, "netdev");
@@ -105,7 +109,7 @@ static void the_chosen_ones_as_json(void **state)
     assert_string_equal(again.items[0].user, "ada");
     assert_int_equal(again.items[0].uid, 1000);
     assert_int_equal(again.items[0].values[0].i64, -3);
-    sets_clear(&again);
+    sets_client_clear(&again);
 }
 
 static void the_table(void **state)
@@ -136,11 +140,12 @@ static void columns_are_as_wide_as_their_longest_name(void **state)
 {
     (void)state;
     static const char text[] = "{\"host\": \"a-node-with-a-long-name\", \"schemas\": ["
-        "{\"name\": \"interrupts_errors\", \"size\": 0, \"metrics\": []}, {\"name\": \"stat\", \"size\": 0, \"metrics\": []}], "
+        "{\"name\": \"interrupts_errors\", \"size\": 0, \"metrics\": []}, {\"name\": \"stat\", \"size\": 0, \"metrics\": "
+        "[]}], "
         "\"sets\": [{\"schema\": 0, \"instance\": \"\"}, {\"schema\": 1, \"instance\": \"\"}]}";
     const bool all[] = { true, true }, one[] = { false, true };
-    struct sets wide;
-    assert_int_equal(sets_read(&wide, text, sizeof text - 1), OK);
+    struct sets_answer wide;
+    assert_int_equal(sets_client_read(&wide, text, sizeof text - 1), OK);
     ls_table(&out, &wide, all, LS_OURS);
     size_t column = column_of(buf_text(&out), "interrupts_errors", " CR ");
     assert_int_equal(column_of(buf_text(&out), "\nstat", " CR "), column + 1); /* its line begins one earlier */
@@ -148,7 +153,7 @@ static void columns_are_as_wide_as_their_longest_name(void **state)
     buf_reset(&out);
     ls_table(&out, &wide, one, LS_OURS); /* names that are not shown take no room */
     assert_true(column_of(buf_text(&out), "\nstat", " CR ") < column);
-    sets_clear(&wide);
+    sets_client_clear(&wide);
 }
 
 static void what_is_no_answer_is_refused(void **state)
@@ -159,12 +164,12 @@ static void what_is_no_answer_is_refused(void **state)
         "{\"schemas\": [{\"name\": \"a\", \"metrics\": []}], \"sets\": [{\"schema\": 0, \"values\": [1]}]}",
         "{\"schemas\": [{\"name\": \"a\", \"size\": 9}], \"sets\": [{\"schema\": 0, \"values\": [1]}]}",
     };
-    struct sets other;
+    struct sets_answer other;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (sets_read(&other, bad[i], strlen(bad[i])) != CORRUPT)
+        if (sets_client_read(&other, bad[i], strlen(bad[i])) != CORRUPT)
             fail_msg("%s", bad[i]);
-    assert_int_equal(sets_read(&other, "{}", 2), OK);
-    sets_clear(&other);
+    assert_int_equal(sets_client_read(&other, "{}", 2), OK);
+    sets_client_clear(&other);
 }
 
 int main(void)

@@ -8,7 +8,7 @@ static const struct terminal terminal = { .width = 120 };
 static enum err print(const char *text, struct buf *out)
 {
     buf_init(out, 65536);
-    return here_print(bytes_of(text), &terminal, out);
+    return node_jobs_print(bytes_of(text), &terminal, out);
 }
 
 static void jobs_are_rows(void **state)
@@ -18,6 +18,7 @@ static void jobs_are_rows(void **state)
     assert_int_equal(print("{\"host\": \"n1\", \"time_ns\": 1000000000000, \"jobs\": ["
                            "{\"id\": \"4711\", \"user\": \"anna\", \"start_ns\": 940000000000, \"cores_milli\": 2500, "
                            "\"memory_bytes\": 1073741824, \"source\": \"slurm\", \"cgroup\": \"/slurm\", \"new\": [{}]}, "
+                           ""
                            "{\"id\": \"3385\", \"other_id\": \"sEKNKTV3WPV500\", \"source\": \"slurm\"}], "
                            "\"others\": 1200}", &out),
                      OK);
@@ -28,7 +29,7 @@ static void jobs_are_rows(void **state)
     assert_non_null(strstr(text, "2.5"));
     assert_non_null(strstr(text, "1.0G"));
     assert_non_null(strstr(text, "sEKNKTV3WPV500"));
-    assert_non_null(strstr(text, "1,200 of other users"));
+    assert_non_null(strstr(text, "1,200 jobs of other users"));
     buf_clear(&out);
 }
 
@@ -37,7 +38,7 @@ static void none_is_a_sentence(void **state)
     (void)state;
     struct buf out;
     assert_int_equal(print("{\"time_ns\": 1, \"jobs\": [], \"others\": 0}", &out), OK);
-    assert_string_equal(buf_text(&out), "No job is on this node.\n");
+    assert_string_equal(buf_text(&out), "No jobs on this node.\n");
     buf_clear(&out);
     assert_int_equal(print("{\"jobs\": [], \"others\": 2}", &out), OK);
     assert_non_null(strstr(buf_text(&out), "None of your jobs"));
@@ -56,7 +57,8 @@ static void a_name_cannot_steer_the_terminal(void **state)
 static void other_texts_are_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = { "", "{}", "[]", "{\"jobs\": 7}", "{\"jobs\": [7]}", "{\"jobs\": [{\"id\": 7}]}",
+    static const char *const texts[] = { "", "{}", "[]", "{\"jobs\": 7}", "{\"jobs\": [7]}", "{\"jobs\": [{\"id\": "
+                                                                                             "7}]}",
                                          "{\"jobs\": [{\"id\": \"1\"}]", "<html>" };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct buf out;

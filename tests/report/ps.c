@@ -23,7 +23,8 @@ static int unmake(void **state)
     return 0;
 }
 
-static struct process a_process(uint32_t pid, uint32_t parent, struct bytes args, uint64_t cpu_us, uint64_t inclusive_us)
+static struct process a_process(uint32_t pid, uint32_t parent, struct bytes args, uint64_t cpu_us,
+                                uint64_t inclusive_us)
 {
     struct process p = { .pid = pid, .parent = parent, .args = args, .name = bytes_of("name"), .start_ns = 1,
                          .end_ns = 1500000001, .status_known = true, .inclusive_cpu_us = inclusive_us };
@@ -43,13 +44,13 @@ static void add(uint32_t number, uint32_t last, struct process p)
 static const char *printed(const struct ps_view *view)
 {
     static char text[65536];
-    struct stream stream;
+    struct output stream;
     char path[] = "/tmp/test-ps-XXXXXX";
     int fd = mkstemp(path);
-    assert_int_equal(stream_open(&stream, path), OK);
+    assert_int_equal(output_open(&stream, path), OK);
     assert_int_equal(ps_print(&tree, view, &stream), OK);
-    assert_int_equal(stream_flush(&stream), OK);
-    stream_close(&stream);
+    assert_int_equal(output_flush(&stream), OK);
+    output_close(&stream);
     ssize_t size = read(fd, text, sizeof text - 1);
     assert_true(size >= 0);
     text[size] = '\0';
@@ -115,7 +116,7 @@ static void hides_what_used_little(void **state)
     tree_hide(&tree, 1000000);
     assert_null(strstr(printed(&view), "post"));
     assert_non_null(strstr(printed(&view), "└─ solve")); /* the last that is shown */
-    assert_non_null(strstr(printed(&view), "\n1 more used less than 1.0 s each, 500 ms together.\n"));
+    assert_non_null(strstr(printed(&view), "\n1 more used less than 1.0 s each, 500 ms in total.\n"));
 }
 
 static void stops_at_a_depth(void **state)
@@ -134,7 +135,8 @@ static void no_row_is_wider_than_the_terminal(void **state)
     memset(words, 'x', sizeof words);
     words[sizeof words - 1] = '\0';
     for (uint32_t i = 0; i < 40; i++)
-        add(i, 39, a_process(4000000 + i, i ? i - 1 : PROCESS_NO_PARENT, (struct bytes){ words, sizeof words }, 10, 10));
+        add(i, 39, a_process(4000000 + i, i ? i - 1 : PROCESS_NO_PARENT, (struct bytes){ words, sizeof words }, 10,
+                             10));
     struct ps_view view = { .terminal = { .utf8 = true, .width = 120 } };
     char *text = strdup(printed(&view));
     size_t rows = 0;
@@ -170,11 +172,11 @@ static void a_number_that_holds_others_has_a_sign(void **state)
                                         " 10   45ms   45ms*   1.5s                 sh\n"
                                         " 11   20ms   20ms~   1.5s                 ├─ burn\n"
                                         " 12   25ms   25ms    1.5s                 └─ burn\n"
-                                        "* with what children or earlier programs of the process used: nobody could tell them"
-                                        " apart.\n~ part of the CPU time is an estimated share.\n");
+                                        "* includes children or earlier executables of the process, which could not be "
+                                        "separated.\n~ part of the CPU time is estimated.\n");
     view.depth = 1; /* no sign, no line */
     assert_null(strstr(printed(&view), "~ "));
-    assert_non_null(strstr(printed(&view), "* with "));
+    assert_non_null(strstr(printed(&view), "* includes "));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, unmake)

@@ -1,5 +1,5 @@
-/* The page and the JSON of fixed jobs, against files in tests/report/golden. After a change that is meant:
- * SONDE_GOLDEN=write meson test … writes them anew; look at the difference before you commit it. */
+/* Compares the page and the JSON of fixed jobs to the files in tests/report/golden. After an intended change rewrite them with
+ * SONDE_GOLDEN=write meson test -C build report/report, and review the difference before you commit it. */
 #include "report/report.h"
 
 #include "base/utf8.h"
@@ -119,10 +119,10 @@ static void a_bad_job(void **state)
 static void a_job_of_which_nothing_is_known(void **state)
 {
     (void)state;
-    print(jobs_unknown, &utf8);
-    is_like("unknown.txt");
-    print(jobs_unknown, NULL);
-    is_like("unknown.json");
+    print(jobs_missing, &utf8);
+    is_like("missing.txt");
+    print(jobs_missing, NULL);
+    is_like("missing.json");
     assert_null(strstr(out.data, "null"));
 }
 
@@ -147,7 +147,7 @@ static void colour_changes_nothing_but_colour(void **state)
 static void nothing_passes_the_width(void **state)
 {
     (void)state;
-    static void (*const jobs[])(struct facts *) = { jobs_good, jobs_bad, jobs_unknown, jobs_hostile };
+    static void (*const jobs[])(struct facts *) = { jobs_good, jobs_bad, jobs_missing, jobs_hostile };
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         print(jobs[i], &utf8);
         fits(80, false);
@@ -178,7 +178,7 @@ static void jobs_random(struct facts *random)
     random->job.summary.sum.known = dice();
     random->job.summary.total.known = dice();
     random->job.end_ns = random->job.start_ns + (dice() >> dice() % 53);
-    random->shape.end_ns = random->job.end_ns;
+    random->timeline.end_ns = random->job.end_ns;
     random->job.cores_allowed_milli = dice() % 3 ? dice() >> dice() % 53 : 0;
     random->job.memory_limit_bytes = dice() % 3 ? dice() >> dice() % 53 : 0;
     random->job.period_ns = dice() >> dice() % 53;
@@ -186,8 +186,9 @@ static void jobs_random(struct facts *random)
     random->job.exit_signal = dice() % 2 ? (uint8_t)(dice() % 70) : 0;
     random->job.summary.short_wall_ns = dice() >> dice() % 53;
     random->job.summary.threads_peak = dice() >> dice() % 53;
-    for (int i = 0; i < SHAPE_LINES; i++)
-        plain_shape(random, (enum shape_line)i, (double)(dice() % 50) / 100, 1, (double)(dice() >> dice() % 53) / 100);
+    for (int i = 0; i < TIMELINE_LINES; i++)
+        plain_shape(random, (enum timeline_line)i, (double)(dice() % 50) / 100, 1,
+                    (double)(dice() >> dice() % 53) / 100);
 }
 
 static void random_jobs_fit_too(void **state)
@@ -205,8 +206,8 @@ static void a_good_job_has_nothing_to_complain_of(void **state)
 {
     (void)state;
     print(jobs_good, &utf8);
-    assert_non_null(strstr(out.data, "Nothing to complain of."));
-    assert_null(strstr(out.data, "Not known"));
+    assert_non_null(strstr(out.data, "No issues found."));
+    assert_null(strstr(out.data, "Missing data"));
 }
 
 static void jobs_in_user_mode(struct facts *job)
@@ -266,8 +267,8 @@ static void a_number_that_holds_others_has_a_sign(void **state)
     assert_non_null(strstr(out.data, "\n  bash                           2  900ms~"));
     assert_non_null(strstr(out.data, "\n  solve -n 16 'a file'        4712 24m40s*  99 %"));
     assert_non_null(strstr(out.data, "\n  bash job.sh                 4711   800ms "));
-    assert_non_null(strstr(out.data, "\n  * with what children or earlier programs of the process used: nobody could\n"
-                                     "    tell them apart\n  ~ part of the CPU time is an estimated share\n"));
+    assert_non_null(strstr(out.data, "\n  * includes children or earlier executables of the process, which could not be\n"
+                                     "    separated\n  ~ part of the CPU time is estimated\n"));
     print(jobs_with_others, NULL);
     assert_non_null(strstr(out.data, "\"with_others\": true"));
     assert_non_null(strstr(out.data, "\"estimated\": true"));
@@ -293,7 +294,7 @@ static void the_run_that_failed_comes_first(void **state)
     }
     assert_non_null(strstr(out.data, "\n  runs       SIGSTKFLT solve on "));
     assert_non_null(strstr(out.data, "\n             and 3 others\n"));
-    assert_non_null(strstr(out.data, "\n  ended      badly: 1 of 9 runs failed\n"));
+    assert_non_null(strstr(out.data, "\n  status     failed: 1 of 9 runs failed\n"));
 }
 
 static void jobs_with_set_uid(struct facts *job)
@@ -317,63 +318,65 @@ static void a_path_that_is_not_known_makes_no_path_of_the_other_name(void **stat
     assert_non_null(strstr(out.data, "\n  /opt/bash  "));
 }
 
-static void jobs_told(struct facts *job)
+static void jobs_programs(struct facts *job)
 {
     plain_init(job);
-    told_init(&job->told);
-    telling_example(&job->told);
-    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
-    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+    job_metrics_init(&job->metrics);
+    telling_example(&job->metrics);
+    assert_int_equal(mpi_read(&job->mpi, &job->metrics), OK);
+    assert_int_equal(syscall_stats_read(&job->calls, &job->metrics), OK);
 }
 
-static void forget_told(void)
+static void forget_programs(void)
 {
     mpi_clear(&facts.mpi);
-    calls_clear(&facts.calls);
-    told_clear(&facts.told);
+    syscall_stats_clear(&facts.calls);
+    job_metrics_clear(&facts.metrics);
 }
 
 static void what_programs_told(void **state)
 {
     (void)state;
-    print(jobs_told, &utf8);
-    is_like("told.txt");
+    print(jobs_programs, &utf8);
+    is_like("programs.txt");
     fits(80, false);
-    forget_told();
-    print(jobs_told, NULL);
-    is_like("told.json");
-    forget_told();
+    forget_programs();
+    print(jobs_programs, NULL);
+    is_like("programs.json");
+    forget_programs();
 }
 
 /* Counted in libc: two calls there, and 5,011 reads that the kernel saw beside them. */
 static void jobs_with_calls_beside(struct facts *job)
 {
     plain_init(job);
-    told_init(&job->told);
-    telling_call(&job->told, "close", 1, 0, NAN, NAN);
-    telling_call(&job->told, "read", 1, 0, 500, NAN);
-    telling_call(&job->told, "read/pipe", 1, 0, 500, NAN);
-    telling_call(&job->told, "read/other", 5011, NAN, 10022, NAN);
-    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
-    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+    job_metrics_init(&job->metrics);
+    telling_call(&job->metrics, "close", 1, 0, NAN, NAN);
+    telling_call(&job->metrics, "read", 1, 0, 500, NAN);
+    telling_call(&job->metrics, "read/pipe", 1, 0, 500, NAN);
+    telling_call(&job->metrics, "read/other", 5011, NAN, 10022, NAN);
+    assert_int_equal(mpi_read(&job->mpi, &job->metrics), OK);
+    assert_int_equal(syscall_stats_read(&job->calls, &job->metrics), OK);
 }
 
 static void what_stands_beside_the_calls_is_no_share_of_them(void **state)
 {
     (void)state;
     print(jobs_with_calls_beside, &utf8);
-    assert_non_null(strstr(buf_text(&out), "\n  read other                 5,011                          9.8K       2\n"));
-    assert_non_null(strstr(buf_text(&out), "\n  read pipe                      1          50 %             500     500\n"));
-    forget_told();
+    assert_non_null(strstr(buf_text(&out), "\n  read other                 5,011                          9.8K       "
+                                           "2\n"));
+    assert_non_null(strstr(buf_text(&out), "\n  read pipe                      1          50 %             500     "
+                                           "500\n"));
+    forget_programs();
 }
 
 static void jobs_with_bytes_alone(struct facts *job)
 {
     plain_init(job);
-    told_init(&job->told);
-    telling_call(&job->told, "write/other", NAN, NAN, 499584, NAN);
-    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
-    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+    job_metrics_init(&job->metrics);
+    telling_call(&job->metrics, "write/other", NAN, NAN, 499584, NAN);
+    assert_int_equal(mpi_read(&job->mpi, &job->metrics), OK);
+    assert_int_equal(syscall_stats_read(&job->calls, &job->metrics), OK);
 }
 
 static void bytes_of_calls_that_nobody_counted_are_told(void **state)
@@ -382,10 +385,10 @@ static void bytes_of_calls_that_nobody_counted_are_told(void **state)
     print(jobs_with_bytes_alone, &utf8);
     assert_null(strstr(buf_text(&out), "\nSystem calls "));
     assert_non_null(strstr(buf_text(&out), "\n  write other                                               488K\n"));
-    forget_told();
+    forget_programs();
     print(jobs_with_bytes_alone, NULL);
     assert_non_null(strstr(buf_text(&out), "{\"call\": \"write\", \"to\": \"other\", \"bytes\": 499584}"));
-    forget_told();
+    forget_programs();
 }
 
 /* Between two samples, or before the first. */
@@ -399,22 +402,22 @@ static void memory_that_no_sample_met_is_that_of_one_process(void **state)
 {
     (void)state;
     print(jobs_good, &ascii);
-    assert_non_null(strstr(buf_text(&out), " at most"));
+    assert_non_null(strstr(buf_text(&out), " peak "));
     print(jobs_between_samples, &ascii);
-    assert_non_null(strstr(buf_text(&out), " in one process"));
+    assert_non_null(strstr(buf_text(&out), " (one process)"));
 }
 
 /* The first rank waits for the two that work. */
 static void jobs_with_one_waiter(struct facts *job)
 {
     plain_init(job);
-    told_init(&job->told);
-    telling_mpi(&job->told, "0/MPI_Recv", 10, 8, NAN, NAN, 7, 0, NAN);
-    telling_mpi(&job->told, "0/", 10, 8, NAN, NAN, 7, NAN, 10);
-    telling_mpi(&job->told, "1/", 10, 1, NAN, NAN, 0, NAN, 10);
-    telling_mpi(&job->told, "2/", 10, 1, NAN, NAN, 0, NAN, 10);
-    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
-    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+    job_metrics_init(&job->metrics);
+    telling_mpi(&job->metrics, "0/MPI_Recv", 10, 8, NAN, NAN, 7, 0, NAN);
+    telling_mpi(&job->metrics, "0/", 10, 8, NAN, NAN, 7, NAN, 10);
+    telling_mpi(&job->metrics, "1/", 10, 1, NAN, NAN, 0, NAN, 10);
+    telling_mpi(&job->metrics, "2/", 10, 1, NAN, NAN, 0, NAN, 10);
+    assert_int_equal(mpi_read(&job->mpi, &job->metrics), OK);
+    assert_int_equal(syscall_stats_read(&job->calls, &job->metrics), OK);
 }
 
 static void one_that_waits_is_not_several(void **state)
@@ -423,12 +426,12 @@ static void one_that_waits_is_not_several(void **state)
     print(jobs_with_one_waiter, &utf8);
     assert_non_null(strstr(buf_text(&out), "\n  waiting    rank 0 for 70 % of the time\n"));
     assert_non_null(strstr(buf_text(&out), " Rank 0 waits for 2 others for 70 % of its time: "));
-    forget_told();
+    forget_programs();
 }
 
 static void jobs_with_requests_lost(struct facts *job)
 {
-    jobs_told(job);
+    jobs_programs(job);
     job->mpi.requests_lost = 3616;
 }
 
@@ -436,12 +439,12 @@ static void bytes_that_are_missing_are_told(void **state)
 {
     (void)state;
     print(jobs_with_requests_lost, &utf8);
-    assert_non_null(strstr(buf_text(&out), "missing    the bytes of 3,616 requests: "));
+    assert_non_null(strstr(buf_text(&out), "missing    bytes of 3,616 requests: "));
     fits(80, false);
-    forget_told();
+    forget_programs();
     print(jobs_with_requests_lost, NULL);
     assert_non_null(strstr(buf_text(&out), "\"requests_lost\": 3616"));
-    forget_told();
+    forget_programs();
 }
 
 /* An attachment that has no process, and one that an agent has filed. */
@@ -460,10 +463,10 @@ static void a_batch_system_is_named_where_there_may_be_one(void **state)
 {
     (void)state;
     print(jobs_without_processes, &utf8);
-    assert_non_null(strstr(buf_text(&out), "\n  ended      not known\n"));
+    assert_non_null(strstr(buf_text(&out), "\n  status     unknown\n"));
     attached.by_agent = true;
     print(jobs_without_processes, &utf8);
-    assert_non_null(strstr(buf_text(&out), "\n  ended      its status is known to the batch system\n"));
+    assert_non_null(strstr(buf_text(&out), "\n  status     unknown here; see the batch system\n"));
 }
 
 int main(void)

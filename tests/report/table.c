@@ -15,7 +15,8 @@ static struct table made(bool utf8)
 {
     struct table table;
     table_init(&table, columns, 4, utf8);
-    static const char *const cells[] = { "a1", "a long name", "12", "short", "b2", "x\ny", "1,234", "a note of some length" };
+    static const char *const cells[] = { "a1", "a long name", "12", "short", "b2", "x\ny", "1,234", "a note of some "
+                                                                                                    "length" };
     for (size_t i = 0; i < 8; i++)
         table_add_text(&table, PLAIN, cells[i]);
     return table;

@@ -30,7 +30,7 @@ load collecting
     run "$SONDE" collect --status
     [ "$status" -eq 1 ] # another socket than the usual one
     run "$SONDE" collect --status "$T/run/c.sock"
-    [[ $output == *"Nobody was heard yet"* && $output == *"NOT encrypted"* ]]
+    [[ $output == *"No host has sent anything yet"* && $output == *"NOT encrypted"* ]]
     start_agent
     wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
     run "$SONDE" collect --status "$HTTP"
@@ -322,5 +322,5 @@ start_named_agent() {
     grep -E '^JOB +.*USER +NODES +CORES' <<<"$output"
     grep -E '^4711 +nobody +2 +' <<<"$output"
     # whose jobs these are not sees how many there are
-    as_nobody "$SONDE" top -b -n 1 "$T/run/c.sock" | grep -E '^1 job and [0-9]+ of others'
+    as_nobody "$SONDE" top -b -n 1 "$T/run/c.sock" | grep -E '^1 job and [0-9]+ of other users'
 }

@@ -92,7 +92,7 @@ meminfo_missed() {
     run -2 "$SONDE" ctl period
     [[ "$output" == *"sonde ctl period PERIOD"* ]]
     run -2 "$SONDE" ctl dance
-    [[ "$output" == *"say show, period"* ]]
+    [[ "$output" == *"expected show, period"* ]]
     plan | diff before -
 }
 
@@ -178,5 +178,5 @@ EOF
     [ "$(state .period_ns)" -eq 1000000000 ]
     [ "$(curl -s -o /dev/null -w '%{http_code}' -d '{}' "127.0.0.1:$PORT/ctl")" -eq 403 ]
     run -1 "$SONDE" ctl -a "$T/nowhere.sock"
-    [[ "$output" == *"nobody answers at"* ]]
+    [[ "$output" == *"no agent or collector is reachable at"* ]]
 }

@@ -12,9 +12,9 @@ finding() {
 @test "on a good machine all that is essential works, and nothing is left behind" {
     run "$SONDE" doctor
     [ "$status" -eq 0 ]
-    [[ $output == *"All that is essential works." ]]
-    [[ $(finding "probe loads") == *"it was in 2 of 2 processes"* ]]
-    [[ $output == *"2 processes and "*" samples were filed and read back"* ]]
+    [[ $output == *"Everything essential works." ]]
+    [[ $(finding "probe loads") == *"loaded into 2 of 2 processes"* ]]
+    [[ $output == *"2 processes and "*" samples were saved and read back"* ]]
     [ ! -e "$SONDE_DB" ]
     [ -z "$(find "$TMPDIR" -name 'sonde-doctor*' -o -name '*.spool')" ]
 }
@@ -31,11 +31,11 @@ finding() {
     need_root
     run as_nobody "$SONDE" doctor
     [ "$status" -eq 0 ]
-    [[ $(finding taskstats) == *"Only root may listen"*"To do: Run as root"* ]]
-    [[ $(finding "probe loads") == *"it was in 2 of 2 processes"* ]]
-    [[ $(tr -s ' \n' ' ' <<<"$(finding process)") == *"only root sees context switches, and I/O of other users"* ]]
+    [[ $(finding taskstats) == *"Only root may listen"*"Fix: Run as root"* ]]
+    [[ $(finding "probe loads") == *"loaded into 2 of 2 processes"* ]]
+    [[ $(tr -s ' \n' ' ' <<<"$(finding process)") == *"context switches, and I/O of other users only as root"* ]]
     # perf events of a cgroup are those of CPUs: not for users unless the kernel is told so
-    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 1 ] || [[ $(finding perf) == *"may not"*"To do: Run the agent as root"* ]]
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 1 ] || [[ $(finding perf) == *"Fix: Run the agent as root"* ]]
 }
 
 @test "without the probe library it says so and fails" {
@@ -43,7 +43,7 @@ finding() {
     cp "$SONDE" "$T/alone/sonde"
     run "$T/alone/sonde" doctor
     [ "$status" -eq 1 ]
-    [[ $(finding "probe library") == *"To do: "* ]]
+    [[ $(finding "probe library") == *"Fix: "* ]]
     [[ $output == *"Something essential does not work." ]]
 }
 
@@ -52,7 +52,7 @@ finding() {
     run env SONDE_DB="$T/garbage.db" "$SONDE" doctor
     [ "$status" -eq 1 ]
     [[ $output == *"$T/garbage.db"* ]]
-    [[ $output == *"SONDE_DB another place"* ]]
+    [[ $output == *"SONDE_DB to another location"* ]]
 }
 
 @test "a store that is no file, or of a newer Sonde, or the agent: each with its own remedy" {
@@ -64,7 +64,7 @@ finding() {
     [[ $output == *"Use the newer Sonde"* ]]
     run -1 env SONDE_DB=agent: SONDE_SOCKET_DIR="$T/none" "$SONDE" doctor
     echo "$output"
-    [[ $(finding store) == *"X store"*"agent:"*"none runs"* && $output != *newer* ]]
+    [[ $(finding store) == *"X store"*"agent:"*"none is running"* && $output != *newer* ]]
 }
 
 @test "a store that cannot be written fails" {
@@ -72,7 +72,7 @@ finding() {
     mkdir -m 755 "$T/root-only"
     run as_nobody env SONDE_DB="$T/root-only/sonde.db" "$SONDE" doctor
     [ "$status" -eq 1 ]
-    [[ $(finding store) == *"cannot be written"* ]]
+    [[ $(finding store) == *"Cannot write to"* ]]
 }
 
 @test "a place for the spool that is not there fails" {
@@ -94,7 +94,7 @@ finding() {
     sleep 0.2
     run "$SONDE" doctor --no-trial
     [ "$status" -eq 0 ]
-    [[ $(finding "left-over runs") == *"1 run is not filed yet"*"sonde submit"* ]]
+    [[ $(finding "left-over runs") == *"1 run is not saved yet"*"sonde submit"* ]]
     "$SONDE" submit "$TMPDIR/sonde-$(id -u)/spool"
     run "$SONDE" doctor --no-trial
     [[ $(finding "left-over runs") == *none* ]]
@@ -113,6 +113,6 @@ finding() {
     run "$SONDE" doctor --no-trial --root "$SOURCE/tests/nodes/big"
     [[ $output == *"node0128.cluster.example, Linux 5.14.0-427.el9.x86_64"* ]]
     [[ $output == *"16.5 of 128 cores, 64.0 GiB of"* ]]
-    [[ $(finding "lists of children") == *"CONFIG_PROC_CHILDREN"* ]]
-    [[ $(finding "I/O accounting") == *"not known"* ]]
+    [[ $(finding "child lists") == *"CONFIG_PROC_CHILDREN"* ]]
+    [[ $(finding "I/O accounting") == *"unavailable"* ]]
 }

@@ -95,7 +95,7 @@ within() {
     counts_of task-clock
     [ "$(counts_of task-clock | grep -c '^spawn_static 0 none')" -eq 3 ]
     # a copy of the shell that takes long until it becomes another program, on a machine with much to do, is one of its own
-    "$SONDE" report | grep -E 'perf events of ([34] of 7|3 of 6) programs'
+    "$SONDE" report | grep -E 'perf events of ([34] of 7|3 of 6) program'
     "$SONDE" run -q -e task-clock -- sh -c 'burn 20; true'
     run "$SONDE" report
     [[ $output == *task-clock* && $output != *"perf events"* ]]
@@ -112,12 +112,12 @@ within() {
 @test "children by posix_spawn, which are counted from their own beginning, are told with their number" {
     "$SONDE" run -q -e task-clock -- spawn posix_spawn 3 1 burn 20
     counts_of task-clock | grep '^burn 0' | within 19000000 60000000
-    "$SONDE" report | grep 'the exec and the loader of 3 programs'
+    "$SONDE" report | grep 'the exec and loader of 3 programs'
 }
 
 @test "-e and --no-probe contradict one another" {
     run "$SONDE" run -e task-clock --no-probe -- touch ran
     [ "$status" -eq 2 ]
-    [[ $output == *"leave out one of them"* ]]
+    [[ $output == *"exclude each other"* ]]
     [ ! -e ran ]
 }

@@ -155,10 +155,10 @@ PY
 @test "options that do not go together are refused" {
     a_job
     run -2 "$SONDE" export -c
-    [[ $output == *"--callpath is for Extra-P: add --format extrap"* ]]
+    [[ $output == *"--callpath requires --format extrap"* ]]
     run -2 "$SONDE" export -w series -f extrap
-    [[ $output == *"--format extrap writes what programs told, without --what, --set and --node"* ]]
+    [[ $output == *"--format extrap exports program metrics"* ]]
     run -2 "$SONDE" export --set tree -f extrap
     run -2 "$SONDE" export --set tree
-    [[ $output == *"--set chooses among the series: add --what series"* ]]
+    [[ $output == *"--set requires --what series"* ]]
 }

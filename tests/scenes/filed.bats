@@ -64,7 +64,7 @@ run_job() {
     echo "filed $filed_us us, the kernel says $CPU_NS ns"
     ((filed_us * 1000 > CPU_NS * 97 / 100 - 20000000 && filed_us * 1000 < CPU_NS * 103 / 100 + 20000000))
     "$SONDE" list | grep -q '^4711 .*root'
-    "$SONDE" report 4711 | grep -q 'Over time'
+    "$SONDE" report 4711 | grep -q 'Timeline'
     local host rows
     host=$(hostname)
     head -1 "$T/csv/root/4711/$host/cgroup.csv" | grep -q '^#Time,Time_usec,ProducerName,component_id,job_id,app_id,.*usage_usec'
@@ -169,7 +169,7 @@ run_job() {
 @test "without an agent, or an agent without a collector, the spool of a run is kept and that is said" {
     run "$SONDE" --db agent: run -o "$T/kept" -- /bin/true
     [ "$status" -eq 0 ]
-    [[ $output == *"agent of this node does not take the job"*"sonde submit"* ]]
+    [[ $output == *"agent of this node rejected the job"*"sonde submit"* ]]
     "$SONDE" submit "$T/kept"
     [ "$(sql "SELECT count(*) FROM jobs")" = 1 ]
     "$SONDE" agent --listen none --jobs none --sensors loadavg >"$T/agent.log" 2>&1 3>&- &

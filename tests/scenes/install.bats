@@ -50,7 +50,7 @@ installed() {
     [ "$(sql "select count(*) from jobs where name = 'blank'")" -eq 1 ]
     run "$(installed "$T/two words")" doctor
     [ "$status" -eq 1 ]
-    [[ $(tr -s ' \n' ' ' <<<"$output") == *"✗ probe library "*"has a blank or a colon in its path"*"Something essential"* ]]
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *"✗ probe library "*"has a space or a colon in its path"*"Something essential"* ]]
 }
 
 @test "programs find libsonde through pkg-config, also after a move" {

@@ -32,7 +32,7 @@ for job in json.load(sys.stdin)["jobs"]:
 @test "without an agent sonde job reports it, and a prolog does not fail" {
     run "$SONDE" job begin 1
     [ "$status" -eq 1 ]
-    [[ $output == *"no agent runs on this node"*"sonde agent"* ]]
+    [[ $output == *"no agent is running on this node"*"sonde agent"* ]]
     run "$SONDE" job
     [ "$status" -eq 1 ]
     SLURM_JOB_ID=1 run "$SONDE" job begin -q
@@ -44,10 +44,10 @@ for job in json.load(sys.stdin)["jobs"]:
     start
     run "$SONDE" job begin
     [ "$status" -eq 2 ]
-    [[ $output == *"which job?"* ]]
+    [[ $output == *"missing job id"* ]]
     run "$SONDE" job stop 1
     [ "$status" -eq 2 ]
-    [[ $output == *"none of begin, end, list"* ]]
+    [[ $output == *"expected begin, end or list"* ]]
     [ "$("$SONDE" job list)" = "$("$SONDE" job)" ]
     run "$SONDE" job begin 1 --memory lots
     [ "$status" -eq 2 ]
@@ -78,7 +78,7 @@ for job in json.load(sys.stdin)["jobs"]:
     start --root "$T/empty" # this machine may have jobs of others
     run "$SONDE" job
     [ "$status" -eq 0 ]
-    [ "$output" = "No job is on this node." ]
+    [ "$output" = "No jobs on this node." ]
 }
 
 @test "a prolog declares the job of its environment" {
@@ -153,7 +153,7 @@ seen_from_here() { # UNSHARE'S PID
     done
     run "$SONDE" job begin "nobody-$$" --pid 2147483647
     [ "$status" -ne 0 ]
-    [[ $output == *"there is no process 2147483647"* ]]
+    [[ $output == *"no process with PID 2147483647"* ]]
 }
 
 @test "sonde run is a job while it runs" {

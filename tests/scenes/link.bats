@@ -315,7 +315,7 @@ full_and_free() {
     wait_for 'grep -q "cannot write the journal" agent.said' || return
     local lost
     lost=$(uplink .spool.unspooled)
-    [ "$lost" -gt 0 ] && "$SONDE" ctl show | grep 'lost, the spool being full' || return
+    [ "$lost" -gt 0 ] && "$SONDE" ctl show | grep 'lost because the journal was full' || return
     locked one "$PORT" || return
     wait_for is_up && wait_for 'grep -q "works again" agent.said' && gets_more one || return
     wait_for '"$SONDE" collect --status --json "$T/run/one.sock" | grep -q "disk of the spool full"' || return

@@ -15,7 +15,7 @@ ids() {
 
 @test "without a store it says what to do, and exits with 1" {
     run -1 "$SONDE" list
-    [[ $output == *"no job yet: 'sonde run -- CMD' makes the first one"* ]]
+    [[ $output == *"no jobs recorded yet in "*"; record one with 'sonde run -- COMMAND'"* ]]
     [ "${#lines[@]}" -eq 1 ]
     [ ! -e "$SONDE_DB" ]
     run -1 "$SONDE" list --db "$T/elsewhere.db"
@@ -74,7 +74,7 @@ ids() {
     [ "$(ids --limit 1)" = "ice-1 " ]
     [ "$(ids --user nobody-at-all)" = "" ]
     run -0 "$SONDE" list --user nobody-at-all
-    [ "$output" = "No job fits." ]
+    [ "$output" = "No matching jobs." ]
 }
 
 @test "the order can be chosen and turned round" {
@@ -136,7 +136,7 @@ assert base64.b64decode(job["user_base64"]) == b"\xff", job'
     "$TOOLS/fake_job" "$SONDE_DB" job=many jobs=60 processes=1
     run -0 script -qec "$SONDE list" /dev/null
     [ "${#lines[@]}" -eq 52 ]
-    [[ ${lines[51]} == "There are more jobs: --all shows them"* ]]
+    [[ ${lines[51]} == "More jobs match: use --all to show them"* ]]
     [[ ${lines[1]} == many-59* ]]
     run -0 script -qec "$SONDE list --all" /dev/null
     [ "${#lines[@]}" -eq 61 ]

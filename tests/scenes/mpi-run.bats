@@ -120,7 +120,7 @@ assert mpi["messages"] == 2 + 3 * 2 + 2 and mpi["message_bytes"] == 4 * mpi["mes
 END
     "$SONDE" report | tee page
     grep -q '2 to 0 of world 2' page
-    [[ $(tr -s ' \n' ' ' <page) == *" messages 10 from rank to rank, "*"; 2, 8 B, from one world to another "* ]]
+    [[ $(tr -s ' \n' ' ' <page) == *" messages 10 point to point, "*"; 2 (8 B) between worlds "* ]]
 }
 
 @test "programs beside one another are told apart, those one after another are summed" {
@@ -201,7 +201,7 @@ EOF
 waited_for() {
     mpi_launcher "$1" 3
     "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$1/late" "$2" >&2
-    "$SONDE" report | tee /dev/stderr | tr -s ' \n' ' ' | grep -o ' for \(rank\|no rank\).* on average'
+    "$SONDE" report | tee /dev/stderr | tr -s ' \n' ' ' | grep -o ' wait for \(rank\|no rank\).* on average'
 }
 
 # waits_for FAMILY MODE SENTENCE: ranks that wait keep a processor busy, so that others work longer than they should where there
@@ -220,8 +220,8 @@ waits_for() {
     for family in $(mpi_families); do
         waits_for "$family" workers ' for ranks 1, 2, which work up to *'
         waits_for "$family" turns ' for no rank in particular: *'
-        waits_for "$family" end ' for rank 1, which works * outside of MPI; *'
-        waits_for "$family" file ' for rank 1, which works * outside of MPI and on files; *'
+        waits_for "$family" end ' wait for rank 1, which works * outside of MPI; *'
+        waits_for "$family" file ' wait for rank 1, which works * outside of MPI and on files; *'
     done
 }
 
@@ -270,7 +270,7 @@ other_node() {
         [ "$(last mpi 0/MPI_Barrier calls)" -eq 3 ]
         "$SONDE" report | tr -s ' \n' ' ' | tee page
         grep -qE ' time (at least [0-9]+|over 99|100) % of the time of 1 rank ' page
-        grep -q ' missing what the last calls of 1 rank took, which was not seen to end MPI' page
+        grep -q ' missing time of the last call of 1 rank that did not finish MPI' page
         "$SONDE" run -q -m -- "$BATS_FILE_TMPDIR/$family/ring"
         "$SONDE" report | tr -s ' \n' ' ' | tee page
         run ! grep -e 'at least' -e ' missing ' page
@@ -280,7 +280,7 @@ other_node() {
 @test "-m and --no-probe contradict one another" {
     run "$SONDE" run -m --no-probe -- true
     [ "$status" -eq 2 ]
-    [[ $output == *"leave out one of them"* ]]
+    [[ $output == *"exclude each other"* ]]
 }
 
 # How Slurm speaks with a family. What is not in its list was left out by whoever packed it.

@@ -76,7 +76,7 @@ both_show() {
     "$SONDE" --db "$URL" report id3 | grep -q 'exit status 3'
     run "$SONDE" --db "$URL" report id
     [ "$status" -ne 0 ]
-    [[ $output == *"several jobs begin with id"* ]]
+    [[ $output == *"job id id is ambiguous"* ]]
 }
 
 @test "many write to PostgreSQL at once, and each job is there once" {

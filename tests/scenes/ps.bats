@@ -8,16 +8,16 @@ a_job() {
 
 @test "without a job, or with one that is not there, it says so and exits with 1" {
     run -1 "$SONDE" ps
-    [[ $output == *"no job yet"* ]]
+    [[ $output == *"no jobs recorded yet"* ]]
     a_job
     run -1 "$SONDE" ps no-such
-    [[ $output == *"there is no job no-such; 'sonde list' shows those that are there"* ]]
+    [[ $output == *"no job no-such; 'sonde list' shows all jobs"* ]]
     "$TOOLS/fake_job" "$SONDE_DB" job=build-2
     run -1 "$SONDE" ps build
-    [[ $output == *"several jobs begin with build"* ]]
+    [[ $output == *"job id build is ambiguous"* ]]
     run -0 "$SONDE" ps build-2
     run -1 "$SONDE" ps ""
-    [[ $output == *"the id of the job is empty; 'sonde list' shows"* ]]
+    [[ $output == *"the job id is empty; 'sonde list' shows"* ]]
 }
 
 @test "the last job is shown when none is named, and a unique beginning is enough" {
@@ -90,6 +90,23 @@ assert abs(own - ps[0]["inclusive_cpu_s"]) < 1e-6, (own, ps[0])
 assert ps[2]["args"][0] == "/bin/sh" and ps[0]["counters"]["rssmax"] > 0'
 }
 
+@test "JSON honours --min-cpu and --depth, and refuses --sort" {
+    a_job
+    "$SONDE" ps --json --depth 2 | python3 -c '
+import json, sys
+ps = json.load(sys.stdin)
+assert len(ps) == 2 and "parent" not in ps[0] and ps[1]["parent"] == ps[0]["number"], len(ps)'
+    "$SONDE" ps --json --threads --min-cpu 80ms | python3 -c '
+import json, sys
+ps = json.load(sys.stdin)
+assert 1 < len(ps) < 402 and all(p["inclusive_cpu_s"] >= 0.08 for p in ps), len(ps)
+numbers = {p["number"] for p in ps}
+assert all(p["parent"] in numbers for p in ps if "parent" in p)'
+    [ "$("$SONDE" ps --json --sort start)" = "$("$SONDE" ps --json)" ]
+    run -2 "$SONDE" ps --json --sort cpu
+    [[ $output == *"--sort cannot be combined with --json"* ]]
+}
+
 @test "a job of 200,000 processes is read at a glance" {
     "$TOOLS/fake_job" "$SONDE_DB" job=huge processes=200000
     run -0 "$SONDE" ps
@@ -113,9 +130,9 @@ assert ps[2]["args"][0] == "/bin/sh" and ps[0]["counters"]["rssmax"] > 0'
     [ "$(sql "SELECT count(*) FROM processes WHERE sources & 256")" -eq 1 ] # else this machine tells them apart
     run -0 "$SONDE" ps
     [[ ${lines[1]} =~ ms\*.*" sh -c " ]]
-    [[ ${lines[-1]} == "* with what children or earlier programs of the process used: "* ]]
+    [[ ${lines[-1]} == "* includes children or earlier executables of the process"* ]]
     run -0 "$SONDE" report
-    [[ $output == *"ms* "* && $output == *"  * with what children or earlier programs"* ]]
+    [[ $output == *"ms* "* && $output == *"  * includes children or earlier executables"* ]]
     "$SONDE" ps --json | python3 -c 'import json, sys; assert [p.get("with_others") for p in json.load(sys.stdin)] == [True, None, None]'
     "$SONDE" report --json | python3 -c '
 import json, sys

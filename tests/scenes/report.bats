@@ -110,23 +110,23 @@ END
     "$SONDE" run -j dup -- sleep 0.01
     run -0 "$SONDE" report dup
     [[ $output == *"runs       exit 3  sh -c 'exit 3'"$'\n'"             ok      sleep 0.01"$'\n'* ]]
-    [[ $output == *"ended      badly: 1 of 2 runs failed"* ]]
-    [[ $output != *"command  "* && $output != *"ended      well"* ]]
-    [[ $output == *"1 of 2 runs failed: sh -c 'exit 3' ended with exit status 3."* ]]
+    [[ $output == *"status     failed: 1 of 2 runs failed"* ]]
+    [[ $output != *"command  "* && $output != *"status     completed"* ]]
+    [[ $output == *"1 of 2 runs failed: sh -c 'exit 3' exited with status 3."* ]]
     "$SONDE" report --json dup | python3 -c '
 import json, sys
 runs = json.load(sys.stdin)["runs"]
 assert [(r["command"][0], r["exit_code"]) for r in runs] == [("sh", 3), ("sleep", 0)]'
     for _ in 1 2; do "$SONDE" run -j same -- sleep 0.01; done
     run -0 "$SONDE" report same
-    [[ $output == *"command    sleep 0.01"* && $output == *"ended      well, all 2 runs with exit status 0"* ]]
+    [[ $output == *"command    sleep 0.01"* && $output == *"status     completed, all 2 runs with exit status 0"* ]]
 }
 
 @test "several runs that were too short for samples have no curve" {
     for _ in 1 2 3; do "$SONDE" run -j twins -- sleep 0.01; done
     run -0 "$SONDE" report twins
-    [[ $output != *"Over time"* ]]
-    [[ $output == *"use over time: no run was as long as 4 samples of 1.0 s"* ]]
+    [[ $output != *"Timeline"* ]]
+    [[ $output == *"timeline: no run was longer than 4 samples of 1.0 s"* ]]
 }
 
 @test "the memory of a small program is its own, not sonde's" {
@@ -148,8 +148,8 @@ bytes_of_a_killed_one() {
 @test "what a killed program read and wrote is in the sum, as nobody" {
     need_root
     bytes_of_a_killed_one as_nobody
-    [[ $output == *"who read "*"GiB and wrote "*"GiB of the bytes above"* ]]
-    [[ $output != *" for a CPU "* ]] # dd had nearly all of the CPU time, and tells nothing
+    [[ $output == *"GiB read and "*"GiB written could not be attributed to a process"* ]]
+    [[ $output != *" CPU wait   "* ]] # dd had nearly all of the CPU time, and tells nothing
     row=$(grep '^  dd ' <<<"$output") # up to the memory, with blanks where nobody told: no 0
     [[ $row =~ [0-9.]+[KM]$ ]]
     as_nobody "$SONDE" report --json | jq -e '.executables[] | select(.name == "dd") |

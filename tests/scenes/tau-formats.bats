@@ -39,7 +39,7 @@ PY
     run -0 values_by_tau
     [[ $output == *'x_total{a="b"} 5.0'* && $output == *"y_total 2.5"* ]]
     run -1 "$SONDE" get no_such
-    [[ $output == *"there is no metric no_such"* ]]
+    [[ $output == *"no metric no_such"* ]]
     run -0 "$SONDE" track -n 2 -F 100 'x_total{a=b}'
     [ "$(jq -c '[.[][].value]' <<<"$output")" = '[5]' ]
 }
@@ -166,31 +166,31 @@ PY
     program counter x_total 3 doc
     run -1 --separate-stderr "$SONDE" get -f json -j nojob
     [ "$output" = '[]' ]
-    [[ $stderr == *"nothing from programs of job nojob"* ]]
+    [[ $stderr == *"no program metrics of job nojob"* ]]
     run -1 --separate-stderr "$SONDE" list-metrics -f json -U nosuch
-    [[ $stderr == *"nothing from programs of user nosuch"* ]]
+    [[ $stderr == *"no program metrics of user nosuch"* ]]
     run -1 --separate-stderr "$SONDE" list-metrics -f json x_total y_total
     [ "$(jq -r '.[].name' <<<"$output")" = x_total ]
-    [[ $stderr == *"there is no metric y_total;"* ]]
+    [[ $stderr == *"no metric y_total;"* ]]
     program counter zero_total 0 doc
     run -0 --separate-stderr "$SONDE" get -f json --positive zero_total x_total # one that is 0 is there all the same
     [ "$(jq -r '.[].name' <<<"$output")" = x_total ]
     [ -z "$stderr" ]
     run -1 "$SONDE" get --tau-socket "$T/nobody"
-    [[ $output == *"nobody listens at $T/nobody"*--tau-socket* ]]
+    [[ $output == *"cannot connect to $T/nobody"*--tau-socket* ]]
     for command in get list-metrics track; do
         run -2 "$SONDE" "$command" --tau-socket "$TAU" -j 1 # tau's messages know of no job: not the sums of all in its place
         run -2 "$SONDE" "$command" -f xml
     done
     run -2 "$SONDE" track -o "$T"
-    [[ $output == *"$T is a folder"* ]]
+    [[ $output == *"$T is a directory"* ]]
     run -1 "$SONDE" track -o "$T/no/such"
-    [[ $output == *"there is no such folder"* ]]
+    [[ $output == *"no such directory"* ]]
     run -2 "$SONDE" track -F 1001
     # Where nobody answers there is nothing to write, and what was written the last time stays.
     echo '[[]]' >"$T/before.json"
     run -1 "$SONDE" track --tau-socket "$T/nobody" -o "$T/before.json"
-    [[ $output == *"nobody listens at $T/nobody"* ]]
+    [[ $output == *"cannot connect to $T/nobody"* ]]
     [ "$(cat "$T/before.json")" = '[[]]' ]
     run -1 "$SONDE" track --tau-socket "$T/nobody" -o "$T/none.json"
     [ ! -e "$T/none.json" ]
@@ -205,10 +205,10 @@ for _ in range(2):
     wait_for '[ -S "$T/closes" ]'
     for command in track get; do
         run -1 "$SONDE" "$command" --tau-socket "$T/closes"
-        [[ $output == *"the proxy at $T/closes has closed the connection"* ]]
+        [[ $output == *"the proxy at $T/closes closed the connection"* ]]
     done
     wait "$!"
     long=$T/$(printf 'x%.0s' {1..120})
     run -1 "$SONDE" get --tau-socket "$long"
-    [[ $output == *"at most 107 bytes"*"$long"* ]]
+    [[ $output == *"longer than 107 bytes"*"$long"* ]]
 }

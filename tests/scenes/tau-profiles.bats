@@ -147,7 +147,7 @@ end_of() {
     SLURM_JOBID=666 SLURM_NTASKS=3 ./tau_metric_proxy_run -u "$TAU" -- false || :
     stop "$AGENT"
     run -0 --separate-stderr "$SONDE" export -f extrap "$T/profiles-of-tau"
-    [[ $stderr == *"666.profile is left out: a command in it failed"* ]]
+    [[ $stderr == *"666.profile skipped: a command in it failed"* ]]
     [ "$(jq -c 'select(.metric == "strace_hits_total{scall=\"read\"}") | [.params.ranks, .value]' <<<"$output" | xargs)" = "[2,20] [4,40] [8,80]" ]
     [ "$(jq -c 'select(.metric == "only_4") | .value' <<<"$output" | xargs)" = "0 1 0" ]
     "$SONDE" export -f extrap -c "$T/profiles-of-tau" | grep -qF '{"params":{"Processes":8},"callpath":"strace_hits_total->scall->\"read\"","metric":"Hits","value":80.0}'

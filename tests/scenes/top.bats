@@ -56,8 +56,8 @@ teardown() {
         "$SONDE" agent --listen none --jobs none --sensors loadavg >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for 'plain "$SONDE" ctl 2>/dev/null | grep -q "^loadavg"'
-    [ "$(plain "$SONDE" job)" = "No job is on this node." ]
-    plain "$SONDE" doctor --no-trial | grep -q "listens at /tmp/sonde-$uid/agent.sock"
+    [ "$(plain "$SONDE" job)" = "No jobs on this node." ]
+    plain "$SONDE" doctor --no-trial | grep -q "listening on /tmp/sonde-$uid/agent.sock"
     kill "$AGENT"
     wait "$AGENT"
     AGENT=
@@ -67,7 +67,7 @@ teardown() {
     [ "$status" -eq 1 ]
     run plain "$SONDE" doctor --no-trial
     rm -rf /tmp/sonde-$uid
-    [[ $output == *"no safe place for the socket"* ]]
+    [[ $output == *"no safe directory for the socket"* ]]
 }
 
 @test "the order is one's own" {
@@ -134,7 +134,7 @@ teardown() {
 @test "it says when the agent has gone, and goes on when it is back" {
     start_agent --sensors meminfo
     TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' "send:$SONDE top -d 200ms\r" 'await: by cpu' \
-        "do:kill $AGENT" 'await:no agent runs' \
+        "do:kill $AGENT" 'await:no agent is running' \
         'do:"$SONDE" agent --listen none --jobs none --sensors meminfo >/dev/null 2>&1 </dev/null & echo $! >"$T/pid"' \
         'await: by cpu' 'send:q' 'await:\x1b[?1049l' >screen 3>&-
     AGENT=$(cat "$T/pid")

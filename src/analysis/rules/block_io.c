@@ -1,5 +1,5 @@
-/* Rule: processes were blocked by storage. Thresholds: 20 % of the time in which they ran or were
- * blocked, 1 s in all. */
+/* Rule: processes were blocked by storage. Thresholds: 20 % of the time in which they ran or were blocked, 1 s in
+ * total. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -18,10 +18,10 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = share >= WASTE_SHARE ? SEVERITY_WASTE : SEVERITY_HINT;
     advice->weight = share;
-    rule_say(advice, "Processes stood still for %s until storage answered, %s of the time they ran or stood.",
-             say_seconds(blocked_s).s, say_share(share).s);
-    rule_advise(advice, "Read in larger pieces and ahead of need, keep hot files on a local disk ($TMPDIR) or in "
-                        "memory, or work on several files at once.");
+    rule_set_sentence(advice, "Processes were blocked by storage for %s, %s of the time they ran or were blocked.",
+                      phrase_duration(blocked_s).s, phrase_percent(share).s);
+    rule_set_fix(advice, "Read larger blocks and read ahead, keep frequently used files on a local disk ($TMPDIR) or "
+                         "in memory, or process several files in parallel.");
     return true;
 }
 

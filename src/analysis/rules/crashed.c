@@ -1,4 +1,4 @@
-/* Rule: processes crashed (SIGSEGV, SIGABRT, …), be the job as a whole a success or not. Threshold: one. */
+/* Rule: processes crashed (SIGSEGV, SIGABRT, ...), whether or not the job as a whole succeeded. Threshold: one. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -9,13 +9,13 @@ static bool judge(const struct facts *facts, struct advice *advice)
     uint64_t crashed = job->summary.crashed;
     if (!crashed)
         return false;
-    bool well = facts_ended_well(facts);
+    bool well = facts_succeeded(facts);
     advice->severity = well ? SEVERITY_HINT : SEVERITY_PROBLEM;
     advice->weight = 0.9;
-    rule_say(advice, "%s crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).",
-             say_many(crashed, "process", "processes").s);
-    rule_advise(advice, "sonde ps %.60s shows which; with ulimit -c unlimited a core file tells where.",
-                job->job_id ? job->job_id : "");
+    rule_set_sentence(advice, "%s crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or similar).",
+                      phrase_plural(crashed, "process", "processes").s);
+    rule_set_fix(advice, "sonde ps %.60s shows which; after 'ulimit -c unlimited' a core file shows where.",
+                 job->job_id ? job->job_id : "");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Rule: the record of the job is not whole. Thresholds: anything lost or damaged; 2 % of the CPU time that no process
- * seen accounts for; 10 % of the samples late. */
+/* Rule: the records of the job are incomplete. Thresholds: anything lost or damaged; 2 % of the CPU time that no
+ * recorded process accounts for; 10 % of the samples late. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -10,7 +10,7 @@
 #define UNSEEN_S 0.1
 #define LATE_SHARE 0.1
 
-/* The kernel counts every process that was waited for, also those that nobody told us of. */
+/* The kernel's total includes every process that was waited for, also those that were not recorded. */
 static double unseen_cpu_s(const struct summary *summary)
 {
     double total = (double)counters_cpu_us(&summary->total) / 1e6, sum = (double)counters_cpu_us(&summary->sum) / 1e6;
@@ -23,36 +23,38 @@ static bool many_late(const struct facts *facts)
     return period_s > 0 && (double)facts->job.summary.gaps.ticks_late >= fmax(2, LATE_SHARE * ticks);
 }
 
-/* What is missing, worst first; false when nothing is. */
+/* Describes what is missing, worst first; false if nothing is. */
 static bool say(const struct facts *facts, struct advice *advice)
 {
     const struct summary *summary = &facts->job.summary;
     const struct run_gaps *gaps = &summary->gaps;
     advice->severity = SEVERITY_PROBLEM;
-    bool by_agents = facts_by_agents(facts);
+    bool by_agents = facts_only_from_agents(facts);
     if (!facts->job.ended && by_agents) {
         advice->severity = SEVERITY_NOTE;
-        return false; /* it goes on */
+        return false; /* it is still running */
     } else if (gaps->records_lost && by_agents) {
-        rule_say(advice, "%s of its nodes are missing: the curves have holes.",
-                 say_many(gaps->records_lost, "reading", "readings").s);
-        rule_advise(advice, "sonde collect --status tells which node, and why; give its spool more room.");
+        rule_set_sentence(advice, "%s of its nodes are missing: the timeline has gaps.",
+                          phrase_plural(gaps->records_lost, "sample", "samples").s);
+        rule_set_fix(advice, "'sonde collect --status' shows which node, and why; increase the size of its journal.");
     } else if (!facts->job.ended) {
-        rule_say(advice, "Sonde was ended before the job: the numbers go as far as it saw.");
-        rule_advise(advice, "Look who ended it (time limit, kill -9, a full disk) before relying on them.");
+        rule_set_sentence(advice,
+                          "Sonde was terminated before the job ended: the data covers only the time until then.");
+        rule_set_fix(advice, "Find out what terminated it (time limit, kill -9, full disk) before relying on the data.");
     } else if (gaps->records_lost) {
-        rule_say(advice, "%s could not be written: processes or threads may be missing.",
-                 say_many(gaps->records_lost, "record", "records").s);
-        rule_advise(advice, "Make room where the spool is written ($TMPDIR, or sonde run -o DIR).");
+        rule_set_sentence(advice, "%s could not be written: processes or threads may be missing.",
+                          phrase_plural(gaps->records_lost, "record", "records").s);
+        rule_set_fix(advice, "Free disk space for the spool ($TMPDIR, or sonde run -o DIR).");
     } else if (gaps->bytes_damaged) {
-        rule_say(advice, "%s of the spool were damaged: processes or threads may be missing.",
-                 say_bytes((double)gaps->bytes_damaged).s);
-        rule_advise(advice, "Check the disk on which the spool is written ($TMPDIR, or sonde run -o DIR).");
+        rule_set_sentence(advice, "%s of the spool were damaged: processes or threads may be missing.",
+                          phrase_bytes((double)gaps->bytes_damaged).s);
+        rule_set_fix(advice, "Check the disk of the spool ($TMPDIR, or sonde run -o DIR).");
     } else if (!by_agents && unseen_cpu_s(summary) > 0) {
-        rule_say(advice, "%s of CPU time, %s of the whole, belong to processes that were not seen.",
-                 say_seconds(unseen_cpu_s(summary)).s, say_share(unseen_cpu_s(summary) / facts_cpu_s(facts)).s);
-        rule_advise(advice, "The total is right, the table of processes is not whole; sonde doctor tells what is "
-                            "missing.");
+        rule_set_sentence(advice, "%s of CPU time, %s of the total, belong to processes that were not recorded.",
+                          phrase_duration(unseen_cpu_s(summary)).s,
+                          phrase_percent(unseen_cpu_s(summary) / facts_cpu_s(facts)).s);
+        rule_set_fix(advice, "The total is correct, the table of processes is incomplete; 'sonde doctor' shows what is "
+                             "missing.");
     } else {
         advice->severity = SEVERITY_NOTE;
         return false;
@@ -67,17 +69,17 @@ static bool judge(const struct facts *facts, struct advice *advice)
     if (say(facts, advice))
         return true;
     if (summary->gaps.events_lost) {
-        rule_say(advice, "The kernel dropped %s to Sonde: processes without the probe may lack numbers.",
-                 say_many(summary->gaps.events_lost, "message", "messages").s);
-        rule_advise(advice, "As root, Sonde takes a larger socket buffer (or raise net.core.rmem_max).");
+        rule_set_sentence(advice, "%s lost: data of processes without the probe may be missing.",
+                          phrase_plural(summary->gaps.events_lost, "kernel event", "kernel events").s);
+        rule_set_fix(advice, "Run Sonde as root, which allows a larger socket buffer, or increase net.core.rmem_max.");
         return true;
     }
     if (!many_late(facts))
         return false;
-    rule_say(advice, "%s came late: the curves over time are coarser than asked for.",
-             say_many(summary->gaps.ticks_late, "sample", "samples").s);
-    rule_advise(advice, "The machine was too busy for this period: take a longer one (sonde run -p).");
+    rule_set_sentence(advice, "%s taken late: the timeline is coarser than requested.",
+                      phrase_plural(summary->gaps.ticks_late, "sample was", "samples were").s);
+    rule_set_fix(advice, "The node was too busy for this interval: use a longer one (sonde run -p).");
     return true;
 }
 
-const struct rule rule_holes = { .name = "holes", .judge = judge };
+const struct rule rule_incomplete = { .name = "holes" /* part of the JSON output */, .judge = judge };

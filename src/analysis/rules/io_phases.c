@@ -1,5 +1,5 @@
-/* Rule: phases in which the job moved data and did not compute. Thresholds: 20 % of the time and 2 s with under half a
- * core busy and 10 MiB/s or more from or to storage. */
+/* Rule: phases in which the job transferred data but did not compute. Thresholds: 20 % of the time and 2 s with under
+ * half a core busy and 10 MiB/s or more from or to storage. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -12,24 +12,25 @@
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     double bins = 0, rate = 0;
-    for (int bin = 0; bin < SHAPE_BINS; bin++) {
-        if (facts->shape.line[SHAPE_CPU][bin] < IDLE_CORES && facts->shape.line[SHAPE_STORAGE][bin] >= RATE_MIN) {
+    for (int bin = 0; bin < TIMELINE_BINS; bin++) {
+        if (facts->timeline.line[TIMELINE_CPU][bin] < IDLE_CORES && facts->timeline.line[TIMELINE_STORAGE][bin] >= RATE_MIN) {
             bins++;
-            rate += facts->shape.line[SHAPE_STORAGE][bin];
+            rate += facts->timeline.line[TIMELINE_STORAGE][bin];
         }
     }
-    double share = bins / SHAPE_BINS, seconds = share * facts_duration_s(facts);
+    double share = bins / TIMELINE_BINS, seconds = share * facts_duration_s(facts);
     if (share < TIME_SHARE || seconds < TIME_MIN_S)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = share;
-    rule_say(advice, "For %s (%s of the time) the job moved data from or to storage, %s/s, and hardly computed.",
-             say_seconds(seconds).s, say_share(share).s, say_bytes(rate / bins).s);
-    rule_advise(advice, "Let reading and writing run beside the computation, stage files on a faster disk, or move "
-                        "less (compression, fewer checkpoints).");
+    rule_set_sentence(advice,
+                      "For %s (%s of the time) the job transferred data from or to storage (%s/s) and hardly computed.",
+                      phrase_duration(seconds).s, phrase_percent(share).s, phrase_bytes(rate / bins).s);
+    rule_set_fix(advice, "Overlap I/O with computation, stage files on a faster disk, or transfer less (compression, "
+                         "fewer checkpoints).");
     return true;
 }
 
 const struct rule rule_io_phases = {
-    .name = "io-phases", .needs = NEED_DURATION | NEED_SHAPE, .unless = "block-io", .judge = judge,
+    .name = "io-phases", .needs = NEED_DURATION | NEED_TIMELINE, .unless = "block-io", .judge = judge,
 };

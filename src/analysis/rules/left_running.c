@@ -6,14 +6,14 @@
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     uint64_t running = facts->job.summary.running;
-    if (!running || !facts->job.status_known) /* sonde attach lets go of what runs on */
+    if (!running || !facts->job.status_known) /* after sonde attach, processes are expected to continue */
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.6;
-    rule_say(advice, "%s still ran when the command had ended; the numbers are those until then.",
-             say_many(running, "process", "processes").s);
-    rule_advise(advice, "If %s to the job, let the script wait for %s, or watch to the end with sonde run --wait.",
-                running == 1 ? "it belongs" : "they belong", running == 1 ? "it" : "them");
+    rule_set_sentence(advice, "%s still running when the command exited; the data covers only the time until then.",
+                      phrase_plural(running, "process was", "processes were").s);
+    rule_set_fix(advice, "If %s to the job, make the script wait for %s, or record to the end with sonde run --wait.",
+                 running == 1 ? "it belongs" : "they belong", running == 1 ? "it" : "them");
     return true;
 }
 

@@ -12,9 +12,10 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = SEVERITY_PROBLEM;
     advice->weight = 0.95;
-    rule_say(advice, "Memory reached %s of %s, %s of %s.", say_bytes(peak).s, say_bytes(limit).s,
-             say_share(peak / limit).s, facts->job.memory_limit_bytes ? "the limit" : "what the machine has");
-    rule_advise(advice, "A little more and processes are killed: ask for more memory, or hold less at once.");
+    rule_set_sentence(advice, "Memory reached %s of %s, %s of %s.", phrase_bytes(peak).s, phrase_bytes(limit).s,
+                      phrase_percent(peak / limit).s,
+                      facts->job.memory_limit_bytes ? "the limit" : "the node's memory");
+    rule_set_fix(advice, "With a little more, processes will be killed: request more memory, or use less at once.");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Rule: files are opened, looked at or renamed so often that a shared file system suffers. Thresholds: 100,000 such calls, 1,000
- * a second. */
+/* Rule: so many metadata operations that a shared file system suffers. Thresholds: 100,000 such calls, 1,000 per
+ * second. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -9,7 +9,7 @@
 #define CALLS_MIN 100000
 #define RATE_MIN 1000
 
-static bool is_metadata(const struct call *call)
+static bool is_metadata(const struct syscall_stat *call)
 {
     static const char *const names[] = {
         "open", "openat", "openat2", "creat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2",
@@ -24,10 +24,10 @@ static bool is_metadata(const struct call *call)
 
 static bool judge(const struct facts *facts, struct advice *advice)
 {
-    const struct call *most = NULL;
+    const struct syscall_stat *most = NULL;
     double sum = 0, rate;
     for (size_t i = 0; i < facts->calls.count; i++) {
-        const struct call *call = &facts->calls.list[i];
+        const struct syscall_stat *call = &facts->calls.list[i];
         if (!is_metadata(call))
             continue;
         sum += call->calls;
@@ -39,10 +39,11 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.25;
-    rule_say(advice, "Files were opened, looked at or changed in name %s times, %s a second, most of all by %s.",
-             say_count(sum).s, say_count(rate).s, say_name((struct bytes){ most->name, most->name_size }).s);
-    rule_advise(advice, "On a shared file system each is a question to a server that all jobs share: keep files open, pack many "
-                        "small ones into one, or work on a local disk.");
+    rule_set_sentence(advice, "%s file metadata operations (open, stat, rename etc.), %s per second, most often %s.",
+                      phrase_count(sum).s, phrase_count(rate).s,
+                      phrase_name((struct bytes){ most->name, most->name_size }).s);
+    rule_set_fix(advice, "On a shared file system each is a request to a server that all jobs share: keep files open, "
+                         "pack many small files into one, or work on a local disk.");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Rule: many small messages. Thresholds: 100,000 of under 1 KiB, half of all that were sent, while 10 % of the ranks' time is
- * spent in MPI (where times are known). */
+/* Rule: many small messages. Thresholds: 100,000 of under 1 KiB, half of all messages, while 10 % of the ranks' time is
+ * spent in MPI (if times are known). */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -10,7 +10,7 @@
 #define PART_MIN 0.5
 #define SHARE_MIN 0.10
 
-/* The function that sent most of them. */
+/* The function that sent the most of them. */
 static const struct mpi_function *worst(const struct mpi *mpi)
 {
     const struct mpi_function *found = &mpi->functions[0];
@@ -20,7 +20,7 @@ static const struct mpi_function *worst(const struct mpi *mpi)
     return found;
 }
 
-/* All that were sent; where that is not known, calls of the functions that sent small ones. */
+/* All messages sent; if unknown, calls of the functions that sent small ones. */
 static double count_sent(const struct mpi *mpi)
 {
     double calls = 0;
@@ -41,9 +41,11 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = isnan(share) ? 0.2 : share;
-    rule_say(advice, "%s MPI messages were smaller than 1 KiB, %s of those sent; %s sent most of them.", say_count(small).s,
-             say_share(small < sent ? small / sent : 1).s, say_name(bytes_of(worst(mpi)->name)).s);
-    rule_advise(advice, "Gather them: send many values in one message, use derived types or MPI_Pack, or a collective.");
+    rule_set_sentence(advice, "%s MPI messages were smaller than 1 KiB, %s of all; %s sent most of them.",
+                      phrase_count(small).s, phrase_percent(small < sent ? small / sent : 1).s,
+                      phrase_name(bytes_of(worst(mpi)->name)).s);
+    rule_set_fix(advice,
+                 "Combine them: send many values in one message, use derived types or MPI_Pack, or a collective.");
     return true;
 }
 

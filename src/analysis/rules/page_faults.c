@@ -1,5 +1,5 @@
-/* Rule: page faults had to wait for a disk. Thresholds: 1,000 of them, 10 a second. With memory at 80 % of the limit or
- * more it was short; else programs and mapped files came in for the first time. */
+/* Rule: many major page faults. Thresholds: 1,000 of them, 10 per second. With memory at 80 % of the limit or more it
+ * was short; otherwise programs and mapped files were read for the first time. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -18,14 +18,14 @@ static bool judge(const struct facts *facts, struct advice *advice)
     bool memory_short = share >= SHORT_SHARE;
     advice->severity = memory_short ? SEVERITY_PROBLEM : SEVERITY_HINT;
     advice->weight = memory_short ? 0.8 : 0.3;
-    rule_say(advice, "%s page faults waited for a disk, %s a second.", say_count(faults).s,
-             say_count(rate).s);
+    rule_set_sentence(advice, "%s major page faults (read from disk), %s per second.", phrase_count(faults).s,
+                      phrase_count(rate).s);
     if (memory_short)
-        rule_advise(advice, "Memory was at %s of its limit and pages went out and in again: ask for more memory.",
-                    say_share(share).s);
+        rule_set_fix(advice, "Memory was at %s of its limit and pages were swapped or reloaded: request more memory.",
+                     phrase_percent(share).s);
     else
-        rule_advise(advice, "Programs, libraries or mapped files came in from disk: a second run is faster; else read "
-                            "files in one go, or keep them on a local disk.");
+        rule_set_fix(advice, "Executables, libraries or mapped files were read from disk: a second run is faster; "
+                             "otherwise read files sequentially, or keep them on a local disk.");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Rule: threads were switched all the time. Thresholds: 500 involuntary switches per second of CPU time, 10,000 in all,
- * a job of 1 s of CPU time or more. With a third as many voluntary ones, threads woke one another (pipes, locks). */
+/* Rule: many context switches. Thresholds: 500 involuntary switches per second of CPU time, 10,000 in total, a job of 1
+ * s of CPU time or more. With a third as many voluntary ones, threads woke each other (pipes, locks). */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -19,14 +19,14 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.2;
     if (given >= HANDED_SHARE * taken) {
-        rule_say(advice, "Threads were switched %s times, %s a second of CPU time: they hand work to one another.",
-                 say_count(taken + given).s, say_count((taken + given) / cpu_s).s);
-        rule_advise(advice, "Hand over larger pieces (through pipes, queues, locks), or do both steps in one thread.");
+        rule_set_sentence(advice, "%s context switches, %s per second of CPU time: threads pass work to each other.",
+                          phrase_count(taken + given).s, phrase_count((taken + given) / cpu_s).s);
+        rule_set_fix(advice, "Pass larger chunks (through pipes, queues, locks), or do both steps in one thread.");
         return true;
     }
-    rule_say(advice, "Running threads were taken off the CPU %s times, %s a second of CPU time.",
-             say_count(taken).s, say_count(taken / cpu_s).s);
-    rule_advise(advice, "More threads were busy than cores: start fewer at once, or bind them to cores of their own.");
+    rule_set_sentence(advice, "%s involuntary context switches, %s per second of CPU time.", phrase_count(taken).s,
+                      phrase_count(taken / cpu_s).s);
+    rule_set_fix(advice, "More threads were busy than cores: start fewer at once, or bind them to separate cores.");
     return true;
 }
 

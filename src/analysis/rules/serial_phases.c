@@ -1,5 +1,5 @@
-/* Rule: a parallel job had phases in which one core worked and the others waited. Thresholds: 20 % of the time and 2 s
- * with 0.5 to 1.2 cores busy, and 10 % of the time with 1.5 or more. */
+/* Rule: a parallel job had phases in which only one core was busy. Thresholds: 20 % of the time and 2 s with 0.5 to 1.2
+ * cores busy, and 10 % of the time with 1.5 or more. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -14,15 +14,15 @@
 
 struct phases {
     double serial, parallel, cores; /* shares of the bins; cores: busy on average in the parallel ones */
-    int longest_from, longest;      /* bins: the longest serial stretch */
+    int longest_from, longest;      /* bins: the longest serial phase */
 };
 
-static struct phases find_phases(const struct shape *shape)
+static struct phases find_phases(const struct timeline *timeline)
 {
     struct phases phases = { 0 };
     int stretch = 0;
-    for (int bin = 0; bin < SHAPE_BINS; bin++) {
-        double cores = shape->line[SHAPE_CPU][bin]; /* NAN fails every comparison */
+    for (int bin = 0; bin < TIMELINE_BINS; bin++) {
+        double cores = timeline->line[TIMELINE_CPU][bin]; /* NAN fails every comparison */
         bool serial = cores >= SERIAL_MIN && cores <= SERIAL_MAX;
         stretch = serial ? stretch + 1 : 0;
         phases.serial += serial;
@@ -36,31 +36,29 @@ static struct phases find_phases(const struct shape *shape)
         }
     }
     phases.cores = phases.parallel > 0 ? phases.cores / phases.parallel : 0;
-    phases.serial /= SHAPE_BINS;
-    phases.parallel /= SHAPE_BINS;
+    phases.serial /= TIMELINE_BINS;
+    phases.parallel /= TIMELINE_BINS;
     return phases;
 }
 
 static bool judge(const struct facts *facts, struct advice *advice)
 {
-    struct phases phases = find_phases(&facts->shape);
-    double serial_s = phases.serial * facts_duration_s(facts), bin_s = shape_bin_s(&facts->shape);
-    if (facts_cores_allowed(facts) < CORES_MIN || phases.serial < SERIAL_SHARE || serial_s < SERIAL_S ||
+    struct phases phases = find_phases(&facts->timeline);
+    double serial_s = phases.serial * facts_duration_s(facts), bin_s = timeline_bin_s(&facts->timeline);
+    if (facts_cores_allocated(facts) < CORES_MIN || phases.serial < SERIAL_SHARE || serial_s < SERIAL_S ||
         phases.parallel < PARALLEL_SHARE)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = phases.serial;
-    rule_say(advice, "For %s (%s of the time) only one core was busy, though %s were at other times.",
-             say_seconds(serial_s).s, say_share(phases.serial).s, say_cores(phases.cores).s);
-    rule_advise(advice,
-                "See what ran from %s to %s after the start, the longest such stretch, and split it or start it "
-                "beside something else.",
-                say_offset(phases.longest_from * bin_s).s,
-                say_offset((phases.longest_from + phases.longest) * bin_s).s);
+    rule_set_sentence(advice, "For %s (%s of the time) only one core was busy, but %s at other times.",
+                      phrase_duration(serial_s).s, phrase_percent(phases.serial).s, phrase_cores(phases.cores).s);
+    rule_set_fix(advice, "Check what ran from %s to %s after the start, the longest such phase, and parallelize it or "
+                         "overlap it with something else.", phrase_offset(phases.longest_from * bin_s).s,
+                 phrase_offset((phases.longest_from + phases.longest) * bin_s).s);
     return true;
 }
 
 const struct rule rule_serial_phases = {
-    .name = "serial-phases", .needs = NEED_DURATION | NEED_CORES | NEED_SHAPE, .unless = "run-queue",
+    .name = "serial-phases", .needs = NEED_DURATION | NEED_CORES | NEED_TIMELINE, .unless = "run-queue",
     .judge = judge,
 };

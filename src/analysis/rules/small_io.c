@@ -1,4 +1,4 @@
-/* Rule: many tiny reads or writes. Thresholds: 100,000 calls, 1,000 a second, of under 1 KiB on average. */
+/* Rule: many tiny reads or writes. Thresholds: 100,000 calls, 1,000 per second, of under 1 KiB on average. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -18,9 +18,10 @@ static bool judge_one(const struct facts *facts, struct advice *advice, enum cou
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.5 - mean / MEAN_MAX / 2;
-    rule_say(advice, "%s %s calls moved only %s each.", say_count(calls).s, verb, say_bytes(mean).s);
-    rule_advise(advice, "Gather them: stdio or setvbuf in C, buffered streams elsewhere, bs=1M for dd, no unbuffered "
-                        "output.");
+    rule_set_sentence(advice, "%s %s calls transferred only %s each.", phrase_count(calls).s, verb,
+                      phrase_bytes(mean).s);
+    rule_set_fix(advice, "Use buffering: stdio or setvbuf in C, buffered streams elsewhere, bs=1M for dd, no "
+                         "unbuffered output.");
     return true;
 }
 

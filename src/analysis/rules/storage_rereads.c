@@ -1,4 +1,4 @@
-/* Rule: storage delivered much more than the programs asked for. Thresholds: 1 GiB, and twice what read calls
+/* Rule: much more was read from storage than programs requested. Thresholds: 1 GiB, and twice what read calls
  * returned. */
 #include "analysis/rules.h"
 
@@ -10,16 +10,17 @@
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     double fetched, asked;
-    facts_moved(facts, COUNTER_read_bytes, &fetched);
-    facts_moved(facts, COUNTER_rchar, &asked);
+    facts_io_bytes(facts, COUNTER_read_bytes, &fetched);
+    facts_io_bytes(facts, COUNTER_rchar, &asked);
     if (fetched < FETCHED_MIN || fetched < RATIO_MIN * asked)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.4;
-    rule_say(advice, "Storage delivered %s, though programs read %s: files were mapped or read ahead in vain.",
-             say_bytes(fetched).s, say_bytes(asked).s);
-    rule_advise(advice, "For scattered access tell the kernel (posix_fadvise or madvise with RANDOM); if the same "
-                        "data came several times, more memory would have kept it.");
+    rule_set_sentence(advice,
+                      "%s were read from storage, but programs read only %s: files were mapped, or read ahead in vain.",
+                      phrase_bytes(fetched).s, phrase_bytes(asked).s);
+    rule_set_fix(advice, "For random access use posix_fadvise or madvise with RANDOM; if the same data was read "
+                         "several times, more memory would have cached it.");
     return true;
 }
 

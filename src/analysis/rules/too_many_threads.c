@@ -1,5 +1,4 @@
-/* Rule: far more threads lived at once than cores. Thresholds: 8 for each core allowed, 64 in all, a job of 1 s or
- * more. */
+/* Rule: far more threads than cores. Thresholds: 8 for each allocated core, 64 in total, a job of 1 s or more. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -11,15 +10,15 @@
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     uint64_t peak = facts->job.summary.threads_peak;
-    double allowed = facts_cores_allowed(facts);
+    double allowed = facts_cores_allocated(facts);
     if (peak < THREADS_MIN || (double)peak < PER_CORE * allowed || facts_duration_s(facts) < DURATION_MIN_S)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.3;
-    rule_say(advice, "%s lived at the same time on %s.", say_many(peak, "thread", "threads").s,
-             say_many(say_whole(allowed), "core", "cores").s);
-    rule_advise(advice, "Each takes memory and switching: a pool of about as many as there are cores is usually "
-                        "faster.");
+    rule_set_sentence(advice, "Up to %s at a time on %s.", phrase_plural(peak, "thread", "threads").s,
+                      phrase_plural(phrase_round(allowed), "core", "cores").s);
+    rule_set_fix(advice,
+                 "Each costs memory and context switches: a pool of about as many threads as cores is usually faster.");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Rule: the job was over before its shape could be sampled. Thresholds: under 5 periods, but 100 ms or more; a period
- * of over 10 ms, the shortest there is. */
+/* Rule: the job ended before a timeline could be sampled. Thresholds: under 5 intervals, but 100 ms or more; an
+ * interval of over 10 ms, the minimum. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -19,9 +19,9 @@ static bool judge(const struct facts *facts, struct advice *advice)
     double better_s = fmax(1, floor(duration_s / SAMPLES_WANTED / PERIOD_MIN_S)) * PERIOD_MIN_S;
     advice->severity = SEVERITY_NOTE;
     advice->weight = 0.1;
-    rule_say(advice, "The job took %s and was sampled every %s: too rarely to see its course.",
-             say_seconds(duration_s).s, say_seconds(period_s).s);
-    rule_advise(advice, "Sample with sonde run -p %s.", say_period(better_s).s);
+    rule_set_sentence(advice, "The job took %s and was sampled every %s: too few samples for a timeline.",
+                      phrase_duration(duration_s).s, phrase_duration(period_s).s);
+    rule_set_fix(advice, "Use a shorter interval: sonde run -p %s.", phrase_interval(better_s).s);
     return true;
 }
 

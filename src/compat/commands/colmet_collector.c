@@ -1,10 +1,10 @@
-/* colmet-collector …: sonde collect, with the options of Colmet's collectors: it listens for Colmet's nodes alone, and writes
- * what they send to HDF5, to Elasticsearch and to standard output as Colmet does. What stands behind "--" are options of
- * sonde collect. */
-#include "compat/commands/names.h"
+/* colmet-collector: sonde collect with the options of Colmet's collectors. Receives only from Colmet's nodes, and
+ * writes to HDF5, Elasticsearch and standard output as Colmet does. Arguments after "--" are options of sonde
+ * collect. */
+#include "compat/commands/drop_in.h"
 
 #include "base/log.h"
-#include "compat/commands/old_options.h"
+#include "compat/commands/foreign_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,59 +14,59 @@ enum id {
     HELP, VERSION, VERBOSE, UNUSED, STDOUT, BIND, FILEPATH, LEVEL, CODEC, HOST, PREFIX, CREDENTIALS, NO_CHECK, IDS,
 };
 
-static const struct old_option table[] = {
-    { 'h', "--help", OLD_FLAG, HELP, NULL },
-    { '\0', "--version", OLD_FLAG, VERSION, NULL },
-    { 'v', "--verbose", OLD_COUNT, VERBOSE, NULL },
-    { 's', "--sample-period", OLD_VALUE, UNUSED, NULL }, /* what comes is taken at once, … */
-    { '\0', "--buffer-size", OLD_VALUE, UNUSED, NULL },  /* … all of it, … */
-    { '\0', "--zeromq-hwm", OLD_VALUE, UNUSED, NULL },   /* … and kept on disk */
-    { '\0', "--zeromq-linger", OLD_VALUE, UNUSED, NULL },
-    { '\0', "--enable-stdout-backend", OLD_FLAG, STDOUT, NULL },
-    { '\0', "--zeromq-bind-uri", OLD_VALUE, BIND, NULL },
-    { '\0', "--zeromq-uri", OLD_VALUE, BIND, NULL },
-    { '\0', "--hdf5-filepath", OLD_VALUE, FILEPATH, NULL },
-    { '\0', "--hdf5-complevel", OLD_VALUE, LEVEL, NULL },
-    { '\0', "--hdf5-complib", OLD_VALUE, CODEC, NULL },
-    { '\0', "--elastic-host", OLD_VALUE, HOST, NULL },
-    { '\0', "--elastic-index-prefix", OLD_VALUE, PREFIX, NULL },
-    { 'P', "--http-credentials", OLD_VALUE, CREDENTIALS, NULL },
-    { '\0', "--no-check-certificates", OLD_FLAG, NO_CHECK, NULL },
+static const struct foreign_option table[] = {
+    { 'h', "--help", FOREIGN_FLAG, HELP, NULL },
+    { '\0', "--version", FOREIGN_FLAG, VERSION, NULL },
+    { 'v', "--verbose", FOREIGN_COUNT, VERBOSE, NULL },
+    { 's', "--sample-period", FOREIGN_VALUE, UNUSED, NULL }, /* samples are received at once ... */
+    { '\0', "--buffer-size", FOREIGN_VALUE, UNUSED, NULL },  /* ... without a limit ... */
+    { '\0', "--zeromq-hwm", FOREIGN_VALUE, UNUSED, NULL },   /* ... and stored on disk */
+    { '\0', "--zeromq-linger", FOREIGN_VALUE, UNUSED, NULL },
+    { '\0', "--enable-stdout-backend", FOREIGN_FLAG, STDOUT, NULL },
+    { '\0', "--zeromq-bind-uri", FOREIGN_VALUE, BIND, NULL },
+    { '\0', "--zeromq-uri", FOREIGN_VALUE, BIND, NULL },
+    { '\0', "--hdf5-filepath", FOREIGN_VALUE, FILEPATH, NULL },
+    { '\0', "--hdf5-complevel", FOREIGN_VALUE, LEVEL, NULL },
+    { '\0', "--hdf5-complib", FOREIGN_VALUE, CODEC, NULL },
+    { '\0', "--elastic-host", FOREIGN_VALUE, HOST, NULL },
+    { '\0', "--elastic-index-prefix", FOREIGN_VALUE, PREFIX, NULL },
+    { 'P', "--http-credentials", FOREIGN_VALUE, CREDENTIALS, NULL },
+    { '\0', "--no-check-certificates", FOREIGN_FLAG, NO_CHECK, NULL },
     { 0 },
 };
 
 static const char help[] =
     "usage: colmet-collector [OPTIONS] [-- OPTIONS OF SONDE COLLECT]\n"
     "\n"
-    "      --zeromq-bind-uri URI  where Colmet's nodes push to (tcp://0.0.0.0:5556)\n"
-    "      --hdf5-filepath PATH   write PATH.TIME.hdf5, or PATH when it ends in .hdf5\n"
+    "      --zeromq-bind-uri URI  address that Colmet's nodes push to (tcp://0.0.0.0:5556)\n"
+    "      --hdf5-filepath PATH   write PATH.TIME.hdf5, or PATH if it ends in .hdf5\n"
     "      --hdf5-complevel N     zlib 0 to 9 (0)\n"
     "      --hdf5-complib NAME    zlib\n"
     "      --elastic-host URL     write to Elasticsearch\n"
-    "      --elastic-index-prefix TEXT  (colmet_)\n"
-    "  -P, --http-credentials FILE      a line USER:PASSWORD\n"
+    "      --elastic-index-prefix PREFIX  (colmet_)\n"
+    "  -P, --http-credentials FILE      file with a line USER:PASSWORD\n"
     "      --no-check-certificates\n"
-    "      --enable-stdout-backend      print what comes\n"
-    "  -v, --verbose              tell more; -vv, -vvv\n"
+    "      --enable-stdout-backend      print the samples\n"
+    "  -v, --verbose              print more details; -vv, -vvv\n"
     "  -h, --help, --version\n"
     "\n"
-    "At least one output is needed. Taken and not needed: -s, --buffer-size,\n"
-    "--zeromq-hwm, --zeromq-linger: what comes is taken at once and kept on disk;\n"
-    "a warning says so.\n"
-    "This is Sonde's; see 'sonde collect --help' for more.\n";
+    "At least one output is required. Accepted but ignored, with a warning: -s,\n"
+    "--buffer-size, --zeromq-hwm, --zeromq-linger; samples are received at once and\n"
+    "stored on disk.\n"
+    "This is Sonde's replacement; see 'sonde collect --help' for more.\n";
 
-struct collector {
+struct colmet_collector_options {
     bool is_on[IDS];
     unsigned verbose;
     char values[IDS][1024];
 };
 
-static enum err read_options(struct collector *collector, int argc, char **argv, int *rest, struct buf *message)
+static enum err read_options(struct colmet_collector_options *collector, int argc, char **argv, int *rest, struct buf *message)
 {
-    struct old_options options = { .argc = argc, .at = 1, .argv = argv };
+    struct foreign_options options = { .argc = argc, .at = 1, .argv = argv };
     int id;
     enum err err;
-    while ((err = old_options_next(&options, table, &id, message)) == OK) {
+    while ((err = foreign_options_next(&options, table, &id, message)) == OK) {
         collector->is_on[id] = strcmp(options.value, "false") != 0;
         collector->verbose += id == VERBOSE ? (unsigned)(options.value[0] - '0') : 0;
         snprintf(collector->values[id], sizeof collector->values[id], "%s", options.value);
@@ -75,7 +75,7 @@ static enum err read_options(struct collector *collector, int argc, char **argv,
     return err == GONE ? OK : err;
 }
 
-static enum err check(const struct collector *collector, struct buf *message)
+static enum err check(const struct colmet_collector_options *collector, struct buf *message)
 {
     const char *level = collector->values[LEVEL], *codec = collector->values[CODEC];
     if (!collector->is_on[VERSION] && !collector->is_on[FILEPATH] && !collector->is_on[STDOUT] && !collector->is_on[HOST]) {
@@ -83,18 +83,18 @@ static enum err check(const struct collector *collector, struct buf *message)
         return USAGE;
     }
     if (strlen(level) != 1 || level[0] < '0' || level[0] > '9') {
-        buf_add_text(message, "--hdf5-complevel is 0 to 9");
+        buf_add_text(message, "invalid --hdf5-complevel (expected 0 to 9)");
         return USAGE;
     }
     if (level[0] != '0' && strcmp(codec, "zlib") != 0) {
-        buf_printf(message, "--hdf5-complib %.40s: zlib is what every reader of HDF5 has, and the only one here", codec);
+        buf_printf(message, "unsupported --hdf5-complib '%.40s' (only zlib is supported)", codec);
         return USAGE;
     }
     return OK;
 }
 
-/* What has no effect, once, at the start. */
-static void tell_differences(const struct collector *collector)
+/* Logs once, at startup, which options have no effect. */
+static void log_differences(const struct colmet_collector_options *collector)
 {
     static const struct { enum id id, needs; const char *option, *output; } alone[] = {
         { LEVEL, FILEPATH, "--hdf5-complevel", "--hdf5-filepath" }, { CODEC, FILEPATH, "--hdf5-complib", "--hdf5-filepath" },
@@ -106,23 +106,23 @@ static void tell_differences(const struct collector *collector)
         if (collector->is_on[alone[i].id] && !collector->is_on[alone[i].needs])
             log_warn("%s has no effect without %s", alone[i].option, alone[i].output);
     if (collector->is_on[UNUSED])
-        log_warn("--sample-period, --buffer-size, --zeromq-hwm and --zeromq-linger are not needed and have no "
-                 "effect: what comes is taken at once and kept on disk");
+        log_warn("--sample-period, --buffer-size, --zeromq-hwm and --zeromq-linger have no effect: samples are received at "
+                 "once and stored on disk");
 }
 
-static void add_sink(struct names_words *words, const struct buf *sink)
+static void add_sink(struct drop_in_args *args, const struct buf *sink)
 {
-    names_add(words, "--sink");
-    names_add(words, buf_text(sink));
+    drop_in_add(args, "--sink");
+    drop_in_add(args, buf_text(sink));
 }
 
-static void add_sinks(const struct collector *collector, struct names_words *words)
+static void add_sinks(const struct colmet_collector_options *collector, struct drop_in_args *args)
 {
     struct buf sink;
     buf_init(&sink, 8192);
     if (collector->is_on[FILEPATH]) {
         buf_printf(&sink, "hdf5:path=%s,level=%s", collector->values[FILEPATH], collector->values[LEVEL]);
-        add_sink(words, &sink);
+        add_sink(args, &sink);
     }
     buf_reset(&sink);
     if (collector->is_on[HOST]) {
@@ -131,42 +131,42 @@ static void add_sinks(const struct collector *collector, struct names_words *wor
             buf_printf(&sink, ",credentials=%s", collector->values[CREDENTIALS]);
         if (collector->is_on[NO_CHECK])
             buf_add_text(&sink, ",insecure=yes");
-        add_sink(words, &sink);
+        add_sink(args, &sink);
     }
     buf_reset(&sink);
     buf_add_text(&sink, "colmet-stdout");
     if (collector->is_on[STDOUT])
-        add_sink(words, &sink);
+        add_sink(args, &sink);
     buf_clear(&sink);
 }
 
-static void add_pair(struct names_words *words, const char *option, const char *value)
+static void add_pair(struct drop_in_args *args, const char *option, const char *value)
 {
-    names_add(words, option);
-    names_add(words, value);
+    drop_in_add(args, option);
+    drop_in_add(args, value);
 }
 
-static void write_words(const struct collector *collector, struct names_words *words)
+static void write_args(const struct colmet_collector_options *collector, struct drop_in_args *args)
 {
-    names_add(words, "sonde");
+    drop_in_add(args, "sonde");
     if (collector->is_on[VERSION]) {
-        names_add(words, "--version");
+        drop_in_add(args, "--version");
         return;
     }
-    names_add(words, "collect");
+    drop_in_add(args, "collect");
     for (unsigned i = 1; i <= collector->verbose && i <= 3; i++)
-        names_add(words, "-v");
-    add_pair(words, "--config", "/dev/null");
-    names_add(words, "--plain");
-    add_pair(words, "--listen", "tcp://127.0.0.1:*"); /* no agent of ours is expected */
-    add_pair(words, "--http", "none");
-    add_pair(words, "--colmet", collector->values[BIND]);
-    add_sinks(collector, words);
+        drop_in_add(args, "-v");
+    add_pair(args, "--config", "/dev/null");
+    drop_in_add(args, "--plain");
+    add_pair(args, "--listen", "tcp://127.0.0.1:*"); /* no agents are expected */
+    add_pair(args, "--http", "none");
+    add_pair(args, "--colmet", collector->values[BIND]);
+    add_sinks(collector, args);
 }
 
-static enum err colmet_collector_turn(int argc, char **argv, struct names_words *words, struct buf *message)
+static enum err colmet_collector_translate(int argc, char **argv, struct drop_in_args *args, struct buf *message)
 {
-    struct collector *collector = calloc(1, sizeof *collector);
+    struct colmet_collector_options *collector = calloc(1, sizeof *collector);
     if (!collector)
         return NOMEM;
     snprintf(collector->values[BIND], sizeof collector->values[BIND], "tcp://0.0.0.0:5556");
@@ -178,13 +178,13 @@ static enum err colmet_collector_turn(int argc, char **argv, struct names_words 
     if (!err)
         err = collector->is_on[HELP] ? GONE : check(collector, message);
     if (!err) {
-        tell_differences(collector);
-        write_words(collector, words);
+        log_differences(collector);
+        write_args(collector, args);
     }
     for (; !err && rest < argc; rest++)
-        names_add(words, argv[rest]); /* behind "--": options of sonde collect */
+        drop_in_add(args, argv[rest]); /* after "--": options of sonde collect */
     free(collector);
     return err;
 }
 
-const struct names_entry names_colmet_collector = { "colmet-collector", colmet_collector_turn, help };
+const struct drop_in drop_in_colmet_collector = { "colmet-collector", colmet_collector_translate, help };

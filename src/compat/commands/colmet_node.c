@@ -1,19 +1,19 @@
-/* colmet-node …: sonde agent, with the options of Colmet's node (those of the Python program and of the Rust one): it reads what
- * was switched on and pushes it to the collector as records of the Python line. What stands behind "--" are options of sonde
+/* colmet-node: sonde agent with the options of Colmet's node (of the Python and of the Rust program). Reads the enabled
+ * sensors and pushes records of the Python version to the collector. Arguments after "--" are options of sonde
  * agent. */
-#include "compat/commands/names.h"
+#include "compat/commands/drop_in.h"
 
 #include "compat/colmet/metric_names.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "compat/commands/old_options.h"
+#include "compat/commands/foreign_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS_USUAL "instructions cache_misses page_faults"
-#define EVENTS_MOST 5
+#define EVENTS_DEFAULT "instructions cache_misses page_faults"
+#define EVENTS_MAX 5
 #define METRICS_MAX 65536
 
 enum id {
@@ -22,81 +22,82 @@ enum id {
     IDS,
 };
 
-#define NEVER "never had an effect, as the jobs that are found replace it; tell of a job with 'sonde job begin'"
-#define CRASHED "made Colmet's node crash, or added the process to every job; tell of a job with 'sonde job begin'"
+#define NEVER "is not supported: it never had an effect, since discovered jobs replace it; register jobs with 'sonde job begin'"
+#define CRASHED \
+    "is not supported: it crashed Colmet's node or added the process to every job; register jobs with 'sonde job begin'"
 
-static const struct old_option table[] = {
-    { 'h', "--help", OLD_FLAG, HELP, NULL },
-    { '\0', "--version", OLD_FLAG, VERSION, NULL },
-    { 'v', "--verbose", OLD_COUNT, VERBOSE, NULL },
-    { 's', "--sample-period", OLD_VALUE, PERIOD, NULL },
-    { '\0', "--disable-procstats", OLD_FLAG, NO_PROCSTATS, NULL },
-    { '\0', "--enable-infiniband", OLD_FLAG, INFINIBAND, NULL },
-    { '\0', "--omnipath", OLD_FLAG, OMNIPATH, NULL },
-    { '\0', "--enable-lustre", OLD_FLAG, LUSTRE, NULL },
-    { '\0', "--lustre-prefix", OLD_VALUE, LUSTRE_PREFIX, NULL },
-    { '\0', "--enable-perfhw", OLD_FLAG, PERF, NULL },
-    { '\0', "--perfhw-list", OLD_WORDS, PERF_LIST, NULL },
-    { '\0', "--enable-jobproc", OLD_FLAG, JOBPROC, NULL },
-    { '\0', "--enable-RAPL", OLD_FLAG, RAPL, NULL },
-    { '\0', "--enable-temperature", OLD_FLAG, TEMPERATURE, NULL },
-    { '\0', "--enable-ipmipower", OLD_FLAG, IPMI, NULL },
-    { '\0', "--ipmipower-cmd", OLD_WORDS, IPMI_COMMAND, NULL },
-    { '\0', "--enable-nvidia", OLD_FLAG, NVIDIA, NULL },
-    { 'c', "--cgroup", OLD_VALUE, IDS, NEVER },
-    { 'p', "--pid", OLD_VALUE, IDS, CRASHED },
-    { 't', "--tid", OLD_VALUE, IDS, CRASHED },
-    { '\0', "--cpuset_rootpath", OLD_VALUE, ROOT_PATH, NULL },
-    { '\0', "--regex_job_id", OLD_VALUE, REGEX, NULL },
-    { '\0', "--regex-job-id", OLD_VALUE, REGEX, NULL },
-    { '\0', "--zeromq-uri", OLD_VALUE, ADDRESS, NULL },
-    { '\0', "--zeromq-hwm", OLD_VALUE, QUEUE, NULL },
-    { '\0', "--zeromq-linger", OLD_VALUE, LINGER, NULL },
-    { 'm', "--metrics", OLD_VALUE, METRICS, NULL },
-    { 'f', "--file_metrics", OLD_VALUE, METRICS_FILE, NULL },
-    { '\0', "--cgroup-root-path", OLD_VALUE, ROOT_PATH, NULL },
-    { '\0', "--cgroup-rootpath", OLD_VALUE, ROOT_PATH, NULL },
-    { '\0', "--cgroup-path-suffix", OLD_VALUE, SUFFIX, NULL },
-    { '\0', "--wait-cgroup-cpuset-path", OLD_FLAG, WAIT, NULL },
+static const struct foreign_option table[] = {
+    { 'h', "--help", FOREIGN_FLAG, HELP, NULL },
+    { '\0', "--version", FOREIGN_FLAG, VERSION, NULL },
+    { 'v', "--verbose", FOREIGN_COUNT, VERBOSE, NULL },
+    { 's', "--sample-period", FOREIGN_VALUE, PERIOD, NULL },
+    { '\0', "--disable-procstats", FOREIGN_FLAG, NO_PROCSTATS, NULL },
+    { '\0', "--enable-infiniband", FOREIGN_FLAG, INFINIBAND, NULL },
+    { '\0', "--omnipath", FOREIGN_FLAG, OMNIPATH, NULL },
+    { '\0', "--enable-lustre", FOREIGN_FLAG, LUSTRE, NULL },
+    { '\0', "--lustre-prefix", FOREIGN_VALUE, LUSTRE_PREFIX, NULL },
+    { '\0', "--enable-perfhw", FOREIGN_FLAG, PERF, NULL },
+    { '\0', "--perfhw-list", FOREIGN_WORDS, PERF_LIST, NULL },
+    { '\0', "--enable-jobproc", FOREIGN_FLAG, JOBPROC, NULL },
+    { '\0', "--enable-RAPL", FOREIGN_FLAG, RAPL, NULL },
+    { '\0', "--enable-temperature", FOREIGN_FLAG, TEMPERATURE, NULL },
+    { '\0', "--enable-ipmipower", FOREIGN_FLAG, IPMI, NULL },
+    { '\0', "--ipmipower-cmd", FOREIGN_WORDS, IPMI_COMMAND, NULL },
+    { '\0', "--enable-nvidia", FOREIGN_FLAG, NVIDIA, NULL },
+    { 'c', "--cgroup", FOREIGN_VALUE, IDS, NEVER },
+    { 'p', "--pid", FOREIGN_VALUE, IDS, CRASHED },
+    { 't', "--tid", FOREIGN_VALUE, IDS, CRASHED },
+    { '\0', "--cpuset_rootpath", FOREIGN_VALUE, ROOT_PATH, NULL },
+    { '\0', "--regex_job_id", FOREIGN_VALUE, REGEX, NULL },
+    { '\0', "--regex-job-id", FOREIGN_VALUE, REGEX, NULL },
+    { '\0', "--zeromq-uri", FOREIGN_VALUE, ADDRESS, NULL },
+    { '\0', "--zeromq-hwm", FOREIGN_VALUE, QUEUE, NULL },
+    { '\0', "--zeromq-linger", FOREIGN_VALUE, LINGER, NULL },
+    { 'm', "--metrics", FOREIGN_VALUE, METRICS, NULL },
+    { 'f', "--file_metrics", FOREIGN_VALUE, METRICS_FILE, NULL },
+    { '\0', "--cgroup-root-path", FOREIGN_VALUE, ROOT_PATH, NULL },
+    { '\0', "--cgroup-rootpath", FOREIGN_VALUE, ROOT_PATH, NULL },
+    { '\0', "--cgroup-path-suffix", FOREIGN_VALUE, SUFFIX, NULL },
+    { '\0', "--wait-cgroup-cpuset-path", FOREIGN_FLAG, WAIT, NULL },
     { 0 },
 };
 
 static const char help[] =
     "usage: colmet-node [OPTIONS] [-- OPTIONS OF SONDE AGENT]\n"
     "\n"
-    "  -s, --sample-period S     read every S seconds (5)\n"
-    "      --disable-procstats   nothing of the node, the jobs alone\n"
+    "  -s, --sample-period S     sampling interval in seconds (5)\n"
+    "      --disable-procstats   only the jobs, not the node\n"
     "      --enable-infiniband, --enable-lustre, --enable-perfhw, --enable-jobproc,\n"
     "      --enable-RAPL, --enable-temperature, --enable-ipmipower, --enable-nvidia\n"
-    "                            read this too\n"
+    "                            enable this sensor\n"
     "      --lustre-prefix NAME  only mounts of this file system (all)\n"
-    "      --omnipath            data are counted in words of 8 bytes, not 4\n"
+    "      --omnipath            data counters are in units of 8 bytes, not 4\n"
     "      --perfhw-list NAME... up to five perf events (instructions cache_misses\n"
     "                            page_faults)\n"
     "      --zeromq-uri URI      the collector (tcp://127.0.0.1:5556)\n"
-    "      --zeromq-hwm N        messages that wait while it is away (1000)\n"
-    "      --zeromq-linger MS    how long to wait for it at the end (0)\n"
+    "      --zeromq-hwm N        messages queued while it is down (1000)\n"
+    "      --zeromq-linger MS    how long to wait for it at exit (0)\n"
     "  -m, --metrics LIST, -f, --file_metrics FILE\n"
-    "                            as the Rust node takes them\n"
-    "  -v, --verbose             tell more; -vv, -vvv\n"
+    "                            as for the Rust node\n"
+    "  -v, --verbose             print more details; -vv, -vvv\n"
     "  -h, --help, --version\n"
     "\n"
-    "Taken and not needed: --cpuset_rootpath, --cgroup-root-path,\n"
-    "--cgroup-path-suffix, --wait-cgroup-cpuset-path, --regex_job_id: jobs are found\n"
-    "by themselves; --ipmipower-cmd: the BMC is asked, and the command not run, as\n"
-    "a warning says. Refused: -c, -p, -t, which never worked; metrics that nobody\n"
-    "knows. This is Sonde's; see 'sonde agent --help' for more.\n";
+    "Accepted but ignored: --cpuset_rootpath, --cgroup-root-path,\n"
+    "--cgroup-path-suffix, --wait-cgroup-cpuset-path, --regex_job_id: jobs are\n"
+    "discovered automatically; --ipmipower-cmd, with a warning: the BMC is queried\n"
+    "instead. Rejected: -c, -p, -t, which never worked; unknown metrics.\n"
+    "This is Sonde's replacement; see 'sonde agent --help' for more.\n";
 
-struct node {
+struct colmet_node_options {
     bool is_on[IDS];
-    bool is_impatient; /* would rather end than wait for a folder */
+    bool is_impatient; /* --wait-cgroup-cpuset-path false: exit rather than wait for the directory */
     unsigned verbose;
     char period[64], prefix[128], address[512], queue[32], linger[32];
     char events[4096];
     char metrics[METRICS_MAX];
 };
 
-/* A folder that OAR makes is found wherever it is. */
+/* Directories of OAR are found in any hierarchy. */
 static bool is_of_oar(const char *path)
 {
     size_t size = strlen(path);
@@ -108,19 +109,19 @@ static bool is_of_oar(const char *path)
 static enum err check_value(int id, const char *value, struct buf *message)
 {
     if (id == REGEX && strcmp(value, "_(\\d+)$") != 0) {
-        buf_add_text(message, "the id of a job is what stands behind the last '_' of its folder, as OAR names it; another "
-                              "expression is not known here");
+        buf_add_text(message, "unsupported --regex_job_id: the job id is always what follows the last '_' of the cgroup's name, "
+                              "as OAR creates it");
         return USAGE;
     }
     if ((id == ROOT_PATH || id == SUFFIX) && !is_of_oar(value)) {
-        buf_printf(message, "jobs of OAR are found in every hierarchy of cgroups without being told where; '%.200s' is not "
-                            "a place of its", value);
+        buf_printf(message, "'%.200s' is not a cgroup directory of OAR; OAR jobs are found in every cgroup hierarchy, so the "
+                            "option can be left out", value);
         return USAGE;
     }
     return OK;
 }
 
-static enum err read_metrics(struct node *node, const char *path, struct buf *message)
+static enum err read_metrics(struct colmet_node_options *node, const char *path, struct buf *message)
 {
     size_t got;
     enum err err = file_read("", path, node->metrics, sizeof node->metrics, &got);
@@ -142,7 +143,7 @@ static void copy(char *to, size_t size, const char *text)
     to[length] = '\0';
 }
 
-static enum err take(struct node *node, int id, const char *value, struct buf *message)
+static enum err take(struct colmet_node_options *node, int id, const char *value, struct buf *message)
 {
     node->is_on[id] = strcmp(value, "false") != 0;
     switch (id) {
@@ -161,28 +162,28 @@ static enum err take(struct node *node, int id, const char *value, struct buf *m
     return check_value(id, value, message);
 }
 
-/* Of "rss:2:-1,cache_ll" those that are perf events: memory and CPU time are read anyway. */
-static enum err add_events_of_metrics(struct node *node, struct buf *message)
+/* Takes the perf events from a list such as "rss:2:-1,cache_ll"; memory and CPU time are always read. */
+static enum err add_events_of_metrics(struct colmet_node_options *node, struct buf *message)
 {
     struct colmet_metrics metrics;
     enum err err = OK;
     colmet_metrics_read(&metrics, bytes_of(node->metrics));
     if (metrics.unknown.size) {
-        buf_printf(message, "of the metrics these are not known: %.300s", buf_text(&metrics.unknown));
+        buf_printf(message, "unknown metrics: %.300s", buf_text(&metrics.unknown));
         err = USAGE;
     } else if (metrics.events.size) {
         copy(node->events, sizeof node->events, buf_text(&metrics.events));
         node->is_on[PERF] = true;
     }
     if (!err && metrics.has_parts)
-        log_warn("all metrics are read every %s and in every job: a period or job of one alone is not heeded",
+        log_warn("all metrics are read every %s and for every job: intervals and jobs of single metrics are ignored",
                  node->period);
     colmet_metrics_clear(&metrics);
     return err;
 }
 
-/* What has another effect than with Colmet, or none; once, at the start. */
-static void tell_differences(const struct node *node)
+/* Logs once, at startup, which options have no effect or another effect than with Colmet. */
+static void log_differences(const struct colmet_node_options *node)
 {
     static const struct { enum id id, needs; const char *option, *switched_on; } alone[] = {
         { PERF_LIST, PERF, "--perfhw-list", "--enable-perfhw" },
@@ -194,19 +195,19 @@ static void tell_differences(const struct node *node)
         if (node->is_on[alone[i].id] && !node->is_on[alone[i].needs])
             log_warn("%s has no effect without %s", alone[i].option, alone[i].switched_on);
     if (node->is_on[IPMI_COMMAND] && node->is_on[IPMI])
-        log_warn("the command of --ipmipower-cmd is not run: power is asked of the BMC itself. 'sonde doctor' says "
-                 "whether it tells.");
+        log_warn("the command of --ipmipower-cmd is not run: the BMC is queried directly. 'sonde doctor' shows whether "
+                 "that works.");
     if (node->is_impatient)
-        log_warn("--wait-cgroup-cpuset-path false is not heeded: jobs are found whenever their folder comes");
+        log_warn("--wait-cgroup-cpuset-path false is ignored: jobs are discovered whenever their cgroup appears");
 }
 
-static void add_pair(struct names_words *words, const char *option, const char *value)
+static void add_pair(struct drop_in_args *args, const char *option, const char *value)
 {
-    names_add(words, option);
-    names_add(words, value);
+    drop_in_add(args, option);
+    drop_in_add(args, value);
 }
 
-static void add_sensors(const struct node *node, struct names_words *words)
+static void add_sensors(const struct colmet_node_options *node, struct drop_in_args *args)
 {
     static const struct { enum id id; const char *sensor; } sensors[] = {
         { INFINIBAND, "infiniband" }, { LUSTRE, "lustre" }, { PERF, "perf" }, { JOBPROC, "process" }, { RAPL, "rapl" },
@@ -218,86 +219,86 @@ static void add_sensors(const struct node *node, struct names_words *words)
     for (size_t i = 0; i < sizeof sensors / sizeof *sensors; i++)
         if (node->is_on[sensors[i].id])
             snprintf(list + strlen(list), sizeof list - strlen(list), ",%s", sensors[i].sensor);
-    add_pair(words, "--sensors", list);
-    add_pair(words, "--set", "stat.per_cpu=no");
+    add_pair(args, "--sensors", list);
+    add_pair(args, "--set", "stat.per_cpu=no");
     if (node->is_on[LUSTRE_PREFIX] && node->is_on[LUSTRE]) {
         snprintf(list, sizeof list, "lustre.prefix=%s", node->prefix);
-        add_pair(words, "--set", list);
+        add_pair(args, "--set", list);
     }
     if (node->is_on[OMNIPATH] && node->is_on[INFINIBAND])
-        add_pair(words, "--set", "infiniband.word=8");
+        add_pair(args, "--set", "infiniband.word=8");
 }
 
-/* At most five, as Colmet has places for no more. */
-static void add_events(const struct node *node, struct names_words *words)
+/* At most five: Colmet's records have no more fields. */
+static void add_events(const struct colmet_node_options *node, struct drop_in_args *args)
 {
     char events[sizeof node->events];
     size_t count = 0;
     snprintf(events, sizeof events, "%s", node->events);
     for (char *at = events; *at; at++)
         if (*at == ' ' || *at == ',') {
-            *at = ++count == EVENTS_MOST ? '\0' : ',';
+            *at = ++count == EVENTS_MAX ? '\0' : ',';
             if (!*at) {
-                log_warn("Colmet's records have places for %d perf events; not counted are: %s", EVENTS_MOST,
+                log_warn("Colmet's records have fields for %d perf events; not counted: %s", EVENTS_MAX,
                          at + 1);
                 break;
             }
         }
-    add_pair(words, "-e", events);
+    add_pair(args, "-e", events);
 }
 
-static void add_sink(const struct node *node, struct names_words *words)
+static void add_sink(const struct colmet_node_options *node, struct drop_in_args *args)
 {
     char sink[1024];
     snprintf(sink, sizeof sink, "colmet:address=%s,queue=%s,linger=%sms,mapping=.%s", node->address, node->queue, node->linger,
              node->is_on[NVIDIA] ? ",nvidia=yes" : "");
-    add_pair(words, "--sink", sink);
+    add_pair(args, "--sink", sink);
 }
 
-static enum err read_options(struct node *node, int argc, char **argv, int *rest, struct buf *message)
+static enum err read_options(struct colmet_node_options *node, int argc, char **argv, int *rest, struct buf *message)
 {
-    struct old_options options = { .argc = argc, .at = 1, .argv = argv };
+    struct foreign_options options = { .argc = argc, .at = 1, .argv = argv };
     int id;
     enum err err;
-    while ((err = old_options_next(&options, table, &id, message)) == OK) {
+    while ((err = foreign_options_next(&options, table, &id, message)) == OK) {
         err = take(node, id, options.value, message);
         if (err)
             return err;
     }
     *rest = options.at;
     if (err == GONE && node->is_on[METRICS] && node->is_on[METRICS_FILE]) {
-        buf_add_text(message, "--metrics or --file_metrics, not both");
+        buf_add_text(message, "--metrics and --file_metrics exclude each other");
         return USAGE;
     }
     return err == GONE ? OK : err;
 }
 
-static void write_words(const struct node *node, struct names_words *words)
+static void write_args(const struct colmet_node_options *node, struct drop_in_args *args)
 {
-    names_add(words, "sonde");
+    drop_in_add(args, "sonde");
     if (node->is_on[VERSION]) {
-        names_add(words, "--version");
+        drop_in_add(args, "--version");
         return;
     }
-    names_add(words, "agent");
+    drop_in_add(args, "agent");
     for (unsigned i = 1; i <= node->verbose && i <= 3; i++)
-        names_add(words, "-v");
-    add_pair(words, "--config", "/dev/null");
-    add_pair(words, "--period", node->period);
-    add_pair(words, "--listen", "none");
-    add_sensors(node, words);
+        drop_in_add(args, "-v");
+    add_pair(args, "--config", "/dev/null");
+    add_pair(args, "--period", node->period);
+    add_pair(args, "--listen", "none");
+    add_sensors(node, args);
     if (node->is_on[PERF])
-        add_events(node, words);
-    add_sink(node, words);
+        add_events(node, args);
+    add_sink(node, args);
 }
 
-static enum err colmet_node_turn(int argc, char **argv, struct names_words *words, struct buf *message)
+static enum err colmet_node_translate(int argc, char **argv, struct drop_in_args *args, struct buf *message)
 {
-    struct node *node = calloc(1, sizeof *node);
+    struct colmet_node_options *node = calloc(1, sizeof *node);
     if (!node)
         return NOMEM;
-    *node = (struct node){ .period = "5s", .address = "tcp://127.0.0.1:5556", .queue = "1000", .linger = "0",
-                           .events = EVENTS_USUAL };
+    *node = (struct colmet_node_options){ .period = "5s", .address = "tcp://127.0.0.1:5556", .queue = "1000", .linger = "0",
+                           .events = EVENTS_DEFAULT };
     int rest = argc;
     enum err err = read_options(node, argc, argv, &rest, message);
     if (!err && node->is_on[HELP])
@@ -305,13 +306,13 @@ static enum err colmet_node_turn(int argc, char **argv, struct names_words *word
     if (!err && node->metrics[0])
         err = add_events_of_metrics(node, message);
     if (!err)
-        tell_differences(node);
+        log_differences(node);
     if (!err)
-        write_words(node, words);
+        write_args(node, args);
     for (; !err && rest < argc; rest++)
-        names_add(words, argv[rest]); /* behind "--": options of sonde agent */
+        drop_in_add(args, argv[rest]); /* after "--": options of sonde agent */
     free(node);
     return err;
 }
 
-const struct names_entry names_colmet_node = { "colmet-node", colmet_node_turn, help };
+const struct drop_in drop_in_colmet_node = { "colmet-node", colmet_node_translate, help };

@@ -1,6 +1,6 @@
-/* ldms_ls -h HOST -p PORT -l -v …: sonde ls, with the names of LDMS. Options about LDMS's transport and memory have nothing
- * to do here and are passed over. */
-#include "compat/commands/names.h"
+/* ldms_ls: sonde ls with LDMS's options and names. Options about LDMS's transport and memory are accepted and
+ * ignored. */
+#include "compat/commands/drop_in.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,83 +14,82 @@ struct ldms_ls {
 static const char help[] =
     "usage: ldms_ls [-h HOST] [-p PORT] [-l] [-v] [-f json] [-E] [-S] [NAME...]\n"
     "\n"
-    "  -h HOST  an agent or a collector of Sonde (the agent of this node)\n"
+    "  -h HOST  agent or collector of Sonde (default: the agent of this node)\n"
     "  -p PORT  (1337)\n"
-    "  -l       show the values\n"
-    "  -v       show a table: size, owner, time of the newest reading\n"
-    "  -f json  all of it as JSON\n"
+    "  -l       print the values\n"
+    "  -v       print a table: size, owner, time of the last sample\n"
+    "  -f json  print everything as JSON\n"
     "  -E       names are regular expressions\n"
-    "  -S       names are those of schemas; -I of instances, as without it\n"
+    "  -S       names are schemas; -I: instances, the default\n"
     "  -V       show the version\n"
     "\n"
-    "Taken and not needed: -x, -w, -m, -a, -A, -u; -P is as -l.\n"
-    "This is Sonde's; see 'sonde ls --help' for more.\n";
+    "Accepted but ignored: -x, -w, -m, -a, -A, -u; -P is the same as -l.\n"
+    "This is Sonde's replacement; see 'sonde ls --help' for more.\n";
 
-/* One option. */
-static enum err turn_option(struct ldms_ls *ls, int letter, struct names_words *words, struct buf *message)
+static enum err translate_option(struct ldms_ls *ls, int letter, struct drop_in_args *args, struct buf *message)
 {
     static const char flags[] = "lvES";
     char flag[] = { '-', (char)letter, '\0' };
     if (strchr(flags, letter))
-        names_add(words, flag);
+        drop_in_add(args, flag);
     else if (letter == 'h')
         ls->host = optarg;
     else if (letter == 'p')
         ls->port = optarg;
     else if (letter == 'P')
-        names_add(words, "-l");
+        drop_in_add(args, "-l");
     else if (letter == 'V')
         ls->is_version = true;
     else if (letter == 'f' && strcmp(optarg, "json") == 0)
-        names_add(words, "--json");
+        drop_in_add(args, "--json");
     else if (letter == 'f') {
-        buf_printf(message, "-f %.40s is not known: json is", optarg);
+        buf_printf(message, "unknown format '%.40s' (expected json)", optarg);
         return USAGE;
     } else if (letter == '?') {
-        buf_printf(message, "-%c is not known, or its value is missing", optopt);
+        buf_printf(message, "unknown option -%c, or its value is missing", optopt);
         return USAGE;
     }
     return OK;
 }
 
-static void add_where(const struct ldms_ls *ls, struct names_words *words)
+static void add_address(const struct ldms_ls *ls, struct drop_in_args *args)
 {
-    char where[512];
+    char address[512];
     const char *host = ls->host ? ls->host : ls->port ? "localhost" : "";
     if (ls->port)
-        snprintf(where, sizeof where, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, ls->port);
+        snprintf(address, sizeof address, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, ls->port);
     else
-        snprintf(where, sizeof where, "%s", host);
-    names_add(words, "--");
-    if (*where)
-        names_add(words, where);
+        snprintf(address, sizeof address, "%s", host);
+    drop_in_add(args, "--");
+    if (*address)
+        drop_in_add(args, address);
 }
 
-static enum err ldms_ls_turn(int argc, char **argv, struct names_words *words, struct buf *message)
+static enum err ldms_ls_translate(int argc, char **argv, struct drop_in_args *args, struct buf *message)
 {
     struct ldms_ls ls = { 0 };
     enum err err = OK;
     int letter;
     if (argc > 1 && strcmp(argv[1], "--help") == 0)
         return GONE;
-    names_add(words, "sonde");
-    names_add(words, "ls");
-    names_add(words, "--ldms");
+    drop_in_add(args, "sonde");
+    drop_in_add(args, "ls");
+    drop_in_add(args, "--ldms");
     opterr = 0;
     while (!err && (letter = getopt(argc, argv, "h:p:x:w:m:f:ESIlvua:A:VP")) != -1)
-        err = turn_option(&ls, letter, words, message);
+        err = translate_option(&ls, letter, args, message);
     for (int i = optind; !err && i < argc; i++) {
-        names_add(words, "--name");
-        names_add(words, argv[i]);
+        drop_in_add(args, "--name");
+        drop_in_add(args, argv[i]);
     }
     if (ls.is_version) {
-        names_clear(words);
-        names_add(words, "sonde");
-        names_add(words, "--version");
+        drop_in_clear(args);
+        drop_in_add(args, "sonde");
+        drop_in_add(args, "--version");
     } else {
-        add_where(&ls, words);
+        add_address(&ls, args);
     }
     return err;
 }
 
-const struct names_entry names_ldms_ls = { "ldms_ls", ldms_ls_turn, help };
+const struct drop_in drop_in_ldms_ls = { "ldms_ls", ldms_ls_translate, help };

@@ -1,8 +1,8 @@
-/* tau_metric_client …: sonde list-metrics, get and track, with the options and the output of tau's program. With -u it talks to
- * any proxy; without, to the user's own at the usual place, else to the agent of the node. */
-#include "compat/commands/names.h"
+/* tau_metric_client: sonde list-metrics, get and track with the options and output of tau's program. With -u it queries
+ * any proxy; otherwise the user's own at the default path, else the agent of the node. */
+#include "compat/commands/drop_in.h"
 
-#include "compat/commands/old_options.h"
+#include "compat/commands/foreign_options.h"
 #include "report/metric_names.h"
 
 #include <stdlib.h>
@@ -10,17 +10,17 @@
 
 enum id { HELP, OUTPUT, SOCKET, FREQUENCY, FORMAT, LIST, VALUES, GET, TRACK, TRACK_LIST, IDS };
 
-static const struct old_option table[] = {
-    { 'h', "--help", OLD_FLAG, HELP, NULL },
-    { 'o', "--output", OLD_VALUE, OUTPUT, NULL },
-    { 'u', "--unix", OLD_VALUE, SOCKET, NULL },
-    { 'F', "--freq", OLD_VALUE, FREQUENCY, NULL },
-    { 'f', "--format", OLD_VALUE, FORMAT, NULL },
-    { 'l', "--list", OLD_FLAG, LIST, NULL },
-    { 'v', "--values", OLD_FLAG, VALUES, NULL },
-    { 'g', "--get", OLD_VALUE, GET, NULL },
-    { 't', "--track", OLD_FLAG, TRACK, NULL },
-    { 'T', "--track-list", OLD_VALUE, TRACK_LIST, NULL },
+static const struct foreign_option table[] = {
+    { 'h', "--help", FOREIGN_FLAG, HELP, NULL },
+    { 'o', "--output", FOREIGN_VALUE, OUTPUT, NULL },
+    { 'u', "--unix", FOREIGN_VALUE, SOCKET, NULL },
+    { 'F', "--freq", FOREIGN_VALUE, FREQUENCY, NULL },
+    { 'f', "--format", FOREIGN_VALUE, FORMAT, NULL },
+    { 'l', "--list", FOREIGN_FLAG, LIST, NULL },
+    { 'v', "--values", FOREIGN_FLAG, VALUES, NULL },
+    { 'g', "--get", FOREIGN_VALUE, GET, NULL },
+    { 't', "--track", FOREIGN_FLAG, TRACK, NULL },
+    { 'T', "--track-list", FOREIGN_VALUE, TRACK_LIST, NULL },
     { 0 },
 };
 
@@ -28,82 +28,83 @@ static const char help[] =
     "usage: tau_metric_client [-h] [-o OUTPUT] [-u UNIX] [-F FREQ] [-f {md,json,yaml,txt}]\n"
     "                         [-l] [-v] [-g GET] [-t] [-T TRACK_LIST]\n"
     "\n"
-    "  -h, --help            show this page\n"
-    "  -o, --output OUTPUT   file that -t and -T write to (./log.js)\n"
+    "  -h, --help            show this help\n"
+    "  -o, --output OUTPUT   output file of -t and -T (./log.js)\n"
     "  -u, --unix UNIX       path of the proxy's UNIX socket\n"
-    "  -F, --freq FREQ       how often to look, in Hz (10)\n"
+    "  -F, --freq FREQ       sampling frequency in Hz (10)\n"
     "  -f, --format FORMAT   md, json, yaml or txt (md)\n"
     "  -l, --list            list metrics\n"
-    "  -v, --values          list all values that are greater than 0\n"
-    "  -g, --get GET         get values by name, ',' between\n"
-    "  -t, --track           track all values that are not 0 over time, until Ctrl-C\n"
-    "  -T, --track-list LIST track these over time, ',' between\n"
+    "  -v, --values          list all values greater than 0\n"
+    "  -g, --get GET         get values by name, comma-separated\n"
+    "  -t, --track           track all nonzero values over time, until Ctrl-C\n"
+    "  -T, --track-list LIST track these over time, comma-separated\n"
     "\n"
-    "This is Sonde's; see 'sonde get --help' and 'sonde track --help' for more.\n";
+    "This is Sonde's replacement; see 'sonde get --help' and 'sonde track --help' for more.\n";
 
-static void add_pair(struct names_words *words, const char *option, const char *value)
+static void add_pair(struct drop_in_args *args, const char *option, const char *value)
 {
-    names_add(words, option);
-    names_add(words, value);
+    drop_in_add(args, option);
+    drop_in_add(args, value);
 }
 
-/* What stands between commas; where that is nothing, a name that no metric has: without one all are meant. */
-static void add_names(struct names_words *words, const char *list)
+/* Splits a comma-separated list; an empty one becomes a name that no metric has, since no name at all means all
+ * metrics. */
+static void add_names(struct drop_in_args *args, const char *list)
 {
     struct buf name;
     buf_init(&name, 1u << 20);
-    names_add(words, "--");
-    int before = words->count;
+    drop_in_add(args, "--");
+    int before = args->count;
     while (metric_names_next(&list, &name))
-        names_add(words, buf_text(&name));
-    if (words->count == before)
-        names_add(words, "");
+        drop_in_add(args, buf_text(&name));
+    if (args->count == before)
+        drop_in_add(args, "");
     buf_clear(&name);
 }
 
-static void add_track(struct names_words *words, const char *const values[IDS])
+static void add_track(struct drop_in_args *args, const char *const values[IDS])
 {
-    add_pair(words, "--output", values[OUTPUT] ? values[OUTPUT] : "./log.js");
-    add_pair(words, "--freq", values[FREQUENCY] ? values[FREQUENCY] : "10");
-    names_add(words, "--announce");
+    add_pair(args, "--output", values[OUTPUT] ? values[OUTPUT] : "./log.js");
+    add_pair(args, "--freq", values[FREQUENCY] ? values[FREQUENCY] : "10");
+    drop_in_add(args, "--announce");
     if (values[TRACK])
-        names_add(words, "--nonzero");
+        drop_in_add(args, "--nonzero");
 }
 
-static void write_words(struct names_words *words, const char *const values[IDS])
+static void write_args(struct drop_in_args *args, const char *const values[IDS])
 {
     bool is_list = values[LIST], is_values = !is_list && values[VALUES], is_get = !is_list && !is_values && values[GET];
     bool is_track = !is_list && !is_values && !is_get;
-    names_add(words, "sonde");
-    names_add(words, is_list ? "list-metrics" : is_track ? "track" : "get");
-    names_add(words, "--tau");
-    add_pair(words, "--tau-socket", values[SOCKET] ? values[SOCKET] : "");
+    drop_in_add(args, "sonde");
+    drop_in_add(args, is_list ? "list-metrics" : is_track ? "track" : "get");
+    drop_in_add(args, "--tau");
+    add_pair(args, "--tau-socket", values[SOCKET] ? values[SOCKET] : "");
     if (!is_track)
-        add_pair(words, "--format", values[FORMAT] ? values[FORMAT] : "md");
+        add_pair(args, "--format", values[FORMAT] ? values[FORMAT] : "md");
     if (is_values)
-        names_add(words, "--positive");
+        drop_in_add(args, "--positive");
     else if (is_get)
-        names_add(words, "--lenient");
+        drop_in_add(args, "--lenient");
     else if (is_track)
-        add_track(words, values);
+        add_track(args, values);
     if (is_get || (is_track && !values[TRACK]))
-        add_names(words, values[is_get ? GET : TRACK_LIST]);
+        add_names(args, values[is_get ? GET : TRACK_LIST]);
 }
 
-static enum err tau_metric_client_turn(int argc, char **argv, struct names_words *words, struct buf *message)
+static enum err tau_metric_client_translate(int argc, char **argv, struct drop_in_args *args, struct buf *message)
 {
-    struct old_options options = { .argc = argc, .at = 1, .argv = argv };
+    struct foreign_options options = { .argc = argc, .at = 1, .argv = argv };
     const char *values[IDS] = { 0 };
     int id;
     enum err err;
-    while (!(err = old_options_next(&options, table, &id, message)))
+    while (!(err = foreign_options_next(&options, table, &id, message)))
         values[id] = id == HELP || id == LIST || id == VALUES || id == TRACK ? "" : options.whole;
     if (err != GONE)
         return err;
     if (values[HELP] || !(values[LIST] || values[VALUES] || values[GET] || values[TRACK] || values[TRACK_LIST]))
         return GONE;
-    write_words(words, values);
+    write_args(args, values);
     return OK;
 }
 
-const struct names_entry names_tau_metric_client = { "tau_metric_client", tau_metric_client_turn, help };
+const struct drop_in drop_in_tau_metric_client = { "tau_metric_client", tau_metric_client_translate, help };

@@ -1,10 +1,10 @@
-/* One word after another. */
-#include "compat/commands/old_options.h"
+/* Parses one argument after the other. */
+#include "compat/commands/foreign_options.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct old_option *find_letter(const struct old_option *table, char letter)
+static const struct foreign_option *find_letter(const struct foreign_option *table, char letter)
 {
     for (; table->name; table++)
         if (table->letter == letter)
@@ -12,10 +12,10 @@ static const struct old_option *find_letter(const struct old_option *table, char
     return NULL;
 }
 
-/* Of this name, or the only one that begins so. */
-static const struct old_option *find_name(const struct old_option *table, const char *word, size_t size)
+/* Exact name or unique prefix. */
+static const struct foreign_option *find_name(const struct foreign_option *table, const char *word, size_t size)
 {
-    const struct old_option *found = NULL;
+    const struct foreign_option *found = NULL;
     size_t count = 0;
     for (; table->name; table++) {
         if (strncmp(table->name, word, size) != 0)
@@ -28,7 +28,7 @@ static const struct old_option *find_name(const struct old_option *table, const 
     return count == 1 ? found : NULL;
 }
 
-static const char *next_word(struct old_options *options)
+static const char *next_word(struct foreign_options *options)
 {
     return options->at < options->argc ? options->argv[options->at] : NULL;
 }
@@ -44,7 +44,7 @@ static bool is_option(const char *word)
     return word[0] == '-' && word[1] && !is_number(word + 1);
 }
 
-static void take_words(struct old_options *options)
+static void take_words(struct foreign_options *options)
 {
     size_t used = strlen(options->value);
     for (const char *word; (word = next_word(options)) && !is_option(word); options->at++) {
@@ -53,24 +53,24 @@ static void take_words(struct old_options *options)
     }
 }
 
-static enum err take_value(struct old_options *options, const struct old_option *option, const char *attached,
+static enum err take_value(struct foreign_options *options, const struct foreign_option *option, const char *attached,
                            struct buf *message)
 {
     const char *word = next_word(options);
     snprintf(options->value, sizeof options->value, "%s", attached ? attached : "");
     options->whole = attached ? attached : word;
-    if (option->kind == OLD_FLAG && !attached) {
-        bool is_said = word && (strcmp(word, "true") == 0 || strcmp(word, "false") == 0);
-        snprintf(options->value, sizeof options->value, "%s", is_said ? word : "true");
-        options->at += is_said;
-    } else if (option->kind == OLD_COUNT && !attached) {
+    if (option->kind == FOREIGN_FLAG && !attached) {
+        bool is_given = word && (strcmp(word, "true") == 0 || strcmp(word, "false") == 0);
+        snprintf(options->value, sizeof options->value, "%s", is_given ? word : "true");
+        options->at += is_given;
+    } else if (option->kind == FOREIGN_COUNT && !attached) {
         snprintf(options->value, sizeof options->value, "%s", is_number(word) ? word : "1");
         options->at += is_number(word);
-    } else if (option->kind == OLD_WORDS)
+    } else if (option->kind == FOREIGN_WORDS)
         take_words(options);
-    else if (option->kind == OLD_VALUE && !attached) {
+    else if (option->kind == FOREIGN_VALUE && !attached) {
         if (!word) {
-            buf_printf(message, "%s needs a value", option->name);
+            buf_printf(message, "%s requires a value", option->name);
             return USAGE;
         }
         snprintf(options->value, sizeof options->value, "%s", word);
@@ -79,33 +79,33 @@ static enum err take_value(struct old_options *options, const struct old_option 
     return OK;
 }
 
-static enum err refuse(const struct old_option *option, const char *word, struct buf *message)
+static enum err refuse(const struct foreign_option *option, const char *word, struct buf *message)
 {
     if (option)
         buf_printf(message, "%s %s", option->name, option->refused);
     else
-        buf_printf(message, "'%.100s' is not known", word);
+        buf_printf(message, "unknown option '%.100s'", word);
     return USAGE;
 }
 
 /* "-s5", "-s=5", "-vv" */
-static enum err take_letter(struct old_options *options, const struct old_option *table, int *id, struct buf *message)
+static enum err take_letter(struct foreign_options *options, const struct foreign_option *table, int *id, struct buf *message)
 {
     const char *letters = options->letters;
-    const struct old_option *option = find_letter(table, *letters);
+    const struct foreign_option *option = find_letter(table, *letters);
     options->letters = NULL;
     if (!option || option->refused)
         return refuse(option, letters, message);
     *id = option->id;
-    if (letters[1] && (option->kind == OLD_FLAG || option->kind == OLD_COUNT)) {
+    if (letters[1] && (option->kind == FOREIGN_FLAG || option->kind == FOREIGN_COUNT)) {
         options->letters = letters + 1;
-        snprintf(options->value, sizeof options->value, "%s", option->kind == OLD_FLAG ? "true" : "1");
+        snprintf(options->value, sizeof options->value, "%s", option->kind == FOREIGN_FLAG ? "true" : "1");
         return OK;
     }
     return take_value(options, option, letters[1] ? letters + 1 + (letters[1] == '=') : NULL, message);
 }
 
-enum err old_options_next(struct old_options *options, const struct old_option *table, int *id, struct buf *message)
+enum err foreign_options_next(struct foreign_options *options, const struct foreign_option *table, int *id, struct buf *message)
 {
     if (options->letters)
         return take_letter(options, table, id, message);
@@ -122,7 +122,7 @@ enum err old_options_next(struct old_options *options, const struct old_option *
         return take_letter(options, table, id, message);
     }
     const char *equals = strchr(word, '=');
-    const struct old_option *option = find_name(table, word, equals ? (size_t)(equals - word) : strlen(word));
+    const struct foreign_option *option = find_name(table, word, equals ? (size_t)(equals - word) : strlen(word));
     if (!option || option->refused)
         return refuse(option, word, message);
     *id = option->id;

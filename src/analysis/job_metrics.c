@@ -1,7 +1,9 @@
-/* Series by series; columns are found by their names, since a store may be older or younger than this program. */
-#include "analysis/program_metrics.h"
+/* Adds series by series. Columns are looked up by name, since the job database may be older or newer than this
+ * program. */
+#include "analysis/job_metrics.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "model/program_sets.h"
 
 #include <math.h>
@@ -9,95 +11,90 @@
 #include <string.h>
 
 #define ROWS_MAX (1u << 22)
-#define SLACK_NS (10 * NS_PER_S) /* an agent's first sample may be so much younger than what it counts */
+#define SLACK_NS (10 * NS_PER_S) /* an agent's first sample may be this much later than the start of what it counts */
 
-/* Of each row: the whole; of the hosts before; and of the host that is told of now what an agent saw, what runs saw at the
- * same time, and what runs saw else. */
+/* Values of each row: the total; that of earlier hosts; and, for the current host, what an agent recorded, what runs
+ * recorded at the same time, and what runs recorded otherwise. */
 enum part { WHOLE, BEFORE, BY_AGENT, BY_RUNS, ELSE, PARTS };
 
-struct told_text {
-    struct told_text *next;
+struct job_metrics_string {
+    struct job_metrics_string *next;
     char text[];
 };
 
-static const struct set *const sets[TOLD_SETS] = {
+static const struct set *const sets[JOB_METRICS_SETS] = {
     &program_counter_set, &program_gauge_set, &mpi_set, &mpi_peer_set, &syscall_set, &syscall_time_set,
 };
 
-void told_init(struct told *told)
+void job_metrics_init(struct job_metrics *metrics)
 {
-    *told = (struct told){ 0 };
-    for (size_t i = 0; i < TOLD_SETS; i++) {
-        told->tables[i].width = sets[i]->size;
-        dictionary_init(&told->tables[i].index);
+    *metrics = (struct job_metrics){ 0 };
+    for (size_t i = 0; i < JOB_METRICS_SETS; i++) {
+        metrics->tables[i].width = sets[i]->size;
+        dictionary_init(&metrics->tables[i].index);
     }
 }
 
-void told_clear(struct told *told)
+void job_metrics_clear(struct job_metrics *metrics)
 {
-    for (struct told_text *text = told->texts, *next; text; text = next) {
+    for (struct job_metrics_string *text = metrics->texts, *next; text; text = next) {
         next = text->next;
         free(text);
     }
-    for (size_t i = 0; i < TOLD_SETS; i++) {
-        free(told->tables[i].rows);
-        free(told->tables[i].values);
-        dictionary_clear(&told->tables[i].index);
+    for (size_t i = 0; i < JOB_METRICS_SETS; i++) {
+        free(metrics->tables[i].rows);
+        free(metrics->tables[i].values);
+        dictionary_clear(&metrics->tables[i].index);
     }
-    *told = (struct told){ 0 };
+    *metrics = (struct job_metrics){ 0 };
 }
 
-static bool grow(struct told_table *table)
+static bool grow(struct job_metrics_table *table)
 {
     if (table->count < table->room)
         return true;
-    size_t room = table->room ? 2 * table->room : 32;
-    struct told_row *rows = room <= ROWS_MAX ? reallocarray(table->rows, room, sizeof *rows) : NULL;
-    if (rows)
-        table->rows = rows;
-    double *values = rows ? reallocarray(table->values, room * table->width * PARTS, sizeof *values) : NULL;
-    if (!values)
+    size_t room = vec_capacity(table->room, table->count + 1, ROWS_MAX);
+    if (table->count >= ROWS_MAX || array_resize(table->rows, room) || array_resize(table->values, room * table->width * PARTS))
         return false;
-    table->values = values;
     table->room = room;
     return true;
 }
 
-static double *values_of(const struct told_table *table, const struct told_row *row, enum part part)
+static double *values_of(const struct job_metrics_table *table, const struct job_metrics_row *row, enum part part)
 {
     return &table->values[((size_t)(row - table->rows) * PARTS + part) * table->width];
 }
 
-static struct told_text *copy_text(const char *from, size_t size)
+static struct job_metrics_string *copy_text(const char *from, size_t size)
 {
-    struct told_text *text = malloc(sizeof *text + size);
+    struct job_metrics_string *text = malloc(sizeof *text + size);
     if (text)
         memcpy(text->text, from, size);
     return text;
 }
 
-static const char *keep_text(struct told *told, struct told_text *text)
+static const char *keep_text(struct job_metrics *metrics, struct job_metrics_string *text)
 {
-    text->next = told->texts;
-    told->texts = text;
+    text->next = metrics->texts;
+    metrics->texts = text;
     return text->text;
 }
 
-/* The row of an instance, made when it is new; NULL: memory ran out. */
-static struct told_row *row_of(struct told *told, struct told_table *table, const char *instance)
+/* Returns the row of an instance, adding it if new; NULL: out of memory. */
+static struct job_metrics_row *row_of(struct job_metrics *metrics, struct job_metrics_table *table, const char *instance)
 {
     size_t size = strlen(instance) + 1;
-    struct told_text *text = copy_text(instance, size);
+    struct job_metrics_string *text = copy_text(instance, size);
     if (!text || !grow(table)) {
         free(text);
         return NULL;
     }
     uint32_t number = dictionary_add(&table->index, (struct bytes){ text->text, size - 1 });
-    if (number != table->count) { /* it is there already, or memory ran out */
+    if (number != table->count) { /* it exists already, or out of memory */
         free(text);
         return number == DICTIONARY_NONE ? NULL : &table->rows[number];
     }
-    table->rows[number] = (struct told_row){ .instance = keep_text(told, text) };
+    table->rows[number] = (struct job_metrics_row){ .instance = keep_text(metrics, text) };
     for (size_t i = 0; i < table->width * PARTS; i++)
         table->values[number * table->width * PARTS + i] = NAN;
     table->count++;
@@ -109,7 +106,7 @@ static double number(const struct metric *metric, union value value)
     return metric->type == F64 ? value.f64 : metric->type == I64 ? (double)value.i64 : (double)value.u64;
 }
 
-/* The last that is known. */
+/* The last known value. */
 static double last_of(const struct run_series *series, const char *name)
 {
     for (size_t column = 0; column < series->set.size; column++) {
@@ -124,7 +121,7 @@ static double last_of(const struct run_series *series, const char *name)
     return NAN;
 }
 
-/* The same of what begins at 0 again when the agent is started anew, as the kernel's counts of system calls do. */
+/* The same for counters that restart at 0 with the agent, such as the kernel's counts of system calls. */
 static double sum_of(const struct run_series *series, const char *name)
 {
     double before = 0, last = NAN;
@@ -158,7 +155,7 @@ static double lesser(double one, double other)
     return isnan(one) ? other : isnan(other) ? one : fmin(one, other);
 }
 
-/* Of two parts of a job: the least and the greatest of a gauge are those of both, all else is summed up. */
+/* Combines two parts of a job: minimum and maximum of a gauge, sums for everything else. */
 static double join(const struct set *set, size_t column, double one, double other)
 {
     if (set == &program_gauge_set && column == PROGRAM_GAUGE_MIN)
@@ -166,13 +163,13 @@ static double join(const struct set *set, size_t column, double one, double othe
     return set == &program_gauge_set && column == PROGRAM_GAUGE_MAX ? greater(one, other) : add(one, other);
 }
 
-/* Of one part that two have seen, of which one may have seen more. */
+/* Combines two recordings of the same part, one of which may be more complete. */
 static double choose(const struct set *set, size_t column, double one, double other)
 {
     return set == &program_gauge_set && column == PROGRAM_GAUGE_MIN ? lesser(one, other) : greater(one, other);
 }
 
-static void extend(struct told_span *span, struct told_span more)
+static void extend(struct job_metrics_span *span, struct job_metrics_span more)
 {
     if (!span->last_ns || more.first_ns < span->first_ns)
         span->first_ns = more.first_ns;
@@ -180,15 +177,15 @@ static void extend(struct told_span *span, struct told_span more)
         span->last_ns = more.last_ns;
 }
 
-static bool meet(struct told_span one, struct told_span other, uint64_t slack_ns)
+static bool meet(struct job_metrics_span one, struct job_metrics_span other, uint64_t slack_ns)
 {
     return one.last_ns && other.last_ns && one.first_ns <= other.last_ns + slack_ns && other.first_ns <= one.last_ns + slack_ns;
 }
 
-/* A rank that an agent and sonde run have seen at the same time is the same one, on whatever host they say they are; others,
- * of two programs on two hosts, or of one after another, are parts. */
-static void take_rank(const struct told_table *table, const struct set *set, struct told_row *row,
-                      const struct run_series *series, struct told_span span)
+/* If an agent and sonde run recorded a rank at the same time, it is the same one, whatever their host names; ranks of
+ * two programs on two hosts, or of consecutive programs, are separate parts. */
+static void take_rank(const struct job_metrics_table *table, const struct set *set, struct job_metrics_row *row,
+                      const struct run_series *series, struct job_metrics_span span)
 {
     double *values = values_of(table, row, WHOLE);
     bool is_same = meet(series->by_agent ? row->runs : row->agent, span, 0);
@@ -199,7 +196,7 @@ static void take_rank(const struct told_table *table, const struct set *set, str
     }
 }
 
-static void begin_host(const struct told_table *table, struct told_row *row, const char *host)
+static void begin_host(const struct job_metrics_table *table, struct job_metrics_row *row, const char *host)
 {
     for (size_t i = 0; i < table->width; i++) {
         values_of(table, row, BEFORE)[i] = values_of(table, row, WHOLE)[i];
@@ -207,11 +204,11 @@ static void begin_host(const struct told_table *table, struct told_row *row, con
             values_of(table, row, part)[i] = NAN;
     }
     row->host = host;
-    row->agent = row->runs = (struct told_span){ 0 };
+    row->agent = row->runs = (struct job_metrics_span){ 0 };
 }
 
-/* Runs that were told before the agent, which seldom happens. */
-static void meet_runs(const struct told_table *table, const struct set *set, const struct told_row *row)
+/* Handles runs that were added before the agent, which is rare. */
+static void meet_runs(const struct job_metrics_table *table, const struct set *set, const struct job_metrics_row *row)
 {
     double *same = values_of(table, row, BY_RUNS), *other = values_of(table, row, ELSE);
     for (size_t i = 0; i < table->width; i++) {
@@ -231,10 +228,10 @@ static bool has_bytes_alone(const struct set *set, const struct run_series *seri
            !isnan(last_of(series, set->metrics[SYSCALL_BYTES].name));
 }
 
-/* An agent counts all programs of a job on its host, a sonde run those that it started: at the same time these are among those,
- * unless the agent came late. The greater of the two is nearer to the truth, and their sum is none. */
-static void take_counts(const struct told_table *table, const struct set *set, struct told_row *row,
-                        const struct run_series *series, struct told_span span)
+/* An agent counts all programs of a job on its host, sonde run only those it started: while both recorded, the latter
+ * are included in the former, unless the agent started late. So the greater value is used, never the sum. */
+static void take_counts(const struct job_metrics_table *table, const struct set *set, struct job_metrics_row *row,
+                        const struct run_series *series, struct job_metrics_span span)
 {
     enum part part = series->by_agent ? BY_AGENT : meet(row->agent, span, SLACK_NS) ? BY_RUNS : ELSE;
     if (series->by_agent && meet(row->runs, span, SLACK_NS))
@@ -254,20 +251,21 @@ static void take_counts(const struct told_table *table, const struct set *set, s
         whole[PROGRAM_GAUGE_MEAN] = whole[PROGRAM_GAUGE_SUM] / whole[PROGRAM_GAUGE_PROGRAMS];
 }
 
-/* A run counts from its start on, though it may be sampled once; an agent from when it was asked to. */
-static struct told_span span_of(const struct run_series *series)
+/* A run counts from its start, even if it was sampled only once; an agent from when it was asked to. */
+static struct job_metrics_span span_of(const struct run_series *series)
 {
-    struct told_span span = { series->times_ns[0], series->times_ns[series->count - 1] };
+    struct job_metrics_span span = { series->times_ns[0], series->times_ns[series->count - 1] };
     if (!series->by_agent && series->start_ns && series->start_ns < span.first_ns)
         span.first_ns = series->start_ns;
     return span;
 }
 
-static void take(const struct told_table *table, enum told_set set, struct told_row *row, const struct run_series *series,
+static void take(const struct job_metrics_table *table, enum job_metrics_set set, struct job_metrics_row *row,
+                 const struct run_series *series,
                  const char *host)
 {
-    struct told_span span = span_of(series);
-    bool is_rank = set == TOLD_MPI || set == TOLD_PEER;
+    struct job_metrics_span span = span_of(series);
+    bool is_rank = set == JOB_METRICS_MPI || set == JOB_METRICS_PEER;
     row->series++;
     if (row->host != host && !is_rank)
         begin_host(table, row, host);
@@ -277,40 +275,40 @@ static void take(const struct told_table *table, enum told_set set, struct told_
         take_counts(table, sets[set], row, series, span);
 }
 
-/* The same address for the same host, as long as it is told of. */
-static bool know_host(struct told *told, const char *host)
+/* Keeps one copy of the host name while series of that host are added, so that rows can compare pointers. */
+static bool know_host(struct job_metrics *metrics, const char *host)
 {
-    if (told->host && strcmp(told->host, host) == 0)
+    if (metrics->host && strcmp(metrics->host, host) == 0)
         return true;
-    struct told_text *text = copy_text(host, strlen(host) + 1);
+    struct job_metrics_string *text = copy_text(host, strlen(host) + 1);
     if (text)
-        told->host = keep_text(told, text);
+        metrics->host = keep_text(metrics, text);
     return text != NULL;
 }
 
-enum err told_add(struct told *told, const char *host, const struct run_series *series)
+enum err job_metrics_add(struct job_metrics *metrics, const char *host, const struct run_series *series)
 {
-    if (!know_host(told, host ? host : ""))
+    if (!know_host(metrics, host ? host : ""))
         return NOMEM;
-    for (size_t i = 0; i < TOLD_SETS && series->count; i++) {
+    for (size_t i = 0; i < JOB_METRICS_SETS && series->count; i++) {
         if (strcmp(series->set.name, sets[i]->name) != 0)
             continue;
-        struct told_row *row = row_of(told, &told->tables[i], series->instance);
+        struct job_metrics_row *row = row_of(metrics, &metrics->tables[i], series->instance);
         if (!row)
             return NOMEM;
-        take(&told->tables[i], (enum told_set)i, row, series, told->host);
+        take(&metrics->tables[i], (enum job_metrics_set)i, row, series, metrics->host);
     }
     return OK;
 }
 
-double told_value(const struct told *told, enum told_set set, size_t row, size_t column)
+double job_metrics_value(const struct job_metrics *metrics, enum job_metrics_set set, size_t row, size_t column)
 {
-    const struct told_table *table = &told->tables[set];
+    const struct job_metrics_table *table = &metrics->tables[set];
     return values_of(table, &table->rows[row], WHOLE)[column];
 }
 
-const double *told_values(const struct told *told, enum told_set set, size_t row)
+const double *job_metrics_values(const struct job_metrics *metrics, enum job_metrics_set set, size_t row)
 {
-    const struct told_table *table = &told->tables[set];
+    const struct job_metrics_table *table = &metrics->tables[set];
     return values_of(table, &table->rows[row], WHOLE);
 }

@@ -1,5 +1,5 @@
-/* Rows "read" and "read/file:ext4" become two lists. */
-#include "analysis/syscalls.h"
+/* Splits rows "read" and "read/file:ext4" into two lists. */
+#include "analysis/syscall_stats.h"
 
 #include "model/program_sets.h"
 
@@ -13,17 +13,17 @@ static void add(double *sum, double value)
         *sum = isnan(*sum) ? value : *sum + value;
 }
 
-const char *calls_class(const struct call *call)
+const char *syscall_stats_class(const struct syscall_stat *call)
 {
     return call->name[call->name_size] ? call->name + call->name_size + 1 : "";
 }
 
-bool calls_is_beside(const struct call *call)
+bool syscall_stats_is_extra(const struct syscall_stat *call)
 {
-    return strcmp(calls_class(call), "other") == 0;
+    return strcmp(syscall_stats_class(call), "other") == 0;
 }
 
-bool calls_waits(const struct call *call)
+bool syscall_stats_waits(const struct syscall_stat *call)
 {
     static const char *const names[] = {
         "futex", "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2", "nanosleep",
@@ -36,12 +36,12 @@ bool calls_waits(const struct call *call)
     return false;
 }
 
-const struct call *calls_longest(const struct calls *calls, bool with_waits)
+const struct syscall_stat *syscall_stats_longest(const struct syscall_stats *calls, bool with_waits)
 {
-    const struct call *longest = NULL;
+    const struct syscall_stat *longest = NULL;
     for (size_t i = 0; i < calls->count; i++) {
-        const struct call *call = &calls->list[i];
-        if (call->time_s > (longest ? longest->time_s : 0) && (with_waits || !calls_waits(call)))
+        const struct syscall_stat *call = &calls->list[i];
+        if (call->time_s > (longest ? longest->time_s : 0) && (with_waits || !syscall_stats_waits(call)))
             longest = call;
     }
     return longest;
@@ -54,7 +54,7 @@ static double known_or_0(double value)
 
 static int by_cost(const void *a, const void *b)
 {
-    const struct call *left = a, *right = b;
+    const struct syscall_stat *left = a, *right = b;
     double l = known_or_0(left->time_s), r = known_or_0(right->time_s);
     if (l == r) {
         l = known_or_0(left->calls);
@@ -63,20 +63,20 @@ static int by_cost(const void *a, const void *b)
     return l < r ? 1 : l > r ? -1 : strcmp(left->name, right->name);
 }
 
-static struct call call_of(const struct told *told, size_t row)
+static struct syscall_stat call_of(const struct job_metrics *metrics, size_t row)
 {
-    const char *name = told->tables[TOLD_CALL].rows[row].instance;
-    return (struct call){
+    const char *name = metrics->tables[JOB_METRICS_SYSCALL].rows[row].instance;
+    return (struct syscall_stat){
         .name = name,
         .name_size = strcspn(name, "/"),
-        .calls = told_value(told, TOLD_CALL, row, SYSCALL_CALLS),
-        .errors = told_value(told, TOLD_CALL, row, SYSCALL_ERRORS),
-        .bytes = told_value(told, TOLD_CALL, row, SYSCALL_BYTES),
-        .time_s = told_value(told, TOLD_CALL, row, SYSCALL_TIME) / 1e9,
+        .calls = job_metrics_value(metrics, JOB_METRICS_SYSCALL, row, SYSCALL_CALLS),
+        .errors = job_metrics_value(metrics, JOB_METRICS_SYSCALL, row, SYSCALL_ERRORS),
+        .bytes = job_metrics_value(metrics, JOB_METRICS_SYSCALL, row, SYSCALL_BYTES),
+        .time_s = job_metrics_value(metrics, JOB_METRICS_SYSCALL, row, SYSCALL_TIME) / 1e9,
     };
 }
 
-void calls_gap_add(struct calls_gap *gap, const struct run_series *series)
+void syscall_stats_gap_add(struct syscall_stats_gap *gap, const struct run_series *series)
 {
     uint64_t from_ns = 0;
     if (strcmp(series->set.name, syscall_way_set.name) != 0 || series->set.size != 1)
@@ -93,16 +93,16 @@ void calls_gap_add(struct calls_gap *gap, const struct run_series *series)
     gap->is_open |= from_ns != 0;
 }
 
-enum err calls_read(struct calls *calls, const struct told *told)
+enum err syscall_stats_read(struct syscall_stats *calls, const struct job_metrics *metrics)
 {
-    size_t count = told->tables[TOLD_CALL].count;
-    *calls = (struct calls){ .all = { .name = "", .calls = NAN, .errors = NAN, .bytes = NAN, .time_s = NAN } };
+    size_t count = metrics->tables[JOB_METRICS_SYSCALL].count;
+    *calls = (struct syscall_stats){ .all = { .name = "", .calls = NAN, .errors = NAN, .bytes = NAN, .time_s = NAN } };
     calls->list = calloc(count + 1, sizeof *calls->list);
     calls->classes = calloc(count + 1, sizeof *calls->classes);
     if (!calls->list || !calls->classes)
         return NOMEM;
     for (size_t i = 0; i < count; i++) {
-        struct call call = call_of(told, i);
+        struct syscall_stat call = call_of(metrics, i);
         if (!(call.calls > 0) && !(call.bytes > 0))
             continue;
         if (call.name[call.name_size]) {
@@ -120,9 +120,9 @@ enum err calls_read(struct calls *calls, const struct told *told)
     return OK;
 }
 
-void calls_clear(struct calls *calls)
+void syscall_stats_clear(struct syscall_stats *calls)
 {
     free(calls->list);
     free(calls->classes);
-    *calls = (struct calls){ 0 };
+    *calls = (struct syscall_stats){ 0 };
 }

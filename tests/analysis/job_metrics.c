@@ -1,5 +1,5 @@
 /* What programs told: the last samples, sums over hosts and runs, figures of MPI and of system calls, and names that are none. */
-#include "analysis/syscalls.h"
+#include "analysis/syscall_stats.h"
 #include "analysis/mpi.h"
 
 #include "analysis/telling.h"
@@ -8,76 +8,78 @@
 static void the_last_known_value_counts(void **state)
 {
     (void)state;
-    struct told told;
-    told_init(&told);
+    struct job_metrics metrics;
+    job_metrics_init(&metrics);
     uint64_t times_ns[] = { 1, 2, 3 };
     union value values[] = { { .f64 = 1 }, { .f64 = 5 }, { .f64 = 99 } };
     uint8_t known[] = { 1, 1, 0 };
     struct run_series series = { .set = program_counter_set, .instance = "x", .count = 3, .times_ns = times_ns,
                                  .values = values, .known = known };
-    assert_int_equal(told_add(&told, "n1", &series), OK);
-    assert_int_equal(told.tables[TOLD_COUNTER].count, 1);
-    assert_true(told_value(&told, TOLD_COUNTER, 0, 0) == 5);
+    assert_int_equal(job_metrics_add(&metrics, "n1", &series), OK);
+    assert_int_equal(metrics.tables[JOB_METRICS_COUNTER].count, 1);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_COUNTER, 0, 0) == 5);
     series.count = 0;
-    assert_int_equal(told_add(&told, "n1", &series), OK);
-    told_clear(&told);
+    assert_int_equal(job_metrics_add(&metrics, "n1", &series), OK);
+    job_metrics_clear(&metrics);
 }
 
 static void parts_are_added_and_a_rank_seen_twice_counts_once(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     double three[] = { 3 }, calls[MPI_SIZE] = { 10, 4e9, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
-    told_init(&told);
-    telling_between(&told, &program_counter_set, "x", 1, 2, three);
-    telling_between(&told, &program_counter_set, "x", 1, 2, three); /* of another host */
-    assert_true(told_value(&told, TOLD_COUNTER, 0, 0) == 6);
-    telling_between(&told, &mpi_set, "0/MPI_Send", 10, 20, calls);
-    telling_of(&told, "agent of n1", &mpi_set, "0/MPI_Send", 11, 19, calls); /* by an agent and by sonde run */
-    assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 10);
-    telling_between(&told, &mpi_set, "0/MPI_Send", 30, 40, calls); /* a second mpirun */
-    assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 20);
-    telling_of(&told, "agent of n2", &mpi_set, "0/MPI_Send", 12, 15, calls); /* on another host, another one */
-    telling_of(&told, "agent of n3", &mpi_set, "0/MPI_Send", 50, 60, calls);
-    telling_of(&told, "agent of n4", &mpi_set, "0/MPI_Send", 50, 60, calls);
-    assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 40);
-    told_clear(&told);
+    job_metrics_init(&metrics);
+    telling_between(&metrics, &program_counter_set, "x", 1, 2, three);
+    telling_between(&metrics, &program_counter_set, "x", 1, 2, three); /* of another host */
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_COUNTER, 0, 0) == 6);
+    telling_between(&metrics, &mpi_set, "0/MPI_Send", 10, 20, calls);
+    telling_of(&metrics, "agent of n1", &mpi_set, "0/MPI_Send", 11, 19, calls); /* by an agent and by sonde run */
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_CALLS) == 10);
+    telling_between(&metrics, &mpi_set, "0/MPI_Send", 30, 40, calls); /* a second mpirun */
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_CALLS) == 20);
+    telling_of(&metrics, "agent of n2", &mpi_set, "0/MPI_Send", 12, 15, calls); /* on another host, another one */
+    telling_of(&metrics, "agent of n3", &mpi_set, "0/MPI_Send", 50, 60, calls);
+    telling_of(&metrics, "agent of n4", &mpi_set, "0/MPI_Send", 50, 60, calls);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_CALLS) == 40);
+    job_metrics_clear(&metrics);
 }
 
 /* Of two runs on a host and one on another: sum, least, greatest, mean, programs. */
 static void gauges_keep_their_least_and_greatest(void **state)
 {
     (void)state;
-    struct told told;
-    told_init(&told);
-    telling_between(&told, &program_gauge_set, "level", 1, 2, (double[]){ 5, 5, 5, 5, 1 });
-    telling_between(&told, &program_gauge_set, "level", 100, 120, (double[]){ 16, 7, 9, 8, 2 });
-    const double *level = told_values(&told, TOLD_GAUGE, 0);
+    struct job_metrics metrics;
+    job_metrics_init(&metrics);
+    telling_between(&metrics, &program_gauge_set, "level", 1, 2, (double[]){ 5, 5, 5, 5, 1 });
+    telling_between(&metrics, &program_gauge_set, "level", 100, 120, (double[]){ 16, 7, 9, 8, 2 });
+    const double *level = job_metrics_values(&metrics, JOB_METRICS_GAUGE, 0);
     assert_true(level[PROGRAM_GAUGE_MIN] == 5 && level[PROGRAM_GAUGE_MAX] == 9);
     assert_true(level[PROGRAM_GAUGE_SUM] == 21 && level[PROGRAM_GAUGE_PROGRAMS] == 3 && level[PROGRAM_GAUGE_MEAN] == 7);
-    telling_of(&told, "n2", &program_gauge_set, "level", 100, 120, (double[]){ 3, 3, 3, 3, 1 });
+    telling_of(&metrics, "n2", &program_gauge_set, "level", 100, 120, (double[]){ 3, 3, 3, 3, 1 });
     assert_true(level[PROGRAM_GAUGE_MIN] == 3 && level[PROGRAM_GAUGE_MAX] == 9 && level[PROGRAM_GAUGE_MEAN] == 6);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 /* What was seen on a host from from_s to to_s: 100 reads, or so. */
-static void see(struct told *told, const char *host, bool by_agent, uint64_t from_s, uint64_t to_s, uint64_t calls)
+static void see(struct job_metrics *metrics, const char *host, bool by_agent, uint64_t from_s, uint64_t to_s,
+                uint64_t calls)
 {
     uint64_t times_ns[2] = { from_s * 1000000000ull, to_s * 1000000000ull };
     union value values[2 * SYSCALL_SIZE] = { 0 };
     uint8_t known[2 * SYSCALL_SIZE] = { 0 };
     values[SYSCALL_SIZE + SYSCALL_CALLS].u64 = calls;
     known[SYSCALL_SIZE + SYSCALL_CALLS] = 1;
-    struct run_series series = { .set = syscall_set, .instance = "read", .count = 2, .times_ns = times_ns, .values = values,
+    struct run_series series = { .set = syscall_set, .instance = "read", .count = 2, .times_ns = times_ns,
+                                .values = values,
                                  .known = known, .by_agent = by_agent };
-    assert_int_equal(told_add(told, host, &series), OK);
+    assert_int_equal(job_metrics_add(metrics, host, &series), OK);
 }
 
 /* An agent that is started anew counts system calls from 0, and goes on with all other sums. */
 static void what_an_agent_began_anew_is_added(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     uint64_t times_ns[] = { 1, 2, 3, 4, 5 };
     union value values[5 * SYSCALL_SIZE] = { 0 };
     uint8_t known[5 * SYSCALL_SIZE] = { 0 };
@@ -86,63 +88,65 @@ static void what_an_agent_began_anew_is_added(void **state)
         values[i * SYSCALL_SIZE + SYSCALL_CALLS].u64 = calls[i];
         known[i * SYSCALL_SIZE + SYSCALL_CALLS] = i != 2;
     }
-    struct run_series series = { .set = syscall_set, .instance = "read", .count = 5, .times_ns = times_ns, .values = values,
+    struct run_series series = { .set = syscall_set, .instance = "read", .count = 5, .times_ns = times_ns,
+                                .values = values,
                                  .known = known, .by_agent = true };
-    told_init(&told);
-    assert_int_equal(told_add(&told, "n1", &series), OK);
-    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 130);
-    assert_true(isnan(told_value(&told, TOLD_CALL, 0, SYSCALL_ERRORS)));
+    job_metrics_init(&metrics);
+    assert_int_equal(job_metrics_add(&metrics, "n1", &series), OK);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_SYSCALL, 0, SYSCALL_CALLS) == 130);
+    assert_true(isnan(job_metrics_value(&metrics, JOB_METRICS_SYSCALL, 0, SYSCALL_ERRORS)));
     series.by_agent = false;
     series.instance = "write";
-    assert_int_equal(told_add(&told, "n1", &series), OK);
-    assert_true(told_value(&told, TOLD_CALL, 1, SYSCALL_CALLS) == 30);
-    told_clear(&told);
+    assert_int_equal(job_metrics_add(&metrics, "n1", &series), OK);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_SYSCALL, 1, SYSCALL_CALLS) == 30);
+    job_metrics_clear(&metrics);
 }
 
 static void what_an_agent_and_runs_have_both_seen_counts_once(void **state)
 {
     (void)state;
-    struct told told;
-    told_init(&told);
-    see(&told, "n1", true, 100, 200, 50);
-    see(&told, "n1", false, 110, 150, 20); /* two runs in what the agent counts */
-    see(&told, "n1", false, 160, 190, 25);
-    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 50);
-    see(&told, "n1", false, 10, 20, 7); /* before the agent was asked to */
-    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 57);
-    see(&told, "n2", false, 100, 200, 1000); /* the run first, and the agent late */
-    see(&told, "n2", true, 150, 200, 600);
-    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 1057);
-    see(&told, "n3", true, 100, 200, 1);
-    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 1058);
-    assert_int_equal(told.tables[TOLD_CALL].count, 1);
-    told_clear(&told);
+    struct job_metrics metrics;
+    job_metrics_init(&metrics);
+    see(&metrics, "n1", true, 100, 200, 50);
+    see(&metrics, "n1", false, 110, 150, 20); /* two runs in what the agent counts */
+    see(&metrics, "n1", false, 160, 190, 25);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_SYSCALL, 0, SYSCALL_CALLS) == 50);
+    see(&metrics, "n1", false, 10, 20, 7); /* before the agent was asked to */
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_SYSCALL, 0, SYSCALL_CALLS) == 57);
+    see(&metrics, "n2", false, 100, 200, 1000); /* the run first, and the agent late */
+    see(&metrics, "n2", true, 150, 200, 600);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_SYSCALL, 0, SYSCALL_CALLS) == 1057);
+    see(&metrics, "n3", true, 100, 200, 1);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_SYSCALL, 0, SYSCALL_CALLS) == 1058);
+    assert_int_equal(metrics.tables[JOB_METRICS_SYSCALL].count, 1);
+    job_metrics_clear(&metrics);
 }
 
 static void a_run_counts_from_its_start(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     uint64_t time_ns = 200000000000;
     union value values[SYSCALL_SIZE] = { [SYSCALL_CALLS] = { .u64 = 40 } };
     uint8_t known[SYSCALL_SIZE] = { [SYSCALL_CALLS] = 1 };
-    struct run_series series = { .set = syscall_set, .instance = "read", .count = 1, .times_ns = &time_ns, .values = values,
+    struct run_series series = { .set = syscall_set, .instance = "read", .count = 1, .times_ns = &time_ns,
+                                .values = values,
                                  .known = known, .start_ns = 90000000000 };
-    told_init(&told);
-    see(&told, "n1", true, 100, 120, 30); /* then the agent was killed */
-    assert_int_equal(told_add(&told, "n1", &series), OK);
-    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 40);
-    told_clear(&told);
+    job_metrics_init(&metrics);
+    see(&metrics, "n1", true, 100, 120, 30); /* then the agent was killed */
+    assert_int_equal(job_metrics_add(&metrics, "n1", &series), OK);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_SYSCALL, 0, SYSCALL_CALLS) == 40);
+    job_metrics_clear(&metrics);
 }
 
 static void mpi_in_figures(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    telling_example(&told);
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    telling_example(&metrics);
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(mpi.rank_count, 4);
     assert_int_equal(mpi.function_count, 3);
     assert_string_equal(mpi.functions[0].name, "MPI_Barrier");
@@ -159,134 +163,135 @@ static void mpi_in_figures(void **state)
     assert_true(mpi.messages == 150001);
     assert_true(isnan(mpi.requests_lost));
     mpi_clear(&mpi);
-    telling(&told, &program_counter_set, "mpi_requests_lost_total", (double[]){ 3616 });
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    telling(&metrics, &program_counter_set, "mpi_requests_lost_total", (double[]){ 3616 });
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(mpi.requests_lost == 3616);
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 /* Ranks of 10 s, told by what each did outside of MPI, and how long it waited. */
-static void telling_works(struct told *told, size_t count, const double *own_s, const double *wait_s)
+static void telling_works(struct job_metrics *metrics, size_t count, const double *own_s, const double *wait_s)
 {
     char name[32];
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%zu/", i);
-        telling_mpi(told, name, 1, 10 - own_s[i], NAN, NAN, wait_s[i], NAN, 10);
+        telling_mpi(metrics, name, 1, 10 - own_s[i], NAN, NAN, wait_s[i], NAN, 10);
     }
 }
-#define TELLING_WORKS(told, own_s, wait_s) telling_works(told, sizeof(own_s) / sizeof *(own_s), own_s, wait_s)
+#define TELLING_WORKS(metrics, own_s, wait_s) telling_works(metrics, sizeof(own_s) / sizeof *(own_s), own_s, wait_s)
 
 /* One hands out work and waits for all that do it: none of these is to blame alone. */
 static void several_are_waited_for(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    TELLING_WORKS(&told, ((double[]){ 0.1, 9, 9.1, 8.9 }), ((double[]){ 9, 0.1, 0, 0.2 }));
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    TELLING_WORKS(&metrics, ((double[]){ 0.1, 9, 9.1, 8.9 }), ((double[]){ 9, 0.1, 0, 0.2 }));
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(mpi.longest, 2);
     assert_int_equal(mpi.late_count, 3);
     assert_true(!mpi.ranks[0].is_late && mpi.ranks[1].is_late && mpi.ranks[2].is_late && mpi.ranks[3].is_late);
     assert_true(fabs(mpi.others_wait_share - 0.9) < 1e-9); /* of the one that waits */
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 /* They are late by turns, or wait for the network: nobody is to blame for having most to do by a hair. */
 static void nobody_is_late(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    TELLING_WORKS(&told, ((double[]){ 3, 3, 3.1 }), ((double[]){ 6, 6, 6 }));
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    TELLING_WORKS(&metrics, ((double[]){ 3, 3, 3.1 }), ((double[]){ 6, 6, 6 }));
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(mpi.longest, 2);
     assert_true(mpi.late_count == 0 && !mpi.ranks[2].is_late && isnan(mpi.others_wait_share));
     assert_true(mpi_waits(&mpi.ranks[2], 0.5));
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 /* What a rank reads and writes through MPI it does itself. */
 static void files_are_work(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    TELLING_WORKS(&told, ((double[]){ 1, 0.5 }), ((double[]){ 7, 0 }));
-    telling_mpi(&told, "1/MPI_File_write_at_all", 5, 8, 1e9, NAN, 0.5, NAN, NAN);
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    TELLING_WORKS(&metrics, ((double[]){ 1, 0.5 }), ((double[]){ 7, 0 }));
+    telling_mpi(&metrics, "1/MPI_File_write_at_all", 5, 8, 1e9, NAN, 0.5, NAN, NAN);
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(mpi.longest == 1 && mpi.late_count == 1 && fabs(mpi.own_max_s - 8) < 1e-9);
     assert_string_equal(mpi_own_where(&mpi), "outside of MPI and on files");
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 /* Those that are in MPI_Finalize longer than the last one that came waited there. */
 static void the_end_is_waited_for(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    TELLING_WORKS(&told, ((double[]){ 1, 9, 1 }), ((double[]){ 0, 0, 0 }));
-    telling_mpi(&told, "0/MPI_Finalize", 1, 8.5, NAN, NAN, NAN, NAN, NAN);
-    telling_mpi(&told, "1/MPI_Finalize", 1, 0.5, NAN, NAN, NAN, NAN, NAN);
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    TELLING_WORKS(&metrics, ((double[]){ 1, 9, 1 }), ((double[]){ 0, 0, 0 }));
+    telling_mpi(&metrics, "0/MPI_Finalize", 1, 8.5, NAN, NAN, NAN, NAN, NAN);
+    telling_mpi(&metrics, "1/MPI_Finalize", 1, 0.5, NAN, NAN, NAN, NAN, NAN);
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(isnan(mpi.all.wait_s) && mpi.late_count == 0 && mpi.unended_count == 1); /* one did not get there */
     mpi_clear(&mpi);
-    telling_mpi(&told, "2/MPI_Finalize", 1, 8, NAN, NAN, NAN, NAN, NAN);
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    telling_mpi(&metrics, "2/MPI_Finalize", 1, 8, NAN, NAN, NAN, NAN, NAN);
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(fabs(mpi.ranks[0].sum.wait_s - 8) < 1e-9 && mpi.ranks[1].sum.wait_s == 0);
     assert_true(fabs(mpi.all.wait_s - 15.5) < 1e-9);
     assert_true(mpi.late_count == 1 && mpi.ranks[1].is_late && fabs(mpi.others_wait_share - 0.775) < 1e-9);
     assert_int_equal(mpi.unended_count, 0);
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 /* Threads that are in MPI side by side take more time than there is. */
 static void time_of_threads_is_no_share(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    TELLING_WORKS(&told, ((double[]){ -30, 9 }), ((double[]){ 39, 0 }));
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    TELLING_WORKS(&metrics, ((double[]){ -30, 9 }), ((double[]){ 39, 0 }));
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(mpi_has_threads(&mpi.ranks[0]) && !mpi_has_threads(&mpi.ranks[1]));
     assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.own_mean_s) && isnan(mpi.others_wait_share));
     assert_true(!mpi_waits(&mpi.ranks[0], 0.1) && isnan(mpi_own_s(&mpi.ranks[0])) && mpi.late_count == 0);
     mpi_clear(&mpi);
-    told_clear(&told);
-    told_init(&told);
-    telling(&told, &mpi_set, "0/", (double[MPI_SIZE]){ 1, 9e9, NAN, NAN, 9e9, NAN, 10e9, 1, 2 }); /* one waits for messages */
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_clear(&metrics);
+    job_metrics_init(&metrics);
+    telling(&metrics, &mpi_set, "0/", (double[MPI_SIZE]){ 1, 9e9, NAN, NAN, 9e9, NAN, 10e9, 1,
+                                                         2 }); /* one waits for messages */
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(mpi_has_threads(&mpi.ranks[0]) && isnan(mpi_share(&mpi)) && !mpi_waits(&mpi.ranks[0], 0.1));
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 /* Ranks of the same number, of three worlds: the second has one that makes the other wait. */
 static void worlds_are_told_apart(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    telling_mpi(&told, "0/", 1, 1, NAN, NAN, 0, 0, 2);
-    telling_mpi(&told, "0#2/", 3, 1, NAN, NAN, 0, 0, 3);
-    telling_mpi(&told, "1@1/", 2, 8, NAN, NAN, 8, 0, 10);
-    telling_mpi(&told, "0@1/", 2, 1, NAN, NAN, 0, 0, 10);
-    telling_mpi(&told, "0@1/MPI_Send", 2, 1, 8, NAN, 0, 0, NAN);
-    telling(&told, &mpi_peer_set, "0@1>1@1", (double[]){ 2, 8 });
-    telling(&told, &mpi_peer_set, "0>1", (double[]){ 1, 4 });
-    telling(&told, &mpi_peer_set, "0@1>elsewhere", (double[]){ 3, 2 });
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    telling_mpi(&metrics, "0/", 1, 1, NAN, NAN, 0, 0, 2);
+    telling_mpi(&metrics, "0#2/", 3, 1, NAN, NAN, 0, 0, 3);
+    telling_mpi(&metrics, "1@1/", 2, 8, NAN, NAN, 8, 0, 10);
+    telling_mpi(&metrics, "0@1/", 2, 1, NAN, NAN, 0, 0, 10);
+    telling_mpi(&metrics, "0@1/MPI_Send", 2, 1, 8, NAN, 0, 0, NAN);
+    telling(&metrics, &mpi_peer_set, "0@1>1@1", (double[]){ 2, 8 });
+    telling(&metrics, &mpi_peer_set, "0>1", (double[]){ 1, 4 });
+    telling(&metrics, &mpi_peer_set, "0@1>elsewhere", (double[]){ 3, 2 });
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(mpi.rank_count, 4);
     assert_int_equal(rank_name_compare(mpi.ranks[1].name, (struct rank_name){ 0, 1, 1 }), 0);
     assert_int_equal(rank_name_compare(mpi.ranks[3].name, (struct rank_name){ 0, 2, 0 }), 0);
@@ -298,137 +303,140 @@ static void worlds_are_told_apart(void **state)
     assert_true(mpi.pairs[2].is_elsewhere && !mpi.pairs[1].is_elsewhere && mpi.pairs[2].from.world == 1);
     assert_true(mpi.messages == 6 && mpi.messages_elsewhere == 3 && mpi.bytes_elsewhere == 2);
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
-static void telling_world(struct told *told, const char *host, const char *instance, uint64_t from_s, double ranks)
+static void telling_world(struct job_metrics *metrics, const char *host, const char *instance, uint64_t from_s,
+                          double ranks)
 {
-    telling_of(told, host, &mpi_set, instance, from_s, from_s + 9, (double[MPI_SIZE]){ 1, 1, NAN, NAN, 0, 0, 2, ranks, NAN });
+    telling_of(metrics, host, &mpi_set, instance, from_s, from_s + 9, (double[MPI_SIZE]){ 1, 1, NAN, NAN, 0, 0, 2, ranks,
+                                                                                         NAN });
 }
 
 static void ranks_that_nobody_saw_are_known_of(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    telling_world(&told, "n1", "0/", 10, 8);
-    telling_world(&told, "n1", "0/", 30, 4); /* a second mpirun, of less ranks */
-    telling_world(&told, "n1", "1/", 10, 8);
-    telling_world(&told, "agent of n2", "5/", 10, 8);
-    telling_world(&told, "n1", "0@1/", 10, 2);
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    telling_world(&metrics, "n1", "0/", 10, 8);
+    telling_world(&metrics, "n1", "0/", 30, 4); /* a second mpirun, of less ranks */
+    telling_world(&metrics, "n1", "1/", 10, 8);
+    telling_world(&metrics, "agent of n2", "5/", 10, 8);
+    telling_world(&metrics, "n1", "0@1/", 10, 2);
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(mpi.rank_count, 4);
     assert_true(mpi.rank_total == 8 + 2);
     mpi_clear(&mpi);
-    telling_world(&told, "n1", "0#2/", 10, NAN);
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    telling_world(&metrics, "n1", "0#2/", 10, NAN);
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(mpi.rank_count == 5 && isnan(mpi.rank_total));
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 static void names_that_are_none_are_passed_over(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "/", "x/MPI_Send", "-1/MPI_Send", "99999999999/MPI_Send", "3", " 3/MPI_Send",
-                                       "3#/MPI_Send", "3@/MPI_Send", "3@x/MPI_Send", "3@1#2/MPI_Send", "3#1@ 1/MPI_Send" };
-    struct told told;
+                                       "3#/MPI_Send", "3@/MPI_Send", "3@x/MPI_Send", "3@1#2/MPI_Send",
+                                           "3#1@ 1/MPI_Send" };
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
+    job_metrics_init(&metrics);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        telling_mpi(&told, bad[i], 1, 1, 1, 1, 1, 1, 1);
-    telling(&told, &mpi_peer_set, "1>", (double[]){ 1, 1 });
-    telling(&told, &mpi_peer_set, ">1", (double[]){ 1, 1 });
-    telling(&told, &mpi_peer_set, "1>2>3", (double[]){ 1, 1 });
-    telling(&told, &mpi_peer_set, "1>elsewhere>3", (double[]){ 1, 1 });
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+        telling_mpi(&metrics, bad[i], 1, 1, 1, 1, 1, 1, 1);
+    telling(&metrics, &mpi_peer_set, "1>", (double[]){ 1, 1 });
+    telling(&metrics, &mpi_peer_set, ">1", (double[]){ 1, 1 });
+    telling(&metrics, &mpi_peer_set, "1>2>3", (double[]){ 1, 1 });
+    telling(&metrics, &mpi_peer_set, "1>elsewhere>3", (double[]){ 1, 1 });
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(mpi.rank_count, 0);
     assert_int_equal(mpi.function_count, 0);
     assert_int_equal(mpi.pair_count, 0);
     assert_true(isnan(mpi_share(&mpi)));
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 /* The time of one is not the time of both, and nobody knows how long the other worked. */
 static void ranks_that_count_alone_beside_others_leave_no_share(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    telling_mpi(&told, "0/MPI_Barrier", 5, 4, NAN, NAN, 3, NAN, NAN);
-    telling_mpi(&told, "0/", 5, 4, 0, 0, 3, 0, 10);
-    telling_mpi(&told, "1/MPI_Barrier", 5, NAN, NAN, NAN, NAN, NAN, NAN);
-    telling_mpi(&told, "1/", 5, NAN, NAN, NAN, NAN, NAN, 10);
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    telling_mpi(&metrics, "0/MPI_Barrier", 5, 4, NAN, NAN, 3, NAN, NAN);
+    telling_mpi(&metrics, "0/", 5, 4, 0, 0, 3, 0, 10);
+    telling_mpi(&metrics, "1/MPI_Barrier", 5, NAN, NAN, NAN, NAN, NAN, NAN);
+    telling_mpi(&metrics, "1/", 5, NAN, NAN, NAN, NAN, NAN, 10);
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.own_mean_s));
     assert_true(mpi.all.time_s == 4 && mpi.all.calls == 10);
     assert_true(mpi.ranks[0].life_s == 10 && isnan(mpi.ranks[1].life_s) && isnan(mpi.life_s));
     assert_true(mpi_waits(&mpi.ranks[0], 0.1) && !mpi_waits(&mpi.ranks[1], 0.1));
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 static void counts_alone_are_counts_alone(void **state)
 {
     (void)state;
-    struct told told;
+    struct job_metrics metrics;
     struct mpi mpi;
-    told_init(&told);
-    telling_mpi(&told, "0/MPI_Send", 5, NAN, 10, NAN, NAN, NAN, NAN);
-    telling_mpi(&told, "0/MPI_Recv", 9, NAN, 10, NAN, NAN, NAN, NAN);
-    telling_mpi(&told, "0/MPI_Finalize", 1, NAN, NAN, NAN, NAN, NAN, NAN);
-    telling_mpi(&told, "0/", 15, NAN, NAN, NAN, NAN, NAN, 10);
-    telling_mpi(&told, "1/MPI_Recv", 1, NAN, NAN, NAN, NAN, NAN, NAN);
-    telling_mpi(&told, "1/", 1, NAN, NAN, NAN, NAN, NAN, NAN);
-    assert_int_equal(mpi_read(&mpi, &told), OK);
+    job_metrics_init(&metrics);
+    telling_mpi(&metrics, "0/MPI_Send", 5, NAN, 10, NAN, NAN, NAN, NAN);
+    telling_mpi(&metrics, "0/MPI_Recv", 9, NAN, 10, NAN, NAN, NAN, NAN);
+    telling_mpi(&metrics, "0/MPI_Finalize", 1, NAN, NAN, NAN, NAN, NAN, NAN);
+    telling_mpi(&metrics, "0/", 15, NAN, NAN, NAN, NAN, NAN, 10);
+    telling_mpi(&metrics, "1/MPI_Recv", 1, NAN, NAN, NAN, NAN, NAN, NAN);
+    telling_mpi(&metrics, "1/", 1, NAN, NAN, NAN, NAN, NAN, NAN);
+    assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_string_equal(mpi.functions[0].name, "MPI_Recv");
     assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.all.time_s));
     assert_true(mpi.ranks[0].has_ended && !mpi.ranks[1].has_ended && mpi.unended_count == 1);
     assert_true(isnan(mpi.ranks[0].life_s) && isnan(mpi.life_s));
     mpi_clear(&mpi);
-    told_clear(&told);
+    job_metrics_clear(&metrics);
 }
 
 static void calls_in_figures(void **state)
 {
     (void)state;
-    struct told told;
-    struct calls calls;
-    told_init(&told);
-    telling_example(&told);
-    assert_int_equal(calls_read(&calls, &told), OK);
+    struct job_metrics metrics;
+    struct syscall_stats calls;
+    job_metrics_init(&metrics);
+    telling_example(&metrics);
+    assert_int_equal(syscall_stats_read(&calls, &metrics), OK);
     assert_int_equal(calls.count, 3);
     assert_string_equal(calls.list[0].name, "futex");
-    assert_true(calls_waits(&calls.list[0]) && !calls_waits(&calls.list[1]));
+    assert_true(syscall_stats_waits(&calls.list[0]) && !syscall_stats_waits(&calls.list[1]));
     assert_true(calls.all.calls == 275000); /* parts are not added to what they are parts of */
     assert_int_equal(calls.class_count, 2);
-    assert_string_equal(calls_class(&calls.classes[0]), "file:ext4");
-    assert_string_equal(calls_class(&calls.list[1]), "");
-    calls_clear(&calls);
-    told_clear(&told);
+    assert_string_equal(syscall_stats_class(&calls.classes[0]), "file:ext4");
+    assert_string_equal(syscall_stats_class(&calls.list[1]), "");
+    syscall_stats_clear(&calls);
+    job_metrics_clear(&metrics);
 }
 
 /* Of two runs, of which one does not know how many calls there were. */
 static void bytes_alone_are_told_and_leave_calls_unknown(void **state)
 {
     (void)state;
-    struct told told;
-    struct calls calls;
-    told_init(&told);
-    telling_call(&told, "read/other", NAN, NAN, 500, NAN);
-    telling_call(&told, "read/other", 7, NAN, 70, NAN);
-    telling_call(&told, "write/other", 3, NAN, 30, NAN);
-    telling_call(&told, "write/pipe", 0, NAN, 0, NAN);
-    assert_int_equal(calls_read(&calls, &told), OK);
+    struct job_metrics metrics;
+    struct syscall_stats calls;
+    job_metrics_init(&metrics);
+    telling_call(&metrics, "read/other", NAN, NAN, 500, NAN);
+    telling_call(&metrics, "read/other", 7, NAN, 70, NAN);
+    telling_call(&metrics, "write/other", 3, NAN, 30, NAN);
+    telling_call(&metrics, "write/pipe", 0, NAN, 0, NAN);
+    assert_int_equal(syscall_stats_read(&calls, &metrics), OK);
     assert_int_equal(calls.class_count, 2);
     assert_string_equal(calls.classes[0].name, "write/other");
     assert_true(calls.classes[0].calls == 3 && calls.classes[0].bytes == 30);
     assert_true(isnan(calls.classes[1].calls) && calls.classes[1].bytes == 570);
-    calls_clear(&calls);
-    told_clear(&told);
+    syscall_stats_clear(&calls);
+    job_metrics_clear(&metrics);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* The line below the table of sonde attach. */
-#include "report/syscalls.h"
+#include "report/syscall_table.h"
 
 #include "tools/unit.h"
 
@@ -9,11 +9,11 @@ static void threads_that_have_not_returned(void **state)
     struct buf out;
     (void)state;
     buf_init(&out, 4096);
-    calls_print_pending(threads, &out);
+    syscall_table_print_pending(threads, &out);
     assert_int_equal(out.size, 0);
     threads[syscall_names_number("futex")] = 4950;
-    calls_print_pending(threads, &out);
-    assert_string_equal(buf_text(&out), "not counted, because not returned yet: futex (4,950 threads)\n");
+    syscall_table_print_pending(threads, &out);
+    assert_string_equal(buf_text(&out), "not counted, not returned yet: futex (4,950 threads)\n");
     buf_clear(&out);
 }
 

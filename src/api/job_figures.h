@@ -1,11 +1,12 @@
-/* The few numbers of a job, or of the node, that people look at first: from whichever sensor has them. */
+/* Key figures of jobs and of the node (CPU, memory, I/O, energy), each from the best sampler that has it. Part of
+ * GET /jobs. */
 #ifndef SONDE_API_JOB_FIGURES_H
 #define SONDE_API_JOB_FIGURES_H
 
 #include "net/json.h"
 #include "model/view.h"
 
-/* X(name): the counters among them only grow. */
+/* X(name), as in JSON. */
 #define JOB_FIGURES_LIST(X) \
     X(cpu_us) X(memory_bytes) X(memory_limit_bytes) X(read_bytes) X(write_bytes) X(tasks) X(energy_uj) X(power_mw) \
     X(load_milli) X(cpus)
@@ -19,24 +20,24 @@ enum job_figure_index {
 
 struct job_figures {
     struct job_figure {
-        uint64_t value, time_ns; /* when it was read; 0: it is not known */
-        unsigned rank;           /* of the sensor that gave it: less is better */
+        uint64_t value, time_ns; /* of the sample; 0: unknown */
+        unsigned rank;           /* of its source: lower is better */
     } values[JOB_FIGURES_SIZE];
 };
 
-/* All of the jobs, by their slots, and of the node. */
+/* The figures of all jobs, by slot, and of the node. */
 struct job_figures_all {
     struct job_figures node, *jobs;
-    size_t job_count; /* slots */
+    size_t job_count; /* number of slots */
 };
 
 enum err job_figures_read(struct job_figures_all *all, const struct view *view);
 void job_figures_clear(struct job_figures_all *all);
 
-/* Adds those of one more node, as far as they are known. */
+/* Adds the known figures of one more node. */
 void job_figures_sum(struct job_figures *sum, const struct job_figures *more);
 
-/* "figures": {"cpu_us": [VALUE, TIME_NS], …}, those that are known. */
+/* "figures": {"cpu_us": [VALUE, TIME_NS], …}, without unknown ones. */
 void job_figures_write(struct json *json, const struct job_figures *figures);
 
 #endif

@@ -1,4 +1,4 @@
-/* Metrics of several sets that have one name: those that mean the same are chained. */
+/* Links equal metrics of several sets of the same name, because Prometheus wants all series of a family together. */
 #ifndef SONDE_API_METRICS_COLUMNS_H
 #define SONDE_API_METRICS_COLUMNS_H
 
@@ -7,14 +7,14 @@
 
 /* One metric of one of the sets. */
 struct metrics_column {
-    size_t set, metric;                /* places: in the list of sets, in the set */
-    const struct metrics_column *next; /* of the same name, unit and kind, in a later set; NULL: none */
-    bool is_first;                     /* none before it is the same */
-    struct metrics_column *last;       /* of a first one: the end of the chain */
+    size_t set, metric;                /* indexes: in the list of sets, in the set */
+    const struct metrics_column *next; /* same name, unit and kind, in a later set; NULL: none */
+    bool is_first;                     /* start of a chain */
+    struct metrics_column *last;       /* of the first: the end of its chain */
 };
 
 struct metrics_columns {
-    struct metrics_column *items; /* set after set */
+    struct metrics_column *items; /* in the order of the sets */
     size_t count;
 };
 

@@ -1,13 +1,13 @@
-/* Which of the two formats a client likes better: the Accept header by RFC 9110, as far as it matters here. */
-#include "api/metrics_page.h"
+/* Content negotiation by the Accept header (RFC 9110), as far as it is needed here. */
+#include "api/metrics_format.h"
 
 #include <string.h>
 
-struct liking {
-    int open, text, other; /* in thousandths; -1: not named */
+struct accept_weights {
+    int open, text, other; /* q values in thousandths; -1: not in the header */
 };
 
-/* Up to the separator, which *rest begins behind; its data is NULL behind the last. */
+/* The part before the separator, and *rest after it; rest->data is NULL after the last part. */
 static struct bytes next_part(struct bytes *rest, char separator)
 {
     const char *at = rest->size ? memchr(rest->data, separator, rest->size) : NULL;
@@ -21,7 +21,7 @@ static struct bytes next_part(struct bytes *rest, char separator)
     return bytes_trim(part);
 }
 
-/* "q=0.75" gives 750; anything else 1000. */
+/* "q=0.75" yields 750; anything else 1000. */
 static int quality_of(struct bytes parameter)
 {
     if (parameter.size < 3 || (*parameter.data | 32) != 'q' || parameter.data[1] != '=')
@@ -33,7 +33,7 @@ static int quality_of(struct bytes parameter)
     return quality;
 }
 
-static void take_range(struct liking *liking, struct bytes range)
+static void parse_media_range(struct accept_weights *weights, struct bytes range)
 {
     struct bytes type = next_part(&range, ';');
     int quality = 1000;
@@ -41,20 +41,20 @@ static void take_range(struct liking *liking, struct bytes range)
         int q = quality_of(next_part(&range, ';'));
         quality = q < quality ? q : quality;
     }
-    int *place = bytes_like(type, "application/openmetrics-text") ? &liking->open
-                 : bytes_like(type, "text/plain") ? &liking->text
-                 : bytes_like(type, "*/*") || bytes_like(type, "text/*") ? &liking->other : NULL;
-    if (place && quality > *place)
-        *place = quality;
+    int *weight = bytes_equal_nocase(type, "application/openmetrics-text") ? &weights->open
+                 : bytes_equal_nocase(type, "text/plain") ? &weights->text
+                 : bytes_equal_nocase(type, "*/*") || bytes_equal_nocase(type, "text/*") ? &weights->other : NULL;
+    if (weight && quality > *weight)
+        *weight = quality;
 }
 
 enum metrics_format metrics_format_negotiate(struct bytes accept)
 {
-    struct liking liking = { -1, -1, -1 };
+    struct accept_weights weights = { -1, -1, -1 };
     while (accept.data)
-        take_range(&liking, next_part(&accept, ','));
-    int text = liking.text >= 0 ? liking.text : liking.other;
-    return liking.open > 0 && liking.open >= text ? METRICS_OPEN : METRICS_TEXT;
+        parse_media_range(&weights, next_part(&accept, ','));
+    int text = weights.text >= 0 ? weights.text : weights.other;
+    return weights.open > 0 && weights.open >= text ? METRICS_OPEN : METRICS_TEXT;
 }
 
 const char *metrics_format_content_type(enum metrics_format format)

@@ -1,4 +1,4 @@
-/* Each line is three copies: the metric's name and labels, the scope's labels, the figures. */
+/* Each line is three copies, the name with labels of the metric, the labels of the scope and a number. */
 #include "api/program_page.h"
 
 #include "base/utf8.h"
@@ -19,7 +19,7 @@ static char *put(char *at, const char *text, size_t size)
     return at + size;
 }
 
-/* suffix: behind the name, "_min"; extra: a label before ours, "le=\"1\",". */
+/* suffix: after the name, "_min"; extra: a label before ours, "le=\"1\",". */
 static void add_line(struct buf *out, const struct cell *cell, const char *suffix, struct bytes extra, double value)
 {
     const struct program_metric *metric = cell->metric;
@@ -40,8 +40,8 @@ static void add_line(struct buf *out, const struct cell *cell, const char *suffi
     out->size += (size_t)(at - begin);
 }
 
-/* In HELP a backslash and a newline are escaped, and in OpenMetrics a quotation mark. Other control characters say nothing. One
- * byte that is not UTF-8 would cost the whole page: Prometheus refuses it. */
+/* In HELP backslashes and newlines are escaped, and in OpenMetrics quotation marks too. Prometheus rejects a whole page for one
+ * byte that is not UTF-8. */
 static void add_help(struct buf *out, struct bytes help, bool is_open)
 {
     while (help.size) {
@@ -67,26 +67,27 @@ static bool ends_in_total(struct bytes name)
     return name.size > 6 && memcmp(name.data + name.size - 6, "_total", 6) == 0;
 }
 
-/* What of a gauge a family shows. */
+/* What is exposed of a gauge. */
 enum aspect { SUM, MIN, MAX, MEAN };
 static const char *const aspects[] = { "", "_min", "_max", "_mean" };
 
-/* Is it what a gauge shows, or would if several programs had it? */
+/* Is it a series of a gauge, or would it be if several programs had set it? */
 static bool is_aspect(const struct registry *registry, struct bytes name)
 {
     for (enum aspect aspect = MIN; aspect <= MEAN; aspect++) {
         size_t size = strlen(aspects[aspect]);
         if (name.size <= size || memcmp(name.data + name.size - size, aspects[aspect], size) != 0)
             continue;
-        const struct metric_family *family = families_find(&registry->metrics.families, (struct bytes){ name.data, name.size - size });
+        struct bytes base = { name.data, name.size - size };
+        const struct metric_family *family = families_find(&registry->metrics.families, base);
         if (family && family->kind == PROGRAM_GAUGE)
             return true;
     }
     return false;
 }
 
-/* In OpenMetrics a counter's family has its name without "_total". One without it, or whose family another metric has taken, is
- * of a type that is not known there: its name is what people look for. */
+/* In OpenMetrics the family of a counter is its name without "_total". A counter without it, or whose family name another metric
+ * has, is of unknown type there, so that its name is the same as elsewhere. */
 static const char *open_type(const struct registry *registry, const struct metric_family *family, struct bytes *name)
 {
     static const char *const types[] = { "counter", "gauge", "histogram" };
@@ -117,7 +118,7 @@ static void add_about(struct buf *out, const struct registry *registry, const st
     if (family->doc_size)
         add_help(out, (struct bytes){ family->doc, family->doc_size }, is_open);
     else
-        buf_add_text(out, "told by programs");
+        buf_add_text(out, "published by programs");
     buf_add_char(out, '\n');
     add_head(out, name, suffix, "# TYPE ");
     buf_add_text(out, type);
@@ -170,7 +171,7 @@ static bool is_shown(const struct program_page *page, const struct program_metri
     return page->has_tau_names || !metric->is_alias;
 }
 
-/* Names may be so long, and in so many jobs, that what one user has named would not leave room for anybody else's. */
+/* Names may be so long, and in so many jobs, that one user's metrics alone would fill the page. */
 static void add_cells(struct buf *out, const struct program_page *page, const struct metric_family *family,
                       enum aspect aspect)
 {
@@ -199,7 +200,7 @@ static uint64_t programs_of(const struct metric_family *family)
     return most;
 }
 
-/* Least, greatest and mean only where they differ from the sum; not where a program's own metric has the name. */
+/* Minimum, maximum and mean only if several programs have set it, and unless a metric of a program has the name. */
 static void add_gauges(struct buf *out, const struct registry *registry, const struct program_page *page,
                        const struct metric_family *family)
 {
@@ -232,14 +233,14 @@ static void add_own(struct buf *out, const struct registry *registry, const stru
 static void add_figures(struct buf *out, const struct registry *registry, const struct program_page *page)
 {
     const struct registry_stats *stats = &registry->stats;
-    add_own(out, registry, page, "metrics", false, "metrics that programs have told of", registry->metrics.by_name.count);
-    add_own(out, registry, page, "boards", false, "programs whose shared memory is read", stats->segments);
-    add_own(out, registry, page, "connections", false, "programs that are connected as clients of tau", stats->connections);
+    add_own(out, registry, page, "metrics", false, "metrics of programs", registry->metrics.by_name.count);
+    add_own(out, registry, page, "boards", false, "metrics segments that are read", stats->segments);
+    add_own(out, registry, page, "connections", false, "clients of tau that are connected", stats->connections);
     add_own(out, registry, page, "messages", true, "messages of clients of tau", stats->messages);
-    add_own(out, registry, page, "left_out", true, "metrics and jobs that were more than the maximum", stats->left_out);
-    add_own(out, registry, page, "refused", true, "metrics of two types, and values that no counter can take", stats->refused);
-    add_own(out, registry, page, "bad_boards", true, "boards that could not be read", stats->bad_segments);
-    add_own(out, registry, page, "no_room", true, "metrics, and pages of them, without room in shared memory", stats->unpublished);
+    add_own(out, registry, page, "left_out", true, "metrics and jobs over the limit", stats->left_out);
+    add_own(out, registry, page, "refused", true, "metrics with two types, and values that are invalid for a counter", stats->refused);
+    add_own(out, registry, page, "bad_boards", true, "metrics segments that could not be read", stats->bad_segments);
+    add_own(out, registry, page, "no_room", true, "metrics without memory in their segment", stats->unpublished);
 }
 
 static void add_family(struct buf *out, const struct registry *registry, const struct program_page *page,
@@ -255,7 +256,7 @@ static void add_family(struct buf *out, const struct registry *registry, const s
     add_cells(out, page, family, SUM);
 }
 
-/* Very long names come last: it is they that are left out where there is no room for all. */
+/* Families with very long names are last, so that they are left out if the page is too long. */
 void program_page_write(struct buf *out, struct registry *registry, const struct program_page *page)
 {
     const struct metric_family *family;
@@ -268,6 +269,6 @@ void program_page_write(struct buf *out, struct registry *registry, const struct
             else
                 left_out += family->is_long == is_long;
     add_figures(out, registry, page);
-    add_own(out, registry, page, "families_left_out", false, "families for which this page had no room", left_out);
+    add_own(out, registry, page, "families_left_out", false, "families that did not fit into this page", left_out);
     registry_unlock(registry);
 }

@@ -1,5 +1,6 @@
-/* The HTTP interface of agent and collector: paths, query parameters and JSON keys, for the code that writes an answer and the
- * clients that read it. These strings are an external contract: other tools read them, so add new ones and never change one. */
+/* The HTTP interface of agent and collector: paths, query parameters and JSON keys, for the code that writes an
+ * answer and the clients that read it. These strings are an external contract: other tools read them, so add new
+ * ones and never change one. */
 #ifndef SONDE_API_SCHEMA_H
 #define SONDE_API_SCHEMA_H
 
@@ -29,7 +30,7 @@
 /* Keys used by several endpoints. Times are nanoseconds since the epoch; durations end in _ns as well. */
 #define API_OK               "ok"
 #define API_ERROR            "error"
-#define API_WHY              "why"
+#define API_ERROR_REASON              "why"
 #define API_HOST             "host"
 #define API_VERSION          "version"
 #define API_TIME_NS          "time_ns"
@@ -71,7 +72,8 @@
 #define API_TICKS            "ticks"
 #define API_MISSED           "missed"
 
-/* /sets: {host, time_ns, version, schemas: [{name, size, instances, metrics}], sets: [{schema: index, instance, values, …}]} */
+/* /sets: {host, time_ns, version, schemas: [{name, size, instances, metrics}], sets: [{schema: index, instance,
+ * values, …}]} */
 #define API_SCHEMAS          "schemas"
 #define API_SIZE             "size"
 #define API_INSTANCES        "instances"
@@ -130,7 +132,7 @@
 #define API_WORST_NS         "worst_ns"
 #define API_UPLINK           "uplink"
 #define API_SPOOL            "spool"
-#define API_FOLDER           "folder"
+#define API_DIRECTORY           "folder"
 #define API_UNSPOOLED        "unspooled"
 #define API_TROUBLE          "trouble"
 #define API_CONNECTIONS      "connections"
@@ -166,7 +168,7 @@
 #define API_ADDRESS          "address"
 #define API_SOFTWARE         "software"
 #define API_WIRE_BYTES       "wire_bytes"
-#define API_HEARD_NS         "heard_ns"
+#define API_RECEIVED_NS         "heard_ns"
 #define API_SAMPLE_NS        "sample_ns"
 #define API_INTERVAL_NS      "interval_ns"
 #define API_CLOCK_AHEAD_NS   "clock_ahead_ns"

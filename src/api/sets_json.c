@@ -1,4 +1,4 @@
-/* Descriptions stand once, in schemas; the sets point to them. */
+/* Descriptions are written once, in schemas; sets refer to them by index. */
 #include "api/sets_json.h"
 
 #include "api/schema.h"
@@ -98,7 +98,7 @@ static void add_set(struct json *json, const struct view *view, const struct vie
 static enum err add_schemas(struct json *json, struct set_index *index, const struct view *view, bool with_values)
 {
     struct view_entry entry;
-    struct view_at at = { 0 };
+    struct view_position at = { 0 };
     json_key(json, API_SCHEMAS);
     json_begin_array(json);
     while (view_next(view, &at, &entry)) {
@@ -115,7 +115,7 @@ static enum err add_schemas(struct json *json, struct set_index *index, const st
 static enum err add_sets(struct json *json, struct set_index *index, const struct view *view, bool with_values)
 {
     struct view_entry entry;
-    struct view_at at = { 0 };
+    struct view_position at = { 0 };
     size_t schema;
     json_key(json, API_SETS);
     json_begin_array(json);

@@ -1,4 +1,4 @@
-/* Samples of two sets as JSON, and back. */
+/* Writes and reads samples of the sets syscall and syscall_time as JSON. */
 #include "api/syscalls_json.h"
 
 #include "api/schema.h"
@@ -12,8 +12,8 @@
 
 _Static_assert(SYSCALL_BUCKETS <= VALUES_MAX && SYSCALL_SIZE <= VALUES_MAX, "capacity for the values of a sample");
 
-struct row {
-    const struct set *set; /* NULL: of another */
+struct syscalls_row {
+    const struct set *set; /* NULL: an unknown set */
     const char *instance;
     uint64_t values[VALUES_MAX];
     bool known[VALUES_MAX];
@@ -44,7 +44,7 @@ void syscalls_json_write(struct json *json, const struct batch *batch)
     json_end_array(json);
 }
 
-static void read_values(struct json_read *read, struct row *row)
+static void read_values(struct json_read *read, struct syscalls_row *row)
 {
     json_read_array(read);
     while (json_read_more(read)) {
@@ -66,7 +66,7 @@ static const struct set *find_set(const char *name)
     return !strcmp(name, syscall_set.name) ? &syscall_set : !strcmp(name, syscall_time_set.name) ? &syscall_time_set : NULL;
 }
 
-static void read_row(struct json_read *read, struct row *row)
+static void read_row(struct json_read *read, struct syscalls_row *row)
 {
     struct buf key, text;
     buf_init(&key, TEXT_MAX);
@@ -85,7 +85,7 @@ static void read_row(struct json_read *read, struct row *row)
     buf_clear(&text);
 }
 
-static void add_row(const struct row *row, uint64_t time_ns, struct batch *out)
+static void add_row(const struct syscalls_row *row, uint64_t time_ns, struct batch *out)
 {
     struct sample *sample = row->set && row->instance && row->count == row->set->size
                                 ? batch_add(out, row->set, time_ns, row->instance) : NULL;
@@ -98,7 +98,7 @@ bool syscalls_json_read(struct json_read *read, uint64_t time_ns, struct batch *
 {
     bool is_list = json_read_array(read);
     while (json_read_more(read)) {
-        struct row row = { 0 };
+        struct syscalls_row row = { 0 };
         read_row(read, &row);
         add_row(&row, time_ns, out);
     }

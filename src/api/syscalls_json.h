@@ -1,5 +1,5 @@
-/* Counted system calls on their way from the agent to a user's sonde run: [{"set": "syscall", "instance": "read", "values":
- * [12, 0, 4096, null]}, …], null is what is not known. */
+/* System-call counts from the agent to a user's `sonde run` (POST /job): [{"set": "syscall", "instance": "read",
+ * "values": [12, 0, 4096, null]}, …], with null for missing values. */
 #ifndef SONDE_API_SYSCALLS_JSON_H
 #define SONDE_API_SYSCALLS_JSON_H
 
@@ -7,10 +7,10 @@
 #include "net/json_read.h"
 #include "model/batch.h"
 
-/* The samples of batch, as the value of a key. */
+/* Writes the samples of batch as a JSON array. */
 void syscalls_json_write(struct json *json, const struct batch *batch);
 
-/* Adds samples to out; those of sets that we do not know are passed over. False: it is not that. */
+/* Adds samples to out, and skips those of unknown sets. False: not an array. */
 bool syscalls_json_read(struct json_read *read, uint64_t time_ns, struct batch *out);
 
 #endif

@@ -1,11 +1,11 @@
-/* Should the kernel not know who it is, no job is shown. */
+/* If the kernel does not know the peer's user, no jobs are shown. */
 #include "api/viewer.h"
 
 #include <unistd.h>
 
 uint32_t viewer_of(const struct http_peer *peer)
 {
-    if (!peer->is_here || peer->uid == 0 || peer->uid == geteuid())
+    if (!peer->is_same_node || peer->uid == 0 || peer->uid == geteuid())
         return VIEW_ALL;
     return peer->uid == UINT32_MAX ? VIEW_NODE : peer->uid;
 }

@@ -1,15 +1,15 @@
-/* Who may see what of that which an agent or a collector shows: from who asks (net/http_request.h) to the uid of a view. */
+/* Access control: which jobs the sender of a request (net/http_request.h) may see, as the uid for a view. */
 #ifndef SONDE_API_VIEWER_H
 #define SONDE_API_VIEWER_H
 
 #include "net/http_request.h"
 #include "model/view.h"
 
-/* On this machine each sees the own, on TCP as on the socket; root and the user that this process runs as see all. Of who
- * asks from another machine nobody knows who it is: who listens there on purpose shows all of it, as exporters do. */
+/* Local users see their own jobs, over TCP and over the socket; root and the user of this process see all. The user
+ * of a remote request is unknown: an agent that listens on a public address shows everything, as exporters do. */
 uint32_t viewer_of(const struct http_peer *peer);
 
-/* The same for /metrics, which is whole for whoever may reach the port: Prometheus runs as a user of its own. */
+/* The same for /metrics, which is complete for everybody who can reach the port: Prometheus runs as its own user. */
 uint32_t viewer_of_metrics(const struct http_peer *peer);
 
 #endif

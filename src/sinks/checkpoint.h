@@ -1,6 +1,7 @@
-/* Beside a file to which a sink adds: how long it was, and at which position of the journal, when all of it was last on the
- * disk. After a crash what is behind that is cut off and written again, so that nothing is there twice. In PATH.mark: two
- * copies, written in turn and in place, which neither a crash nor a full disk hurts. */
+/* The size of a file that a sink appends to, and the journal position that it corresponds to, at the last sync.
+ * After a crash the file is truncated to that size and written again from that position, so that nothing is
+ * duplicated. Stored in PATH.mark as two copies, overwritten alternately in place: safe against a crash and a full
+ * disk. */
 #ifndef SONDE_SINKS_CHECKPOINT_H
 #define SONDE_SINKS_CHECKPOINT_H
 
@@ -10,21 +11,21 @@
 #include <stdint.h>
 
 struct checkpoint {
-    char *path;        /* of the file of the mark */
-    int fd;            /* -1: there is none yet */
-    uint64_t saves;    /* counts, so that the newer copy is known */
+    char *path;        /* of the checkpoint file */
+    int fd;            /* -1: it does not exist yet */
+    uint64_t saves;    /* number of saves, to find the newer copy */
     uint64_t position; /* 0: none */
 };
 
-void checkpoint_init(struct checkpoint *mark);
-void checkpoint_clear(struct checkpoint *mark);
+void checkpoint_init(struct checkpoint *checkpoint);
+void checkpoint_clear(struct checkpoint *checkpoint);
 
-bool checkpoint_exists(const struct checkpoint *mark);
+bool checkpoint_exists(const struct checkpoint *checkpoint);
 
-/* Takes back what was added to the file behind its mark, if it has one. */
-enum err checkpoint_open(struct checkpoint *mark, const char *path, int file_fd);
+/* Reads the checkpoint, if there is one, and truncates the file to it. */
+enum err checkpoint_open(struct checkpoint *checkpoint, const char *path, int file_fd);
 
-/* All that is in the file is on the disk, and goes up to position. Durable when it returns. */
-enum err checkpoint_save(struct checkpoint *mark, int file_fd, uint64_t position);
+/* Call after syncing the file, which holds everything up to position. Durable when it returns. */
+enum err checkpoint_save(struct checkpoint *checkpoint, int file_fd, uint64_t position);
 
 #endif

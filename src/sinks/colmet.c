@@ -1,5 +1,5 @@
-/* The sink colmet: samples as records of Colmet's Python line, pushed to a collector of its own (or to ours, with --colmet). One
- * message for each batch, in the order in which a node of Colmet's has its records. Needs wire-zmq.so. */
+/* The sink `colmet`: samples as records of Colmet's Python version, pushed to a Colmet collector (or to `sonde
+ * collect --colmet`). One message per batch, with the records in Colmet's order. Needs wire-zmq.so. */
 #include "base/buf.h"
 #include "compat/colmet/mapping.h"
 #include "sinks/sink.h"
@@ -14,8 +14,8 @@
 #define QUEUE_MAX 1000000u
 
 struct colmet_state {
-    const char *address, *mapping;      /* settings … */
-    uint64_t queue, linger_ns;          /* … as well */
+    const char *address, *mapping;      /* settings */
+    uint64_t queue, linger_ns;          /* settings */
     bool nvidia;
     const struct zmq_module *zmq;
     struct zmq_push *push;
@@ -28,7 +28,8 @@ struct colmet_state {
 
 static const struct setting colmet_settings[] = {
     { "address", SETTING_TEXT, "tcp://127.0.0.1:5556", offsetof(struct colmet_state, address), "address of the collector" },
-    { "queue", SETTING_U64, "1000", offsetof(struct colmet_state, queue), "maximum number of messages queued while the collector is down; 0: unlimited" },
+    { "queue", SETTING_U64, "1000", offsetof(struct colmet_state, queue),
+      "maximum number of messages queued while the collector is down; 0: unlimited" },
     { "linger", SETTING_DURATION, "2s", offsetof(struct colmet_state, linger_ns), "how long to wait for the collector at exit" },
     { "nvidia", SETTING_FLAG, "no", offsetof(struct colmet_state, nvidia),
       "send GPU records; they crash a Colmet collector that writes HDF5" },
@@ -105,7 +106,7 @@ static enum err colmet_write(void *state, const struct batch *batch)
     return err;
 }
 
-/* Colmet's protocol has no word for "I have it". */
+/* Colmet's protocol has no acknowledgements. */
 static enum err colmet_flush(void *state, uint64_t deadline_ns)
 {
     (void)state, (void)deadline_ns;

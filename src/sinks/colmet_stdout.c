@@ -1,5 +1,5 @@
-/* The sink colmet-stdout: rows of Colmet's backends for people, as its collector prints them with
- * --enable-stdout-backend. What is not known has no line. */
+/* The sink `colmet-stdout`: rows of Colmet's backends, printed as by Colmet's collector with
+ * --enable-stdout-backend. A missing value has no line. */
 #include "compat/colmet/rows.h"
 #include "sinks/sink.h"
 #include "sinks/output.h"
@@ -8,27 +8,27 @@
 #include <string.h>
 #include <time.h>
 
-struct stdout_state {
+struct colmet_stdout_state {
     const char *path;
     struct output output;
     struct colmet_rows *rows;
     char message[512];
 };
 
-static const struct setting stdout_settings[] = {
-    { "path", SETTING_TEXT, NULL, offsetof(struct stdout_state, path), "output file; default: standard output" },
+static const struct setting colmet_stdout_settings[] = {
+    { "path", SETTING_TEXT, NULL, offsetof(struct colmet_stdout_state, path), "output file; default: standard output" },
     { 0 },
 };
 
-/* How a unit is shown: the letter that it begins with, by how much and from what on the next one is taken, what stands behind. */
-struct shape {
+/* How values of a unit are scaled and printed. */
+struct unit_format {
     const char *unit;
-    const char *letters; /* of the units from this one on; '.' is none */
-    double step, limit;
+    const char *letters; /* prefixes, from the one of the unit itself; '.': none */
+    double step, limit; /* divide by step while the value exceeds limit */
     const char *tail;
 };
 
-static const struct shape shapes[] = {
+static const struct unit_format unit_formats[] = {
     { "1", ".KMGT", 1000, 10000, "count" },     { "ticks", ".KMGT", 1000, 10000, "count" },
     { "B", ".KMGT", 1024, 10000, "bytes" },     { "kB", "KMGT", 1024, 10000, "bytes" },
     { "MiB", "MGT", 1024, 10000, "bytes" },     { "ns", "num.", 1000, 1000, "seconds" },
@@ -48,18 +48,18 @@ static void add_date(struct buf *out, uint64_t time_s)
 
 static void add_value(struct buf *out, const struct colmet_column *column, union value value)
 {
-    const struct shape *shape = &shapes[0];
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        if (strcmp(shapes[i].unit, column->unit) == 0)
-            shape = &shapes[i];
+    const struct unit_format *format = &unit_formats[0];
+    for (size_t i = 0; i < sizeof unit_formats / sizeof *unit_formats; i++)
+        if (strcmp(unit_formats[i].unit, column->unit) == 0)
+            format = &unit_formats[i];
     double number = column->type == COLMET_F32 ? value.f64 : column->type == COLMET_I64 ? (double)value.i64 : (double)value.u64;
-    const char *letter = shape->letters;
-    for (; letter[1] && number > shape->limit; letter++)
-        number /= shape->step;
+    const char *letter = format->letters;
+    for (; letter[1] && number > format->limit; letter++)
+        number /= format->step;
     buf_printf(out, "%.0f", number);
     if (*letter != '.')
         buf_add_char(out, *letter);
-    buf_printf(out, " (%s)", shape->tail);
+    buf_printf(out, " (%s)", format->tail);
 }
 
 static int longest_name(const struct colmet_row *row)
@@ -91,13 +91,13 @@ static void add_row(struct buf *out, const struct colmet_row *row)
 
 static enum err stdout_check(void *state)
 {
-    struct stdout_state *s = state;
+    struct colmet_stdout_state *s = state;
     return writable_check(s->path, WRITABLE_FILE, s->message, sizeof s->message);
 }
 
 static enum err stdout_open(void *state)
 {
-    struct stdout_state *s = state;
+    struct colmet_stdout_state *s = state;
     bool is_new;
     enum err err = output_append(&s->output, s->path, &is_new);
     if (err)
@@ -110,7 +110,7 @@ static enum err stdout_open(void *state)
 
 static enum err stdout_write(void *state, const struct batch *batch)
 {
-    struct stdout_state *s = state;
+    struct colmet_stdout_state *s = state;
     const struct colmet_row *rows;
     size_t count;
     enum err err = output_is_stuck(&s->output) ? output_write(&s->output) : OK;
@@ -126,26 +126,26 @@ static enum err stdout_write(void *state, const struct batch *batch)
 static enum err stdout_flush(void *state, uint64_t deadline_ns)
 {
     (void)deadline_ns;
-    return output_flush(&((struct stdout_state *)state)->output);
+    return output_flush(&((struct colmet_stdout_state *)state)->output);
 }
 
 static void stdout_close(void *state)
 {
-    struct stdout_state *s = state;
+    struct colmet_stdout_state *s = state;
     output_close(&s->output);
     colmet_rows_free(&s->rows);
 }
 
 static const char *stdout_message(const void *state)
 {
-    return ((const struct stdout_state *)state)->message;
+    return ((const struct colmet_stdout_state *)state)->message;
 }
 
 const struct sink sink_colmet_stdout = {
     .name = "colmet-stdout",
-    .about = "rows of Colmet's backends for people, as its collector prints them",
-    .settings = stdout_settings,
-    .state_size = sizeof(struct stdout_state),
+    .about = "rows of Colmet's backends, printed as by its collector",
+    .settings = colmet_stdout_settings,
+    .state_size = sizeof(struct colmet_stdout_state),
     .check = stdout_check,
     .open = stdout_open,
     .write = stdout_write,

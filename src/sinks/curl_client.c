@@ -1,5 +1,5 @@
-/* One handle of libcurl per sink: it keeps the connection. Redirects are not followed: who gets the samples, and the password,
- * is what was set and nobody else. */
+/* One libcurl handle per sink, which keeps its connection. Redirects are not followed, so that samples and passwords
+ * go only to the configured server. */
 #include "sinks/curl_client.h"
 
 #include "base/clock.h"
@@ -31,8 +31,8 @@ static void init_library(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* "http://user:secret@host/x" is shown as "http://host/x". */
-static void show_address(struct curl_client *client)
+/* "http://user:secret@host/x" becomes "http://host/x". */
+static void set_shown_url(struct curl_client *client)
 {
     const char *host = strstr(client->url, "://") + 3;
     size_t authority = strcspn(host, "/?#");
@@ -43,7 +43,7 @@ static void show_address(struct curl_client *client)
         client->shown[--size] = '\0';
 }
 
-/* An Elasticsearch key as "id:key" is sent in base64; as it is given out ("encoded") it is sent as it is. */
+/* Elasticsearch API keys: "id:key" is sent in base64, the "encoded" form as it is. */
 static void set_token(struct curl_client *client, const char *scheme, const char *token)
 {
     struct buf encoded;
@@ -52,7 +52,7 @@ static void set_token(struct curl_client *client, const char *scheme, const char
     if (strcmp(scheme, "ApiKey") == 0 && strchr(token, ':')) {
         json_init_line(&json, &encoded);
         json_base64(&json, bytes_of(token));
-        encoded.data[encoded.size - 1] = '\0'; /* without the quotation marks */
+        encoded.data[encoded.size - 1] = '\0'; /* without the quotes */
         token = encoded.data + 1;
     }
     snprintf(client->authorization, sizeof client->authorization, "Authorization: %s %s", scheme, token);
@@ -90,7 +90,8 @@ static enum err read_credentials(struct curl_client *client)
         }
     }
     if (!strchr(line, ':')) {
-        curl_client_set_error(client, "%s holds no credentials (expected one line: USER:PASSWORD, or ApiKey, Bearer or Token and the key)",
+        curl_client_set_error(client,
+                              "%s holds no credentials (expected USER:PASSWORD, or ApiKey, Bearer or Token and the key)",
                         client->credentials);
         return USAGE;
     }
@@ -112,7 +113,7 @@ static enum err set_authorization(struct curl_client *client)
     return OK;
 }
 
-static enum err misused(struct curl_client *client, const char *error)
+static enum err reject(struct curl_client *client, const char *error)
 {
     curl_client_set_error(client, "%s", error);
     return USAGE;
@@ -121,15 +122,15 @@ static enum err misused(struct curl_client *client, const char *error)
 static enum err check_settings(struct curl_client *client)
 {
     if (!client->url || (strncasecmp(client->url, "http://", 7) != 0 && strncasecmp(client->url, "https://", 8) != 0))
-        return misused(client, "url must start with http:// or https://: url=http://HOST:PORT");
+        return reject(client, "url must start with http:// or https://: url=http://HOST:PORT");
     if (!strcspn(strstr(client->url, "://") + 3, "/?#"))
-        return misused(client, "url has no host: url=http://HOST:PORT");
+        return reject(client, "url has no host: url=http://HOST:PORT");
     if (!client->timeout_ns)
-        return misused(client, "invalid timeout 0 (expected a duration, for example 30s)");
+        return reject(client, "invalid timeout 0 (expected a duration, for example 30s)");
     if (client->password && !client->user)
-        return misused(client, "password is set, but user is not");
+        return reject(client, "password is set, but user is not");
     if (!!client->credentials + !!client->token + !!client->user > 1)
-        return misused(client, "user and password, a key or token, and credentials exclude each other: set one of them");
+        return reject(client, "user and password, a key or token, and credentials exclude each other: set one of them");
     return OK;
 }
 
@@ -154,7 +155,7 @@ enum err curl_client_open(struct curl_client *client)
     enum err err = check_settings(client);
     if (err)
         return err;
-    show_address(client);
+    set_shown_url(client);
     err = set_authorization(client);
     if (err)
         return err;
@@ -190,7 +191,7 @@ static size_t take_body(char *data, size_t one, size_t size, void *user)
 static struct curl_slist *make_headers(const struct curl_client *client, const struct curl_request *request)
 {
     char type[128];
-    struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no round trip to ask whether a body is welcome */
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no "100 Continue" round trip */
     if (request->content_type) {
         snprintf(type, sizeof type, "Content-Type: %s", request->content_type);
         list = curl_slist_append(list, type);
@@ -232,37 +233,37 @@ static void set_request(const struct curl_client *client, const struct curl_requ
         curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
-/* What there is no answer for, in words of what to do. */
-static enum err say_failure(struct curl_client *client, CURLcode code, const char *detail, long limit_ms)
+/* Turns a libcurl error into a message that says what to do. */
+static enum err explain_failure(struct curl_client *client, CURLcode code, const char *detail, long limit_ms)
 {
-    const char *said = *detail ? detail : curl_easy_strerror(code);
+    const char *text = *detail ? detail : curl_easy_strerror(code);
     switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
         if (client->was_slow && (uint64_t)limit_ms * NS_PER_MS < client->timeout_ns)
-            return AGAIN; /* it had less time than before: what was said then is worth more */
+            return AGAIN; /* it had less time than before: keep the first message */
         client->was_slow = true;
         curl_client_set_error(client, "%s did not answer within %ld.%03ld s", client->shown, limit_ms / 1000, limit_ms % 1000);
         return AGAIN;
     case CURLE_PEER_FAILED_VERIFICATION:
         curl_client_set_error(client, "the certificate of %s is not trusted: %s. Set ca=FILE to the certificate of its CA",
-                        client->shown, said);
+                        client->shown, text);
         return IO;
     case CURLE_SSL_CACERT_BADFILE:
-        curl_client_set_error(client, "cannot read the certificates in %s: %s", client->ca, said);
+        curl_client_set_error(client, "cannot read the certificates in %s: %s", client->ca, text);
         return IO;
     case CURLE_URL_MALFORMAT:
-        curl_client_set_error(client, "invalid url %s: %s", client->shown, said);
+        curl_client_set_error(client, "invalid url %s: %s", client->shown, text);
         return IO;
     case CURLE_WRITE_ERROR:
         curl_client_set_error(client, "the response of %s exceeds %u MiB", client->shown, CURL_CLIENT_RESPONSE_MAX >> 20);
         return IO;
     default:
-        curl_client_set_error(client, "no answer from %s: %s", client->shown, said);
+        curl_client_set_error(client, "no answer from %s: %s", client->shown, text);
         return AGAIN;
     }
 }
 
-static void note_answer(const struct curl_client *client, struct curl_response *answer)
+static void read_response_info(const struct curl_client *client, struct curl_response *answer)
 {
     long status = 0;
     const char *type = NULL;
@@ -301,7 +302,7 @@ enum err curl_client_send(struct curl_client *client, const struct curl_request 
     answer->status = 0;
     answer->retry_after_ns = 0;
     struct curl_slist *headers = make_headers(client, request);
-    curl_easy_reset(client->curl); /* keeps the connection */
+    curl_easy_reset(client->curl); /* the connection stays open */
     set_security(client);
     set_request(client, request, limit_ms);
     curl_easy_setopt(client->curl, CURLOPT_URL, url);
@@ -314,8 +315,8 @@ enum err curl_client_send(struct curl_client *client, const struct curl_request 
     if (code != CURLE_OPERATION_TIMEDOUT)
         client->was_slow = false;
     if (code != CURLE_OK)
-        return say_failure(client, code, detail, limit_ms);
-    note_answer(client, answer);
+        return explain_failure(client, code, detail, limit_ms);
+    read_response_info(client, answer);
     return OK;
 }
 
@@ -326,7 +327,7 @@ bool curl_response_is_html(const struct curl_response *answer)
     return strncasecmp(answer->content_type, "text/html", 9) == 0 || *text == '<';
 }
 
-/* The piece of a page that is worth reading. */
+/* The title of an HTML page, else the whole body. */
 static struct bytes title_of(struct bytes body)
 {
     const char *begin = body.size ? memmem(body.data, body.size, "<title>", 7) : NULL;
@@ -368,7 +369,7 @@ static const char *hint_of(unsigned status)
                          : "";
 }
 
-static void say_status(struct curl_client *client, const struct curl_request *request, const struct curl_response *answer)
+static void explain_status(struct curl_client *client, const struct curl_request *request, const struct curl_response *answer)
 {
     char excerpt[200], path[200];
     curl_client_excerpt(excerpt, sizeof excerpt, (struct bytes){ buf_text(&answer->body), answer->body.size });
@@ -378,7 +379,7 @@ static void say_status(struct curl_client *client, const struct curl_request *re
                     *excerpt ? " (" : "", excerpt, *excerpt ? ")" : "");
 }
 
-/* Somebody may be changing them just now. */
+/* The file may have been updated after a 401. Keeps the error message. */
 static void reread_credentials(struct curl_client *client)
 {
     char error[sizeof client->error];
@@ -387,12 +388,13 @@ static void reread_credentials(struct curl_client *client)
     memcpy(client->error, error, sizeof error);
 }
 
-enum err curl_client_check_status(struct curl_client *client, const struct curl_request *request, const struct curl_response *answer)
+enum err curl_client_check_status(struct curl_client *client, const struct curl_request *request,
+                                  const struct curl_response *answer)
 {
     unsigned status = answer->status;
     if (status >= 200 && status < 300)
         return OK;
-    say_status(client, request, answer);
+    explain_status(client, request, answer);
     if (status == 401 && client->credentials)
         reread_credentials(client);
     if (status == 401 || status == 403)

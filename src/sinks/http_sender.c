@@ -1,4 +1,4 @@
-/* The loop around the requests of a sink. */
+/* Retries, back-off, and the size of requests. */
 #include "sinks/http_sender.h"
 
 #include "base/clock.h"
@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <time.h>
 
-#define PORTION_BYTES (4u << 20)
-#define PORTION_LEAST (64u << 10)
-#define SEND_BYTES (8u << 20) /* so much is sent without being asked for */
+#define CHUNK_BYTES (4u << 20)
+#define CHUNK_MIN (64u << 10)
+#define SEND_BYTES (8u << 20) /* sent without waiting for a flush */
 #define WAIT_FIRST_NS (250 * NS_PER_MS)
 #define WAIT_MAX_NS (8 * NS_PER_S)
-#define PATIENCE_NS (1500 * NS_PER_MS) /* whoever flushes hears soon that it does not go, and tries again later */
+#define PATIENCE_NS (1500 * NS_PER_MS) /* flush reports a failure soon, and is called again */
 
 enum err http_sender_open(struct http_sender *sender)
 {
@@ -20,7 +20,7 @@ enum err http_sender_open(struct http_sender *sender)
         return err;
     outbox_init(&sender->outbox, HTTP_SENDER_OUTBOX_MAX);
     curl_response_init(&sender->answer);
-    sender->portion_bytes = sender->portion_max = PORTION_BYTES;
+    sender->chunk_bytes = sender->chunk_max = CHUNK_BYTES;
     sender->wait_ns = sender->next_try_ns = sender->position = 0;
     sender->items_max = SIZE_MAX;
     return OK;
@@ -42,7 +42,7 @@ enum err http_sender_end_batch(struct http_sender *sender, const struct batch *b
 {
     if (err) {
         outbox_truncate(&sender->outbox, count);
-        if (err == FULL && count == 0) { /* alone it is too large: it never fits */
+        if (err == FULL && count == 0) { /* it does not fit into an empty outbox */
             curl_client_set_error(&sender->client, "a batch exceeds the maximum of %u MiB", HTTP_SENDER_OUTBOX_MAX >> 20);
             return err;
         }
@@ -52,7 +52,7 @@ enum err http_sender_end_batch(struct http_sender *sender, const struct batch *b
     if (batch->position)
         sender->position = batch->position;
     if (sender->outbox.used >= SEND_BYTES && clock_monotonic_ns() >= sender->next_try_ns)
-        http_sender_flush(sender, 0); /* it is in the outbox: a failure is told by flush */
+        http_sender_flush(sender, 0); /* the batch is in the outbox: the next flush reports a failure */
     return OK;
 }
 
@@ -75,8 +75,8 @@ static void sleep_until(uint64_t time_ns)
         ;
 }
 
-/* After a failure nobody is asked again before its time. */
-static enum err wait_turn(const struct http_sender *sender, uint64_t patience_ns, uint64_t deadline_ns)
+/* Waits until the back-off is over. */
+static enum err wait_back_off(const struct http_sender *sender, uint64_t patience_ns, uint64_t deadline_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
     if (sender->next_try_ns > now_ns) {
@@ -87,8 +87,8 @@ static enum err wait_turn(const struct http_sender *sender, uint64_t patience_ns
     return now_ns >= deadline_ns ? AGAIN : OK;
 }
 
-/* Where it was our own deadline that came too early, the other side need not be spared. */
-static void note_failure(struct http_sender *sender, enum err err, uint64_t deadline_ns)
+/* If only our own deadline was too short, the delay does not grow. */
+static void back_off(struct http_sender *sender, enum err err, uint64_t deadline_ns)
 {
     uint64_t asked_ns = sender->answer.retry_after_ns, now_ns = clock_monotonic_ns();
     sender->answer.retry_after_ns = 0;
@@ -99,34 +99,34 @@ static void note_failure(struct http_sender *sender, enum err err, uint64_t dead
     sender->last = err;
 }
 
-/* Too much at once (FULL), or for the time that there was (AGAIN), or one of them is refused (CORRUPT): less the next time.
- * One item alone that is too much is refused for good. */
+/* Sends less next time: the request was too large (FULL), took too long (AGAIN), or contained an invalid item
+ * (CORRUPT). A single item that is too large or invalid is rejected for good. */
 static void shrink(struct http_sender *sender, enum err err, size_t count, size_t bytes)
 {
     if (count == 1 && err != AGAIN)
         http_sender_reject(sender, &sender->outbox.items[0]);
     else if (err == FULL)
-        sender->portion_max = sender->portion_bytes = bytes / 2;
+        sender->chunk_max = sender->chunk_bytes = bytes / 2;
     else if (err == CORRUPT)
         sender->items_max = count / 2;
-    else if (bytes / 2 >= PORTION_LEAST)
-        sender->portion_bytes = bytes / 2;
+    else if (bytes / 2 >= CHUNK_MIN)
+        sender->chunk_bytes = bytes / 2;
 }
 
-/* As much again as before a failure. */
+/* Returns to the request size before the failure. */
 static void grow(struct http_sender *sender)
 {
     sender->wait_ns = sender->next_try_ns = 0;
-    sender->portion_bytes *= 2;
-    if (sender->portion_bytes > sender->portion_max)
-        sender->portion_bytes = sender->portion_max;
+    sender->chunk_bytes *= 2;
+    if (sender->chunk_bytes > sender->chunk_max)
+        sender->chunk_bytes = sender->chunk_max;
     if (sender->items_max < SIZE_MAX / 2)
         sender->items_max *= 2;
 }
 
 static enum err send_portion(struct http_sender *sender, uint64_t deadline_ns)
 {
-    size_t bytes, count = outbox_first_items(&sender->outbox, sender->portion_bytes, sender->items_max, &bytes);
+    size_t bytes, count = outbox_first_items(&sender->outbox, sender->chunk_bytes, sender->items_max, &bytes);
     sender->sent = count;
     enum err err = sender->post(sender->sink, count, bytes, deadline_ns);
     if (err == FULL || err == AGAIN || err == CORRUPT)
@@ -135,9 +135,9 @@ static enum err send_portion(struct http_sender *sender, uint64_t deadline_ns)
     if (!err)
         grow(sender);
     if (err == FULL || err == CORRUPT)
-        return OK; /* dealt with */
+        return OK; /* handled */
     if (err)
-        note_failure(sender, err, deadline_ns);
+        back_off(sender, err, deadline_ns);
     return err;
 }
 
@@ -147,11 +147,11 @@ enum err http_sender_flush(struct http_sender *sender, uint64_t deadline_ns)
     if (!deadline_ns)
         deadline_ns = begin_ns + sender->client.timeout_ns;
     while (sender->outbox.count) {
-        enum err err = wait_turn(sender, begin_ns + PATIENCE_NS, deadline_ns);
+        enum err err = wait_back_off(sender, begin_ns + PATIENCE_NS, deadline_ns);
         if (err)
             return err;
         err = send_portion(sender, deadline_ns);
-        if (err && err != AGAIN) /* nothing that waiting a little would mend */
+        if (err && err != AGAIN) /* retrying soon would not help */
             return err;
     }
     return OK;

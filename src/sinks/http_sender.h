@@ -1,5 +1,6 @@
-/* Carries an outbox to a server in portions: waits longer after each failure, makes the portions smaller when they are too
- * much at once, counts what the other side will never take. What failed stays in the outbox until it has arrived. */
+/* Sends an outbox to a server in chunks, for the sinks of sink-http.so: backs off after failures, sends smaller
+ * chunks if they are too large or too slow, and counts items that the server rejects. What failed stays in the
+ * outbox. */
 #ifndef SONDE_SINKS_HTTP_SENDER_H
 #define SONDE_SINKS_HTTP_SENDER_H
 
@@ -11,43 +12,44 @@
 
 /* Part of the state of a sink. */
 struct http_sender {
-    struct curl_client client; /* its settings are set before http_sender_open */
+    struct curl_client client; /* the caller applies its settings before http_sender_open */
     struct outbox outbox;
     struct curl_response answer;
 
-    /* Sends the first count items, which are bytes long, or fewer: then it says how many in sent. Marks those that are done.
-     * Errors as of curl_client_check_status; FULL: it was too much at once; CORRUPT: one of them makes the other side refuse all. */
+    /* Sends the first count items, of total size bytes, or fewer, and sets `sent`. Marks those that are done. Errors
+     * as for curl_client_check_status; FULL: the request is too large; CORRUPT: an item makes the server reject all
+     * of them. */
     enum err (*post)(void *sink, size_t count, size_t bytes, uint64_t deadline_ns);
     size_t sent;
-    void *sink; /* handed to post */
+    void *sink; /* passed to post */
 
-    size_t portion_bytes, portion_max; /* how much is sent at once; how much the other side takes */
-    size_t items_max; /* at once, while we look for one that is refused */
-    uint64_t wait_ns, next_try_ns; /* after failures */
-    enum err last;                 /* the last failure */
-    uint64_t refused;              /* items that were refused for good */
-    uint64_t position;             /* of the last batch that was taken in; 0: none */
+    size_t chunk_bytes, chunk_max; /* bytes per request: now, and what the server accepts */
+    size_t items_max; /* items per request while searching for an invalid one */
+    uint64_t wait_ns, next_try_ns; /* back-off */
+    enum err last;                 /* error of the last request that failed */
+    uint64_t refused;              /* items rejected for good */
+    uint64_t position;             /* of the last batch that was added; 0: none */
 };
 
-/* post and sink are set. Errors as of curl_client_open. */
+/* post and sink must be set. Errors as for curl_client_open. */
 enum err http_sender_open(struct http_sender *sender);
 void http_sender_close(struct http_sender *sender);
 
-/* A batch that is in the outbox, or has arrived, already: it came again after a failure that was not its own. */
+/* Was the batch added before? It is delivered again if another batch failed. */
 bool http_sender_has(const struct http_sender *sender, const struct batch *batch);
 
-/* After a batch was added behind the first count items. err: how that went; then all of it is taken back. When much has come
- * together it is sent. AGAIN: the outbox is full, and the batch is not in it. */
+/* Call after adding a batch after the first count items. err: the result; on an error its items are removed. Sends
+ * if the outbox is large. AGAIN: the outbox is full, and the batch was removed. */
 enum err http_sender_end_batch(struct http_sender *sender, const struct batch *batch, size_t count, enum err err);
 
-/* Sends until the outbox is empty, at most until the deadline (0: as long as an answer may take). After a failure it tries again a
- * few times within a second or two. AGAIN, DENIED, IO: what is left stays in the outbox. */
+/* Sends until the outbox is empty or the deadline has passed (0: the timeout of a request). Retries for about 1.5 s.
+ * AGAIN, DENIED, IO: the rest stays in the outbox. */
 enum err http_sender_flush(struct http_sender *sender, uint64_t deadline_ns);
 
-/* A item was refused for good: it is done, and counted if it was not done before. */
+/* Marks an item as rejected for good, and counts it. */
 void http_sender_reject(struct http_sender *sender, struct outbox_item *item);
 
-/* The first count items have arrived. */
+/* Marks the first count items as delivered. */
 void http_sender_mark_delivered(struct http_sender *sender, size_t count);
 
 #endif

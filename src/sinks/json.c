@@ -1,5 +1,5 @@
-/* Samples as JSON: an array with an object per sample, or (setting "lines") an object per line. What is not known has no
- * key. The array is ended by flush: write nothing behind it. */
+/* The sink `json`: an array with an object per sample, or with lines=yes an object per line. A missing value has no
+ * key. The first flush ends the array, so nothing can be written after it. */
 #include "sinks/sink.h"
 
 #include "net/json.h"
@@ -34,7 +34,7 @@ static enum err sink_json_open(void *state)
 {
     struct json_state *s = state;
     bool is_new;
-    s->lines = s->lines || s->append; /* behind an array nothing can be added */
+    s->lines = s->lines || s->append; /* nothing can follow an array */
     enum err err = s->append ? output_append(&s->output, s->path, &is_new) : output_open(&s->output, s->path);
     if (err)
         return err;
@@ -85,7 +85,7 @@ static enum err sink_json_write(void *state, const struct batch *batch)
 static enum err sink_json_flush(void *state, uint64_t deadline_ns)
 {
     struct json_state *s = state;
-    (void)deadline_ns; /* a file does not keep us waiting */
+    (void)deadline_ns; /* writing a file does not block for long */
     if (!s->lines && !s->ended) {
         json_end_array(&s->json);
         json_end(&s->json);
@@ -101,7 +101,7 @@ static void sink_json_close(void *state)
 
 static enum err sink_json_resume(void *state, uint64_t *position)
 {
-    *position = ((struct json_state *)state)->output.mark.position;
+    *position = ((struct json_state *)state)->output.checkpoint.position;
     return OK;
 }
 

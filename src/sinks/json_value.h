@@ -1,4 +1,4 @@
-/* A value of a sample in JSON, by the type that its metric says. */
+/* Writes a value of a sample as JSON, by the type of its metric. */
 #ifndef SONDE_SINKS_JSON_VALUE_H
 #define SONDE_SINKS_JSON_VALUE_H
 

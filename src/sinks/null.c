@@ -1,11 +1,11 @@
-/* The sink `null`: counts samples and discards them. This is the file to copy for a new sink; docs/add-a-sink.md lists the other
- * files to change. Replace "null" by the name of your sink throughout. */
+/* The sink `null`: counts samples and discards them. This is the file to copy for a new sink; docs/add-a-sink.md
+ * lists the other files to change. Replace "null" by the name of your sink throughout. */
 #include "sinks/sink.h"
 
 #include <stdio.h>
 
-/* Everything the sink remembers. The caller zeroes it before it applies the settings, and frees it after close. What open allocates,
- * close frees. */
+/* Everything the sink remembers. The caller zeroes it before it applies the settings, and frees it after close. What
+ * open allocates, close frees. */
 struct null_state {
     uint64_t limit; /* a setting: the table below stores it here */
     uint64_t samples, values;
@@ -26,9 +26,10 @@ static enum err null_open(void *state)
     return OK;
 }
 
-/* Copy what you need later: the batch belongs to the caller. Test known before you use a value: a missing value must stay missing at
- * the destination, and must not become 0. The type of a value (u64, i64, f64) is in its metric.
- * If you return an error, nothing of the batch may count: the caller delivers it again. So this checks before it counts. */
+/* Copy what you need later: the batch belongs to the caller. Test known before you use a value: a missing value must
+ * stay missing at the destination, and must not become 0. The type of a value (u64, i64, f64) is in its metric. If
+ * you return an error, nothing of the batch may count: the caller delivers it again. So this checks before it
+ * counts. */
 static enum err null_write(void *state, const struct batch *batch)
 {
     struct null_state *s = state;
@@ -45,7 +46,8 @@ static enum err null_write(void *state, const struct batch *batch)
     return OK;
 }
 
-/* Return OK only when everything written so far would survive a power failure. Return AGAIN when the deadline has passed. */
+/* Return OK only when everything written so far would survive a power failure. Return AGAIN when the deadline has
+ * passed. */
 static enum err null_flush(void *state, uint64_t deadline_ns)
 {
     (void)state, (void)deadline_ns;
@@ -64,8 +66,8 @@ static const char *null_message(const void *state)
     return ((const struct null_state *)state)->message;
 }
 
-/* The only symbol that other files see: add it to sinks/sink.c. A sink that talks to a server also sets .may_block; one that can
- * restart without duplicates sets .resume (see sinks/json.c). */
+/* The only symbol that other files see: add it to sinks/sink.c. A sink that talks to a server also sets .may_block;
+ * one that can restart without duplicates sets .resume (see sinks/json.c). */
 const struct sink sink_null = {
     .name = "null",
     .about = "counts samples and discards them, to measure everything else",

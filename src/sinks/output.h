@@ -7,38 +7,38 @@
 
 struct output {
     int fd;
-    bool owned; /* opened by us */
-    bool wary;  /* a pipe or a terminal, whose reader may be slow: never wait for it but at the end */
+    bool owned; /* close fd at the end */
+    bool is_pipe; /* or a terminal: its reader may be slow, so only the last flush waits for it */
     struct buf out; /* add to it, then call output_write_if_large */
-    uint64_t position; /* of the batch that was begun last; 0: none */
-    uint64_t flushed;  /* … when it was last flushed */
-    bool is_file;      /* to which is added: */
-    uint64_t whole;    /* its size before that batch */
-    struct checkpoint mark;
+    uint64_t position; /* of the current batch; 0: none */
+    uint64_t flushed;  /* position at the last flush */
+    bool is_file;      /* a regular file opened by output_append */
+    uint64_t batch_start; /* size of the file before the current batch */
+    struct checkpoint checkpoint;
 };
 
-/* Makes or empties the file; path NULL or "-": standard output. */
+/* Creates or truncates the file; path NULL or "-": standard output. */
 enum err output_open(struct output *output, const char *path);
 
-/* The same, but what is in the file stays, and is added to. *is_new: it was empty, or cannot be looked at. For a program
- * that runs on: where the reader is slow, what cannot be written is kept, until the output is stuck. What a crash left behind
- * the last batch with a position that was flushed is cut off; output->mark.position is that batch's. */
+/* Opens the file for appending. *is_new: it was empty, or is not a regular file. For a process that keeps running:
+ * if the reader of a pipe is slow, data is buffered until output_is_stuck. Removes what a crash left after the last
+ * checkpoint, whose position is in output->checkpoint. */
 enum err output_append(struct output *output, const char *path, bool *is_new);
 
-/* A batch begins. When an error comes before it was pushed, what is in a file of it is taken back: it may be tried again. The
- * first one with a position makes the mark. */
+/* Starts a batch. If writing it fails, its part is removed from the file, so that it can be written again. The first
+ * batch with a position creates the checkpoint file. */
 enum err output_begin_batch(struct output *output, uint64_t position);
 
-/* So much is kept already that no more should be added. */
+/* So much is buffered that no more should be added. */
 bool output_is_stuck(const struct output *output);
 
-/* Writes all of it now, without asking the disk. Errors as of output_write_if_large. */
+/* Writes the buffer without syncing. Errors as for output_write_if_large. */
 enum err output_write(struct output *output);
 
-/* Writes when enough has come together. GONE: the reader of a pipe has left. FULL, IO. */
+/* Writes the buffer if it is large. GONE: the reader of a pipe has closed it. FULL, IO. */
 enum err output_write_if_large(struct output *output);
 
-/* Writes all of it, and asks the disk for it. */
+/* Writes the buffer and syncs it to disk. */
 enum err output_flush(struct output *output);
 
 void output_close(struct output *output);

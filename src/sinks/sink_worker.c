@@ -1,5 +1,5 @@
-/* The thread: opens the sink, goes to where it was, then entry after entry; flushes twice a second; on failures waits a
- * little longer each time. */
+/* The worker thread: opens the sink, seeks to its position in the journal, then writes entry by entry and flushes
+ * about twice a second. After a failure it waits, longer each time, and delivers the same batch again. */
 #include "sinks/sink_worker.h"
 
 #include "base/clock.h"
@@ -19,15 +19,17 @@
 #define FLUSH_NS (400 * NS_PER_MS)
 #define FLUSH_BATCHES 20000u
 #define FLUSH_DEADLINE_NS (30 * NS_PER_S)
-#define GATHER_MS 50 /* wait so long for more, in place of waking for each record */
+#define GATHER_MS 50 /* let more entries arrive instead of waking up for each */
 #define PAUSE_MIN_NS (250 * NS_PER_MS)
 #define PAUSE_MAX_NS (60 * NS_PER_S)
-#define TRIES_MAX 4 /* of one call; then the sink is opened anew */
+#define TRIES_MAX 4 /* of one call; then the sink is reopened */
 #define TURN_MAX 1024
 #define RATE_NS (10 * NS_PER_S)
 #define STACK_BYTES (1u << 20)
+#define NAME_PREFIX "sink-"
 
-enum step { GOES_ON, ANEW, ENDS };
+/* What the thread does next. */
+enum step { CONTINUE, REOPEN, STOP };
 
 struct sink_worker {
     struct sink_worker_settings settings; /* choice and state are below */
@@ -35,28 +37,28 @@ struct sink_worker {
     pthread_t thread;
     int wake_fd;
     atomic_bool wants_reopen;
-    atomic_ullong stop_ns; /* CLOCK_MONOTONIC; 0: go on */
+    atomic_ullong stop_ns; /* CLOCK_MONOTONIC, deadline for stopping; 0: keep running */
 
-    /* of the thread */
+    /* used by the thread only */
     void *state;
     struct journal_reader *reader;
     struct stream_decoders *decoders;
-    uint64_t position;   /* of the newest entry that was written */
-    uint64_t done;       /* of the newest that is durable */
-    uint64_t unflushed;  /* batches */
-    bool is_behind;      /* what was flushed is not all durable yet: the sink gathers, and is asked again */
+    uint64_t position;   /* of the last entry written */
+    uint64_t done;       /* of the last entry acknowledged to the journal */
+    uint64_t unflushed;  /* batches since the last flush */
+    bool is_behind;      /* the sink buffers across flushes: ask again whether it is durable */
     uint64_t flushed_ns; /* CLOCK_MONOTONIC */
-    uint64_t first_ns;   /* CLOCK_MONOTONIC, of the first of them */
+    uint64_t first_ns;   /* CLOCK_MONOTONIC, of the first unflushed batch */
     uint64_t pause_ns;
     unsigned tries;
-    uint64_t refused;    /* as the sink counted when it was asked last */
-    bool was_reported;
+    uint64_t refused;    /* the sink's counter when it was last read */
+    bool has_logged;
     struct sink_worker_figures now;
-    struct rate_mark { uint64_t time_ns, samples; } marks[2]; /* CLOCK_MONOTONIC; the older one first */
+    struct rate_mark { uint64_t time_ns, samples; } marks[2]; /* CLOCK_MONOTONIC; oldest first */
 
     pthread_mutex_t lock;
-    struct sink_worker_figures figures; /* for others */
-    struct rate_mark since;        /* its rate is what came after this */
+    struct sink_worker_figures figures; /* copy of now, for sink_worker_figures */
+    struct rate_mark since;        /* start of the interval for the rate */
 };
 
 static uint64_t stop_ns(const struct sink_worker *worker)
@@ -64,14 +66,14 @@ static uint64_t stop_ns(const struct sink_worker *worker)
     return atomic_load(&worker->stop_ns);
 }
 
-static bool is_over(const struct sink_worker *worker)
+static bool is_past_deadline(const struct sink_worker *worker)
 {
     uint64_t until_ns = stop_ns(worker);
     return until_ns && clock_monotonic_ns() >= until_ns;
 }
 
-/* Counted by the sink since it was opened; told once. */
-static void note_refused(struct sink_worker *worker, uint64_t refused)
+/* The sink counts from its opening. Logged once. */
+static void count_refused(struct sink_worker *worker, uint64_t refused)
 {
     if (refused && !worker->now.refused)
         log_warn("the sink %s loses samples: %s", worker->choice.sink->name,
@@ -80,8 +82,8 @@ static void note_refused(struct sink_worker *worker, uint64_t refused)
     worker->refused = refused;
 }
 
-/* A mark every ten seconds: the older one is at least as old. While nothing comes it grows older, and the rate falls. */
-static void mark(struct sink_worker *worker)
+/* Moves the start of the rate's interval every ten seconds, so that the rate covers the last 10 to 20 s. */
+static void update_rate(struct sink_worker *worker)
 {
     uint64_t now_ns = clock_monotonic_ns();
     if (worker->marks[1].time_ns && now_ns - worker->marks[1].time_ns < RATE_NS)
@@ -97,16 +99,16 @@ static void publish(struct sink_worker *worker)
     now->lag_ns = worker->reader ? journal_reader_lag_ns(worker->reader, clock_realtime_ns()) : 0;
     now->streams = stream_decoders_count(worker->decoders);
     if (worker->state && worker->choice.sink->refused)
-        note_refused(worker, worker->choice.sink->refused(worker->state));
-    mark(worker);
+        count_refused(worker, worker->choice.sink->refused(worker->state));
+    update_rate(worker);
     pthread_mutex_lock(&worker->lock);
     worker->figures = *now;
     worker->since = worker->marks[0];
     pthread_mutex_unlock(&worker->lock);
 }
 
-/* Waits for a word of the owner, for so long at most. */
-static void wait_for_word(struct sink_worker *worker, uint64_t timeout_ns)
+/* Waits until the owner wakes the thread, or the timeout. */
+static void wait_for_wakeup(struct sink_worker *worker, uint64_t timeout_ns)
 {
     struct pollfd fd = { .fd = worker->wake_fd, .events = POLLIN };
     uint64_t ignored;
@@ -114,16 +116,16 @@ static void wait_for_word(struct sink_worker *worker, uint64_t timeout_ns)
         (void)!read(worker->wake_fd, &ignored, sizeof ignored);
 }
 
-/* Says once what does not go, and waits. */
+/* Logs the first of a series of failures, and waits before the next attempt. */
 static enum step fail(struct sink_worker *worker, const char *what, const char *error)
 {
     worker->now.state = SINK_WORKER_FAILING;
     worker->now.failures++;
     snprintf(worker->now.error, sizeof worker->now.error, "%s", error);
-    if (!worker->was_reported)
+    if (!worker->has_logged)
         log_error("cannot %s the sink %s: %s. Retrying; its samples stay in the journal until then.", what,
                   worker->choice.sink->name, error);
-    worker->was_reported = true;
+    worker->has_logged = true;
     publish(worker);
     worker->pause_ns = worker->pause_ns ? worker->pause_ns * 2 : PAUSE_MIN_NS;
     if (worker->pause_ns > PAUSE_MAX_NS)
@@ -131,19 +133,19 @@ static enum step fail(struct sink_worker *worker, const char *what, const char *
     uint64_t until_ns = clock_monotonic_ns() + worker->pause_ns;
     for (uint64_t now_ns; (now_ns = clock_monotonic_ns()) < until_ns && !atomic_load(&worker->wants_reopen);) {
         if (stop_ns(worker))
-            return ENDS; /* what fails now will not go within a few seconds either */
-        wait_for_word(worker, until_ns - now_ns);
+            return STOP; /* no time for further attempts */
+        wait_for_wakeup(worker, until_ns - now_ns);
     }
     if (atomic_load(&worker->wants_reopen) || ++worker->tries >= TRIES_MAX)
-        return ANEW;
-    return GOES_ON;
+        return REOPEN;
+    return CONTINUE;
 }
 
 static void succeed(struct sink_worker *worker)
 {
-    if (worker->was_reported)
+    if (worker->has_logged)
         log_warn("the sink %s accepts samples again", worker->choice.sink->name);
-    worker->was_reported = false;
+    worker->has_logged = false;
     worker->now.state = SINK_WORKER_WRITING;
     worker->now.error[0] = '\0';
     worker->pause_ns = worker->tries = 0;
@@ -157,8 +159,8 @@ static void close_sink(struct sink_worker *worker)
     worker->unflushed = 0;
 }
 
-/* Where the sink says that it was, if it knows; else where the journal says. */
-static enum err go_to_place(struct sink_worker *worker)
+/* Starts reading at the position stored by the sink, if it has resume, else at the journal's cursor. */
+static enum err seek_journal(struct sink_worker *worker)
 {
     const struct sink *sink = worker->choice.sink;
     uint64_t from = 0;
@@ -170,8 +172,8 @@ static enum err go_to_place(struct sink_worker *worker)
     return err;
 }
 
-/* So that it can keep what it has of the journal where its data is. */
-static void tell_source(const struct sink_worker *worker)
+/* Lets the sink store its position at the destination. */
+static void pass_source(const struct sink_worker *worker)
 {
     char name[128];
     const struct journal_opening *opening = journal_opening(worker->settings.journal);
@@ -185,7 +187,7 @@ static void tell_source(const struct sink_worker *worker)
 static enum step open_sink(struct sink_worker *worker)
 {
     struct buf error;
-    enum step step = GOES_ON;
+    enum step step = CONTINUE;
     buf_init(&error, 1024);
     atomic_store(&worker->wants_reopen, false);
     enum err err = OK;
@@ -194,21 +196,22 @@ static enum step open_sink(struct sink_worker *worker)
     if (!worker->state)
         err = sink_choice_open(&worker->choice, &worker->state, &error);
     if (!err) {
-        tell_source(worker);
-        err = go_to_place(worker);
+        pass_source(worker);
+        err = seek_journal(worker);
     }
     if (err) {
         char text[256];
-        snprintf(text, sizeof text, "%s", error.size ? buf_text(&error) : sink_choice_message(&worker->choice, worker->state, err));
+        snprintf(text, sizeof text, "%s", error.size ? buf_text(&error) : sink_choice_message(&worker->choice,
+                                                                                              worker->state, err));
         close_sink(worker);
         worker->tries = 0;
-        step = fail(worker, "open", text) == ENDS ? ENDS : ANEW;
+        step = fail(worker, "open", text) == STOP ? STOP : REOPEN;
     }
     buf_clear(&error);
     return step;
 }
 
-static void note_done(struct sink_worker *worker)
+static void acknowledge(struct sink_worker *worker)
 {
     const struct sink *sink = worker->choice.sink;
     uint64_t safe = sink->durable ? sink->durable(worker->state) : worker->position;
@@ -231,19 +234,19 @@ static enum step flush(struct sink_worker *worker)
         worker->now.flushes++;
         if (!err) {
             succeed(worker);
-            note_done(worker);
+            acknowledge(worker);
             publish(worker);
-            return GOES_ON;
+            return CONTINUE;
         }
         if (err == GONE)
-            return ENDS;
+            return STOP;
         enum step step = fail(worker, "write to", sink_choice_message(&worker->choice, worker->state, err));
-        if (step != GOES_ON)
+        if (step != CONTINUE)
             return step;
     }
 }
 
-static void count(struct sink_worker *worker, const struct batch *batch)
+static void count_batch(struct sink_worker *worker, const struct batch *batch)
 {
     worker->now.batches++;
     worker->now.samples += batch->count;
@@ -258,9 +261,9 @@ static void count(struct sink_worker *worker, const struct batch *batch)
 static enum step take_piece(struct sink_worker *worker, const struct batch_piece *piece)
 {
     struct buf error;
-    enum step step = GOES_ON;
+    enum step step = CONTINUE;
     buf_init(&error, sizeof worker->now.error * 4);
-    while (step == GOES_ON && worker->settings.take_piece(worker->settings.context, piece, &error)) {
+    while (step == CONTINUE && worker->settings.take_piece(worker->settings.context, piece, &error)) {
         step = fail(worker, "save a run in", buf_text(&error));
         buf_reset(&error);
     }
@@ -270,9 +273,9 @@ static enum step take_piece(struct sink_worker *worker, const struct batch_piece
 
 static enum step write_batch(struct sink_worker *worker, const struct batch *batch)
 {
-    enum step filed = batch->piece && worker->settings.take_piece ? take_piece(worker, batch->piece) : GOES_ON;
-    if (filed != GOES_ON)
-        return filed;
+    enum step saved = batch->piece && worker->settings.take_piece ? take_piece(worker, batch->piece) : CONTINUE;
+    if (saved != CONTINUE)
+        return saved;
     for (;;) {
         uint64_t begin_ns = clock_monotonic_ns();
         enum err err = worker->choice.sink->write(worker->state, batch);
@@ -280,19 +283,19 @@ static enum step write_batch(struct sink_worker *worker, const struct batch *bat
         if (!err) {
             if (worker->now.state != SINK_WORKER_WRITING)
                 succeed(worker);
-            count(worker, batch);
-            return GOES_ON;
+            count_batch(worker, batch);
+            return CONTINUE;
         }
         if (err == GONE)
-            return ENDS;
+            return STOP;
         enum step step = fail(worker, "write to", sink_choice_message(&worker->choice, worker->state, err));
-        if (step != GOES_ON)
+        if (step != CONTINUE)
             return step;
     }
 }
 
-/* One that cannot be read is counted; the sink hears of what follows. */
-static enum step take(struct sink_worker *worker, const struct journal_entry *entry)
+/* An entry that cannot be decoded is counted and skipped. */
+static enum step handle_entry(struct sink_worker *worker, const struct journal_entry *entry)
 {
     const struct batch *batch;
     uint64_t begin_ns = clock_monotonic_ns();
@@ -300,8 +303,8 @@ static enum step take(struct sink_worker *worker, const struct journal_entry *en
     worker->now.read_ns += clock_monotonic_ns() - begin_ns;
     if (err && entry->is_new)
         worker->now.unreadable++;
-    enum step step = batch ? write_batch(worker, batch) : GOES_ON;
-    if (step == GOES_ON && entry->is_new)
+    enum step step = batch ? write_batch(worker, batch) : CONTINUE;
+    if (step == CONTINUE && entry->is_new)
         worker->position = entry->position;
     return step;
 }
@@ -313,61 +316,62 @@ static bool is_flush_due(const struct sink_worker *worker)
         || (worker->is_behind && clock_monotonic_ns() - worker->flushed_ns >= FLUSH_NS);
 }
 
-/* As much as there is, up to some; *has_more: there may be more. */
+/* Handles up to TURN_MAX entries; *has_more: there may be more. */
 static enum step read_some(struct sink_worker *worker, bool *has_more)
 {
     struct journal_entry entry;
-    enum step step = GOES_ON;
+    enum step step = CONTINUE;
     *has_more = true;
-    for (size_t i = 0; i < TURN_MAX && step == GOES_ON && *has_more; i++) {
+    for (size_t i = 0; i < TURN_MAX && step == CONTINUE && *has_more; i++) {
         enum err err = journal_reader_next(worker->reader, &entry);
         *has_more = err != AGAIN;
         if (!err) {
             stream_decoders_enter_segment(worker->decoders, journal_reader_segment(worker->reader));
-            step = take(worker, &entry);
+            step = handle_entry(worker, &entry);
         } else if (err != AGAIN && err != CORRUPT)
             step = fail(worker, "read the journal for", err_text(err));
     }
     return step;
 }
 
-static void rest(struct sink_worker *worker)
+static void wait_for_entries(struct sink_worker *worker)
 {
-    struct pollfd fds[] = { { .fd = worker->wake_fd, .events = POLLIN }, { .fd = journal_reader_fd(worker->reader), .events = POLLIN } };
+    struct pollfd fds[] = { { .fd = worker->wake_fd, .events = POLLIN }, { .fd = journal_reader_fd(worker->reader),
+                                                                           .events = POLLIN } };
     uint64_t ignored;
-    wait_for_word(worker, GATHER_MS * NS_PER_MS);
+    wait_for_wakeup(worker, GATHER_MS * NS_PER_MS);
     if (worker->unflushed || stop_ns(worker) || atomic_load(&worker->wants_reopen))
         return;
     if (poll(fds, 2, 1000) > 0 && fds[0].revents)
         (void)!read(worker->wake_fd, &ignored, sizeof ignored);
 }
 
-static enum step turn(struct sink_worker *worker)
+static enum step run_once(struct sink_worker *worker)
 {
-    bool has_more = false, stops = stop_ns(worker); /* asked before: what was appended until then is read */
+    bool has_more = false, stops = stop_ns(worker); /* read first: entries appended before the stop are still written */
     enum step step = read_some(worker, &has_more);
-    if (step == GOES_ON && (is_flush_due(worker) || (stops && !has_more && worker->unflushed)))
+    if (step == CONTINUE && (is_flush_due(worker) || (stops && !has_more && worker->unflushed)))
         step = flush(worker);
-    if (step != GOES_ON)
+    if (step != CONTINUE)
         return step;
-    if (is_over(worker) || (stops && !has_more))
-        return ENDS;
+    if (is_past_deadline(worker) || (stops && !has_more))
+        return STOP;
     if (atomic_load(&worker->wants_reopen) && !worker->unflushed)
-        return ANEW;
+        return REOPEN;
     if (!has_more) {
         publish(worker);
-        rest(worker);
+        wait_for_entries(worker);
     }
-    return GOES_ON;
+    return CONTINUE;
 }
 
 static void *run(void *argument)
 {
     struct sink_worker *worker = argument;
-    enum step step = GOES_ON;
-    while (step != ENDS && !is_over(worker)) {
-        step = worker->state ? turn(worker) : open_sink(worker);
-        if (step == ANEW)
+    enum step step = CONTINUE;
+    while (step != STOP && !is_past_deadline(worker)) {
+        step = worker->state ? run_once(worker) : open_sink(worker);
+        if (step == REOPEN)
             close_sink(worker);
     }
     if (worker->state && !stop_ns(worker))
@@ -410,7 +414,8 @@ static enum err prepare(struct sink_worker *worker, const struct sink_worker_set
         return err;
     sink_worker_name(settings->choice, worker->now.name);
     worker->figures = worker->now;
-    return journal_reader_open(settings->journal, &worker->reader, worker->now.name, true, 0); /* from now on all is kept for it */
+    /* the journal keeps entries for it from now on */
+    return journal_reader_open(settings->journal, &worker->reader, worker->now.name, true, 0);
 }
 
 enum err sink_worker_start(struct sink_worker **worker, const struct sink_worker_settings *settings)
@@ -469,7 +474,7 @@ const struct sink_choice *sink_worker_choice(const struct sink_worker *worker)
 
 const char *sink_worker_cursor_name(const struct sink_worker *worker)
 {
-    return worker->figures.name; /* written before anybody could ask, and the same ever since */
+    return worker->figures.name; /* set before the worker is visible to others, and constant */
 }
 
 void sink_worker_figures(struct sink_worker *worker, struct sink_worker_figures *figures)
@@ -481,4 +486,27 @@ void sink_worker_figures(struct sink_worker *worker, struct sink_worker_figures 
     uint64_t now_ns = clock_monotonic_ns();
     if (since.time_ns && now_ns > since.time_ns)
         figures->rate = (double)(figures->samples - since.samples) * NS_PER_S / (double)(now_ns - since.time_ns);
+}
+
+void sink_worker_name(const struct sink_choice *choice, char name[64])
+{
+    struct buf text;
+    uint32_t hash = 2166136261u; /* 32-bit FNV-1a; the names are on disk, so it must not change */
+    buf_init(&text, 65536);
+    sink_choice_write(choice, &text);
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ (uint8_t)text.data[i]) * 16777619u;
+    snprintf(name, 64, NAME_PREFIX "%.40s-%08x", choice->sink->name, hash);
+    buf_clear(&text);
+}
+
+bool sink_worker_name_is_used(const char *name, const struct sink_choice *choices, size_t count)
+{
+    char wanted[64];
+    for (size_t i = 0; i < count; i++) {
+        sink_worker_name(&choices[i], wanted);
+        if (strcmp(wanted, name) == 0)
+            return true;
+    }
+    return strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0;
 }

@@ -165,7 +165,7 @@ static void add_gap(struct stdout_state *s, const struct batch *batch, const str
     if (!s->is_json) {
         add_when(out, batch, gap->from_ns);
         buf_printf(out, "%s batches missing up to %s: %s\n", format_count(gap->batches).s, format_time(gap->to_ns).s,
-                   gap->reason ? gap->reason : "nobody knows error");
+                   gap->reason ? gap->reason : "unknown reason");
         return;
     }
     begin_line(&json, out, batch);

@@ -1,4 +1,4 @@
-/* The place itself where it is there, else the folder in which it would be made. */
+/* Tests the path itself if it exists, else the directory in which it would be created. */
 #include "sinks/writable.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "a/b" of "a/b/c", "/" of "/a", "." of "a". */
-static void go_up(char *path)
+/* "a/b/c" becomes "a/b", "/a" becomes "/", "a" becomes ".". */
+static void to_parent(char *path)
 {
     size_t size = strlen(path);
     while (size > 1 && path[size - 1] == '/')
@@ -22,7 +22,7 @@ static void go_up(char *path)
         slash[slash == path] = '\0';
 }
 
-static enum err check_there(const char *path, bool is_directory, bool wants_directory, char *error, size_t error_size)
+static enum err check_existing(const char *path, bool is_directory, bool wants_directory, char *error, size_t error_size)
 {
     if (is_directory != wants_directory) {
         snprintf(error, error_size, wants_directory ? "%.300s is a file (expected a directory)"
@@ -37,22 +37,23 @@ static enum err check_there(const char *path, bool is_directory, bool wants_dire
 
 enum err writable_check(const char *path, enum writable_kind kind, char *error, size_t error_size)
 {
-    char above[PATH_MAX];
+    char parent[PATH_MAX];
     struct stat facts;
     if (!path || strcmp(path, "-") == 0)
         return OK;
-    if (snprintf(above, sizeof above, "%s", path) >= (int)sizeof above) {
+    if (snprintf(parent, sizeof parent, "%s", path) >= (int)sizeof parent) {
         snprintf(error, error_size, "path %.100s… is too long", path);
         return USAGE;
     }
     if (stat(path, &facts) == 0)
-        return check_there(path, S_ISDIR(facts.st_mode), kind == WRITABLE_DIRECTORY, error, error_size);
-    go_up(above);
-    while (stat(above, &facts) != 0 && errno == ENOENT && kind != WRITABLE_FILE)
-        go_up(above);
-    if (stat(above, &facts) == 0)
-        return check_there(above, S_ISDIR(facts.st_mode), true, error, error_size);
-    snprintf(error, error_size, errno == ENOENT ? "directory %.300s does not exist: create it" : "cannot access directory %.300s: %s",
-             above, strerror(errno));
+        return check_existing(path, S_ISDIR(facts.st_mode), kind == WRITABLE_DIRECTORY, error, error_size);
+    to_parent(parent);
+    while (stat(parent, &facts) != 0 && errno == ENOENT && kind != WRITABLE_FILE)
+        to_parent(parent);
+    if (stat(parent, &facts) == 0)
+        return check_existing(parent, S_ISDIR(facts.st_mode), true, error, error_size);
+    snprintf(error, error_size,
+             errno == ENOENT ? "directory %.300s does not exist: create it" : "cannot access directory %.300s: %s",
+             parent, strerror(errno));
     return err_from_errno(errno);
 }

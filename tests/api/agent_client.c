@@ -1,4 +1,4 @@
-/* Asking an agent, here a child that says what it is told to say and writes down what it heard. */
+/* The API client against a child process that sends prepared responses and records the requests. */
 #include "api/agent_client.h"
 
 #include "base/clock.h"

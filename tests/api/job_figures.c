@@ -106,7 +106,7 @@ static void the_best_source_wins(void **state)
 }
 
 /* The cgroup of v1 does not see what is written through the cache, taskstats nobody who came and went unseen. */
-static void bytes_are_those_of_whoever_saw_most(void **state)
+static void io_bytes_are_the_largest_of_all_sources(void **state)
 {
     struct fixture *f = *state;
     struct sample *group = add(f, &cgroup_io, "", "1"), *tasks = add(f, &task_io, "", "1");
@@ -121,7 +121,7 @@ static void bytes_are_those_of_whoever_saw_most(void **state)
     job_figures_clear(&all);
 }
 
-static void packages_add_up_and_memory_is_what_is_used(void **state)
+static void packages_are_summed_and_memory_is_used_memory(void **state)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < 2; i++) {
@@ -142,7 +142,7 @@ static void packages_add_up_and_memory_is_what_is_used(void **state)
 }
 
 /* What goes to a volume goes to the disks below it, and is one. */
-static void bytes_of_the_node_are_those_of_its_disks(void **state)
+static void io_of_the_node_is_that_of_its_disks(void **state)
 {
     struct fixture *f = *state;
     static const char *const settings[] = { NULL, "partitions", "all" };
@@ -163,7 +163,7 @@ static void bytes_of_the_node_are_those_of_its_disks(void **state)
     }
 }
 
-static void users_see_their_own(void **state)
+static void users_see_their_own_jobs(void **state)
 {
     struct fixture *f = *state;
     struct buf out;
@@ -190,7 +190,7 @@ static void users_see_their_own(void **state)
 }
 
 /* Three nodes that hold the same; on the third one job may not be seen. */
-static void jobs_on_several_nodes_are_one(void **state)
+static void jobs_on_several_nodes_are_merged(void **state)
 {
     struct fixture *f = *state;
     struct jobs_json jobs = { 0 };
@@ -217,11 +217,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_best_source_wins, begin, end),
-        cmocka_unit_test_setup_teardown(bytes_are_those_of_whoever_saw_most, begin, end),
-        cmocka_unit_test_setup_teardown(packages_add_up_and_memory_is_what_is_used, begin, end),
-        cmocka_unit_test_setup_teardown(bytes_of_the_node_are_those_of_its_disks, begin, end),
-        cmocka_unit_test_setup_teardown(users_see_their_own, begin, end),
-        cmocka_unit_test_setup_teardown(jobs_on_several_nodes_are_one, begin, end),
+        cmocka_unit_test_setup_teardown(io_bytes_are_the_largest_of_all_sources, begin, end),
+        cmocka_unit_test_setup_teardown(packages_are_summed_and_memory_is_used_memory, begin, end),
+        cmocka_unit_test_setup_teardown(io_of_the_node_is_that_of_its_disks, begin, end),
+        cmocka_unit_test_setup_teardown(users_see_their_own_jobs, begin, end),
+        cmocka_unit_test_setup_teardown(jobs_on_several_nodes_are_merged, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

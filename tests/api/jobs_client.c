@@ -1,7 +1,7 @@
-/* Two answers of an agent, the rates between them, and the page that sonde top makes of them. */
-#include "tools/unit.h"
+/* Reading answers of GET /jobs, and rates between two of them. */
+#include "api/jobs_client.h"
 
-#include "report/top.h"
+#include "tools/unit.h"
 
 #define JOB(id, cpu, cpu_time) \
     "{\"id\": \"" id "\", \"source\": \"told\", \"user\": \"ada\", \"start_ns\": 1000000000, \"cores_milli\": 2000, " \
@@ -14,16 +14,6 @@ static struct jobs_answer read(const char *text)
     struct jobs_answer now;
     assert_int_equal(jobs_client_read(&now, text, strlen(text)), OK);
     return now;
-}
-
-static const char *page_of(const struct jobs_answer *now, const struct top_look *look, size_t width)
-{
-    static struct buf out;
-    struct terminal terminal = { .width = width };
-    buf_clear(&out);
-    buf_init(&out, 1u << 20);
-    top_print(&out, now, look, &terminal);
-    return buf_text(&out);
 }
 
 static void rates_are_differences(void **state)
@@ -45,7 +35,7 @@ static void rates_are_differences(void **state)
     jobs_client_clear(&third);
 }
 
-static void another_job_of_the_same_id_is_another(void **state)
+static void a_reused_id_is_another_job(void **state)
 {
     (void)state;
     struct jobs_answer first = read(ANSWER(JOB("1", "1", "1000000000")));
@@ -57,53 +47,7 @@ static void another_job_of_the_same_id_is_another(void **state)
     jobs_client_clear(&second);
 }
 
-static void the_page(void **state)
-{
-    (void)state;
-    struct jobs_answer first = read(ANSWER(JOB("1", "0", "1000000000") "," JOB("20", "0", "1000000000")));
-    struct jobs_answer second = read(ANSWER(JOB("1", "500000", "2000000000") "," JOB("20", "1500000", "2000000000")));
-    jobs_client_set_rates(&second, &first);
-    top_sort(&second, TOP_CPU, false);
-    struct top_look look = { .sort = TOP_CPU, .is_batch = true };
-    assert_string_equal(page_of(&second, &look, 100),
-                        "n1\n"
-                        "2 jobs and 2 of others, by cpu\n"
-                        "\n"
-                        "JOB USER  CORES CPU       MEM   OF READ/s WRITE/s TASKS  TIME\n"
-                        "20  ada  1.50/2 ######.. 1.0G 2.0G   1.4M       -     - 1m00s\n"
-                        "1   ada  0.50/2 ##...... 1.0G 2.0G   488K       -     - 1m00s\n");
-    top_sort(&second, TOP_CPU, true);
-    assert_string_equal(second.jobs[0].id, "1");
-    top_sort(&second, TOP_IO, false);
-    assert_string_equal(second.jobs[0].id, "20");
-    top_sort(&second, TOP_TIME, false); /* equal: by id */
-    assert_string_equal(second.jobs[0].id, "1");
-    look.rows = 1;
-    look.first = 1;
-    look.trouble = "no agent";
-    const char *page = page_of(&second, &look, 100);
-    assert_non_null(strstr(page, "\nno agent\n"));
-    assert_null(strstr(page, "\n1 "));
-    assert_non_null(strstr(page, "\n20 "));
-    jobs_client_clear(&first);
-    jobs_client_clear(&second);
-    page_of(&(struct jobs_answer){ 0 }, &look, 10);
-}
-
-static void keys_are_explained_where_there_is_room(void **state)
-{
-    (void)state;
-    struct jobs_answer now = read(ANSWER(JOB("1", "0", "1000000000")));
-    struct top_look look = { .sort = TOP_MEMORY };
-    now.others = 0;
-    assert_non_null(strstr(page_of(&now, &look, 80), ", by memory   c cpu  m mem  i io  t time  p power  r turn  q quit\n"));
-    assert_non_null(strstr(page_of(&now, &look, 60), ", by memory   c m i t p r q\n"));
-    now.others = 1234567;
-    assert_non_null(strstr(page_of(&now, &look, 80), ", by memory   c m i t p r q\n"));
-    jobs_client_clear(&now);
-}
-
-static void what_is_no_answer_is_refused(void **state)
+static void invalid_answers_are_rejected(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "[]", "{\"jobs\": 5}", "{\"jobs\": [}", "{\"jobs\": [{\"start_ns\": -1}]}", "{} x" };
@@ -114,24 +58,12 @@ static void what_is_no_answer_is_refused(void **state)
     jobs_client_clear(&now);
 }
 
-static void keys(void **state)
-{
-    (void)state;
-    enum top_sort sort = TOP_CPU;
-    assert_true(top_key('m', &sort));
-    assert_int_equal(sort, TOP_MEMORY);
-    assert_true(top_key('p', &sort));
-    assert_int_equal(sort, TOP_POWER);
-    assert_false(top_key('x', &sort));
-    assert_int_equal(sort, TOP_POWER);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_are_differences), cmocka_unit_test(another_job_of_the_same_id_is_another),
-        cmocka_unit_test(the_page),              cmocka_unit_test(what_is_no_answer_is_refused),
-        cmocka_unit_test(keys),                  cmocka_unit_test(keys_are_explained_where_there_is_room),
+        cmocka_unit_test(rates_are_differences),
+        cmocka_unit_test(a_reused_id_is_another_job),
+        cmocka_unit_test(invalid_answers_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

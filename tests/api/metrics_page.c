@@ -81,7 +81,7 @@ static const struct metric disk_metrics[] = {
 };
 static const struct set disk = { "disk", disk_metrics, 3, "device" };
 
-static void text_to_the_letter(void **state)
+static void text_format_is_exact(void **state)
 {
     struct fixture *f = *state;
     struct sample *sda = add(f, &disk, "sda", NULL);
@@ -112,7 +112,7 @@ static void text_to_the_letter(void **state)
         "sonde_series_left_out{host=\"n1\"} 0\n");
 }
 
-static void openmetrics_to_the_letter(void **state)
+static void openmetrics_format_is_exact(void **state)
 {
     struct fixture *f = *state;
     sample_set_u64(add(f, &disk, "sda", NULL), 0, 1500000);
@@ -144,7 +144,7 @@ static void jobs_have_labels_and_facts(void **state)
     assert_non_null(strstr(text, "\nsonde_job_memory_limit_bytes{host=\"n1\",job=\"4711\",user=\"ada\"} 4096\n"));
 }
 
-static void users_see_their_own(void **state)
+static void users_see_their_own_jobs(void **state)
 {
     struct fixture *f = *state;
     job_begins(f, "1", "ada", 1000);
@@ -163,7 +163,7 @@ static void users_see_their_own(void **state)
 }
 
 /* Two sets of one name, which differ: a family stays in one piece, and no metric is lost. */
-static void families_are_in_one_piece(void **state)
+static void families_are_contiguous(void **state)
 {
     struct fixture *f = *state;
     static const struct metric first[] = { { "a", "1", GAUGE, U64, "a" }, { "b", "1", GAUGE, U64, "b" } };
@@ -188,7 +188,7 @@ static void families_are_in_one_piece(void **state)
 }
 
 /* Two metrics that would get one name: the scrape must not be lost. */
-static void a_name_twice_is_written_once(void **state)
+static void a_duplicate_family_is_written_once(void **state)
 {
     struct fixture *f = *state;
     static const struct metric metrics[] = { { "read-x", "1", GAUGE, U64, "a" }, { "read_x", "1", GAUGE, U64, "b" } };
@@ -224,7 +224,7 @@ static void cardinality_is_bounded(void **state)
 }
 
 /* What a job is takes room as well: four series each, all or none. */
-static void facts_of_jobs_are_within_the_bound(void **state)
+static void job_series_count_against_the_maximum(void **state)
 {
     struct fixture *f = *state;
     char id[16];
@@ -247,7 +247,7 @@ static void facts_of_jobs_are_within_the_bound(void **state)
     assert_non_null(strstr(text, "\nsonde_series{host=\"n1\"} 202\n"));
 }
 
-static void nothing_at_all(void **state)
+static void an_empty_view_has_a_page(void **state)
 {
     struct fixture *f = *state;
     f->node.jobs = NULL;
@@ -312,15 +312,15 @@ static void negotiation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(text_to_the_letter, begin, end),
-        cmocka_unit_test_setup_teardown(openmetrics_to_the_letter, begin, end),
+        cmocka_unit_test_setup_teardown(text_format_is_exact, begin, end),
+        cmocka_unit_test_setup_teardown(openmetrics_format_is_exact, begin, end),
         cmocka_unit_test_setup_teardown(jobs_have_labels_and_facts, begin, end),
-        cmocka_unit_test_setup_teardown(users_see_their_own, begin, end),
-        cmocka_unit_test_setup_teardown(families_are_in_one_piece, begin, end),
-        cmocka_unit_test_setup_teardown(a_name_twice_is_written_once, begin, end),
+        cmocka_unit_test_setup_teardown(users_see_their_own_jobs, begin, end),
+        cmocka_unit_test_setup_teardown(families_are_contiguous, begin, end),
+        cmocka_unit_test_setup_teardown(a_duplicate_family_is_written_once, begin, end),
         cmocka_unit_test_setup_teardown(cardinality_is_bounded, begin, end),
-        cmocka_unit_test_setup_teardown(facts_of_jobs_are_within_the_bound, begin, end),
-        cmocka_unit_test_setup_teardown(nothing_at_all, begin, end),
+        cmocka_unit_test_setup_teardown(job_series_count_against_the_maximum, begin, end),
+        cmocka_unit_test_setup_teardown(an_empty_view_has_a_page, begin, end),
         cmocka_unit_test(names),
         cmocka_unit_test(negotiation),
     };

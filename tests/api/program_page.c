@@ -1,4 +1,4 @@
-/* What programs told, on /metrics and at /programs: families in one piece, each viewer's own, valid in both formats. */
+/* Program metrics on /metrics and at /programs: families in one piece, each viewer's own, valid in both formats. */
 #include "model/view.h"
 #include "appmetrics/registry.h"
 #include "api/program_json.h"
@@ -253,7 +253,7 @@ static void users_without_names_have_jobs_of_their_own(void **state)
     assert_null(strstr(ask("job=4711&user=1002", VIEW_ALL), "x_total"));
 }
 
-static void users_see_their_own(void **state)
+static void users_see_their_own_jobs(void **state)
 {
     (void)state;
     struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
@@ -311,7 +311,7 @@ int main(void)
         TEST(help_is_utf8_whatever_a_program_says),
         TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
         TEST(no_series_is_there_twice), TEST(no_family_is_there_twice), TEST(names_that_come_to_the_same_are_told_apart),
-        TEST(users_without_names_have_jobs_of_their_own), TEST(users_see_their_own), TEST(questions_choose),
+        TEST(users_without_names_have_jobs_of_their_own), TEST(users_see_their_own_jobs), TEST(questions_choose),
         TEST(an_infinite_gauge_is_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static bool read_text(const char *json)
     return syscalls_json_read(&read, 5, &out) && json_read_end(&read);
 }
 
-static void samples_come_back_as_they_were(void **state)
+static void samples_survive_a_round_trip(void **state)
 {
     (void)state;
     struct json json;
@@ -58,7 +58,7 @@ static void samples_come_back_as_they_were(void **state)
     assert_int_equal(out.samples[1].values[SYSCALL_BUCKETS - 1].u64, (SYSCALL_BUCKETS - 1) * (SYSCALL_BUCKETS - 1));
 }
 
-static void what_is_not_known_is_passed_over(void **state)
+static void unknown_fields_are_skipped(void **state)
 {
     (void)state;
     assert_true(read_text("[{\"set\": \"other\", \"instance\": \"x\", \"values\": [1]}, {\"new\": {}}]"));
@@ -71,7 +71,7 @@ static void what_is_not_known_is_passed_over(void **state)
     assert_int_equal(out.count, 0);
 }
 
-static void other_json_is_refused(void **state)
+static void other_json_is_rejected(void **state)
 {
     (void)state;
     assert_false(read_text("{}"));
@@ -85,9 +85,9 @@ static void other_json_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(samples_come_back_as_they_were, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_not_known_is_passed_over, setup, teardown),
-        cmocka_unit_test_setup_teardown(other_json_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(samples_survive_a_round_trip, setup, teardown),
+        cmocka_unit_test_setup_teardown(unknown_fields_are_skipped, setup, teardown),
+        cmocka_unit_test_setup_teardown(other_json_is_rejected, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ start_elasticsearch() {
     [ "$status" -eq 0 ]
 }
 
-@test "a real Elasticsearch takes every sample, with the types of its fields" {
+@test "a real Elasticsearch stores every sample, with declared field types" {
     start_elasticsearch
     start_writing
     "$SONDE" job begin 4711 --pid $$ --user nobody
@@ -93,7 +93,7 @@ wait_for_indexes() {
     done
 }
 
-@test "kill -9 of a real Elasticsearch in the middle of it, in a loop: every document once" {
+@test "kill -9 of a real Elasticsearch under load: every document once" {
     start_elasticsearch
     PERIOD=50ms start_writing
     wait_for_indexes loadavg meminfo stat stat_cpu
@@ -136,7 +136,7 @@ samples() {
     sed 's/.*"time_ns": \([0-9]*\).*"set": "\([a-z_]*\)", "instance": "\([^"]*\)".*/\2 \3 \1/' "$T/truth" | sort
 }
 
-@test "through a collector: kill -9 of Elasticsearch, of the collector, in the middle of a load: every document once" {
+@test "through a collector: kill -9 of Elasticsearch, of the collector, under load: every document once" {
     start_elasticsearch
     mkdir -p "$T/run"
     start_collector
@@ -169,7 +169,7 @@ samples() {
     COLLECTOR=
 }
 
-@test "through a collector: an Elasticsearch that is away is shown as such, and holds up nobody" {
+@test "through a collector: an Elasticsearch that is down is reported, and delays no other sink" {
     mkdir -p "$T/run"
     start_collector
     start_agent --sensors loadavg -p 50ms --sink "json:path=$T/truth" --plain --collector "tcp://127.0.0.1:$WIRE" --spool "$T/spool"
@@ -210,7 +210,7 @@ samples() {
     curl -s "http://127.0.0.1:$WEB/colmet_dahu_procstats_default/_mapping" | jq -e '.[].mappings.doc.properties.timestamp.format == "epoch_second"'
 }
 
-@test "Elasticsearch 8: no types, nothing that its strict reader refuses" {
+@test "Elasticsearch 8: no types, and nothing that its strict parser rejects" {
     start_server
     start_writing
     ticks_more 10
@@ -222,7 +222,7 @@ samples() {
     [ -z "$(grep _type "$T/server/log")" ]
 }
 
-@test "an answer of 429, 503, a page, a page of a gateway, half an answer, none: told, and nothing is lost" {
+@test "status 429, 503, HTML pages, truncated or missing responses: logged, and nothing is lost" {
     start_server
     start_writing ,timeout=2s
     for way in "busy 4" "away 2" "html 2" "gateway 2" "cut 1" "closes 2" "silent 1" "deaf 2"; do
@@ -240,7 +240,7 @@ samples() {
     grep -q 'cannot write to the sink elasticsearch: http://127.0.0.1:[0-9]*[a-z_/]* returned HTTP 429: too many requests (.*too many requests' "$T/said"
 }
 
-@test "an agent whose Elasticsearch is silent ticks on" {
+@test "an agent keeps sampling while Elasticsearch does not respond" {
     start_server
     server_is silent
     PERIOD=10ms start_writing ,timeout=100s # one that waits for it misses 10,000 ticks
@@ -251,7 +251,7 @@ samples() {
     AGENT=
 }
 
-@test "what each failure says" {
+@test "error messages" {
     start_server
     say() {
         server_is "$1"
@@ -291,7 +291,7 @@ sent() {
     python3 -c 'import sys, zlib; sys.exit(any(zlib.crc32(line.strip().encode()) % 3 for line in sys.stdin))' <again
 }
 
-@test "what is refused for good is told and counted, and holds up nothing" {
+@test "rejected documents are logged and counted, and do not block others" {
     start_server
     server_is documents_wrong
     start_writing
@@ -302,7 +302,7 @@ sent() {
     [ "$(grep -c 'loses samples' "$T/said")" -eq 1 ]
 }
 
-@test "too large for the server: in smaller portions" {
+@test "a request too large for the server is sent in smaller chunks" {
     start_server
     server_is large
     start_writing
@@ -311,7 +311,7 @@ sent() {
     delivered 'diff <(truth | grep -v meminfo) <(taken | grep -v meminfo)' "$SINK"
 }
 
-@test "user and password, from a file too, API keys; a file that changes" {
+@test "user and password, credential files that change, and API keys" {
     start_server
     once() {
         rm -f "$T/server/documents"
@@ -336,13 +336,13 @@ sent() {
     [ -z "$(grep pa:ss "$T/said")" ]
 }
 
-@test "a configuration that is shown does not show the password" {
+@test "the printed configuration does not contain the password" {
     run -0 "$SONDE" agent --check -v --sink "elasticsearch:url=http://127.0.0.1:1,user=ada,password=lovelace"
     [[ $output == *'user=ada,password=***'* ]]
     [[ $output != *lovelace* ]]
 }
 
-@test "TLS: a certificate that is trusted, one that is not, and not to look" {
+@test "TLS: trusted and untrusted certificates, and no verification" {
     openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out certificate -days 2 -subj /CN=localhost \
         -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null
     start_server "$T/certificate" "$T/key"

@@ -27,7 +27,7 @@ layout() {
     diff <(sed -n '/^job_42\/taskstats/,/^job_43/p' ours | sed '$d') "$SOURCE/tests/compat/colmet/taskstats.layout"
 }
 
-@test "with a level it is compressed, and everything is there" {
+@test "a compressed file is complete" {
     "$FEED" hdf5:path=plain.hdf5,level=0 3000
     "$FEED" hdf5:path=small.hdf5,level=9 3000
     check small.hdf5 1000 3000
@@ -35,7 +35,7 @@ layout() {
     [ "$(stat -c %s small.hdf5)" -lt $(($(stat -c %s plain.hdf5) / 5)) ]
 }
 
-@test "it is read while it is written, by h5py with and without SWMR and by PyTables, and jobs come" {
+@test "the file can be read while it is written and jobs start, by h5py with and without SWMR and by PyTables" {
     for level in 0 6; do
         for batches in 3000 20000 100000; do # more where the reader is slow
             rm -f "c$level.hdf5"
@@ -82,7 +82,7 @@ PY
     wait "$pid" || :
 }
 
-@test "after kill -9 at any time it can be read at once, and in the end every batch is there once" {
+@test "after kill -9 at any time the file is readable, and finally holds every batch once" {
     for level in 0 6; do
         for ((i = 0; i < 8; i++)); do
             "$FEED" "hdf5:path=k$level.hdf5,level=$level,every=1ms" 1000000 150 20 1 100 >fed 2>&1 3>&- &
@@ -97,7 +97,7 @@ PY
     done
 }
 
-@test "a full disk stops it; what was committed stays, and goes on when there is room" {
+@test "a full disk keeps what was committed, and writing continues when there is space" {
     need_root
     unshare -m true || skip "no namespaces here"
     run unshare -m bash -euc '
@@ -112,7 +112,7 @@ PY
     [ "$status" -eq 0 ]
 }
 
-@test "a name without .hdf5 gets the time, a new file at each start; nothing is in two of them" {
+@test "without .hdf5 in its name each start creates a new file; no row is in two of them" {
     "$FEED" hdf5:path=dir/colmet,level=0 500
     sleep 1.1
     "$FEED" hdf5:path=dir/colmet,level=0 900
@@ -128,7 +128,7 @@ assert numbers == list(range(1, 901)), (numbers[:3], numbers[-3:], len(numbers))
 PY
 }
 
-@test "two do not write to one file, and a file of Colmet's own is left as it is" {
+@test "two processes cannot write to one file, and a file of Colmet's own is left alone" {
     "$FEED" hdf5:path=f.hdf5,every=1ms 100000 1000 20 1 1000 >fed 2>&1 3>&- &
     pid=$!
     wait_for '[ -s f.hdf5 ]'
@@ -145,7 +145,7 @@ PY
     cmp theirs.hdf5 before
 }
 
-@test "a collector killed again and again leaves every sample of its agent in the file, once" {
+@test "a collector that is killed repeatedly stores every sample once" {
     [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no libzmq here"
     port=$(free_port)
     collect() {

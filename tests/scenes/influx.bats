@@ -31,7 +31,7 @@ influx() {
         jq -r '[.results[0].series[]?.values[][1]] | map(tostring) | join(" ")'
 }
 
-@test "a line per sample, on standard output and in a file that is added to" {
+@test "a line per sample, on standard output and appended to a file" {
     "$SONDE" agent --once --listen none --socket none --sensors loadavg,stat --sink influx >lines
     [ "$(grep -c '^loadavg,host=[^ ,]* load1=[0-9.e+-]*,load5=[0-9.e+-]*,load15=[0-9.e+-]*,runnable=[0-9]*i,tasks=[0-9]*i,newest_pid=[0-9]*i [0-9]\{19\}$' lines)" -eq 1 ]
     [ "$(grep -c '^stat_cpu,host=[^ ,]*,cpu=cpu[0-9]* user=' lines)" -eq "$(nproc --all)" ]
@@ -51,7 +51,7 @@ END
     diff expected "$T/file"
 }
 
-@test "InfluxDB makes its database and takes every sample, once, however often it comes" {
+@test "the database is created, and every sample is stored once, however often it is sent" {
     start influxdb
     feed 0 200 n1 'a host, with=signs'
     feed 0 200 n1 'a host, with=signs'
@@ -66,7 +66,7 @@ END
     [ "$status" -eq 124 ]
 }
 
-@test "kill -9 of InfluxDB in the middle of it, in a loop: every sample once" {
+@test "kill -9 of InfluxDB under load: every sample once" {
     start influxdb
     feed 0 10
     feed 10 20000 >told &
@@ -83,7 +83,7 @@ END
     [ "$(influx 'select count(sectors) from disk')" = 40000 ]
 }
 
-@test "a point that InfluxDB refuses costs itself and no other, and is counted" {
+@test "a point that InfluxDB rejects is counted, and no other is lost" {
     start influxdb
     feed 0 1
     # from now on level is a text there: of feed nothing fits
@@ -96,7 +96,7 @@ END
     [ "$(influx 'select count(sectors) from disk')" = 20 ]
 }
 
-@test "VictoriaMetrics takes the same" {
+@test "VictoriaMetrics accepts the same lines" {
     start victoria-metrics
     export SINK_POUR_BASE=$(($(date +%s) - 300))
     feed 0 100 n1 n2
@@ -107,7 +107,7 @@ END
     [ "$(query 'last_over_time(disk_sectors{host="n2",device="sdb"}[1h])')" = 693 ]
 }
 
-@test "a page, a wrong password: told, and nothing is lost" {
+@test "an HTML page, a wrong password: logged, and nothing is lost" {
     mkdir -p "$T/server"
     "$SOURCE/tests/tools/http_server.py" "$T/server" "$WEB" >"$T/server/out" 2>&1 3>&- &
     SERVER=$!

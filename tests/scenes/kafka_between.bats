@@ -54,7 +54,7 @@ end_collector() {
     wait "$1"
 }
 
-@test "an agent hands over to Kafka, and a collector takes from it" {
+@test "an agent sends to Kafka, and a collector consumes" {
     start_mock
     "$SONDE" collect --from-kafka "$BROKERS" --journal "$T/journal" --http none --socket "$T/c.sock" \
         --sink "json:path=$T/taken" >"$T/collector.said" 2>&1 3>&- &
@@ -73,7 +73,7 @@ end_collector() {
     "$SONDE" collect --status "$T/c.sock" | grep -q "^$host  *up"
 }
 
-@test "two collectors share the hosts; one that ends leaves its part to the other: nothing lost, nothing twice" {
+@test "two collectors share the hosts; when one stops, the other takes over without loss or duplicates" {
     start_mock
     hosts=(a1 a2 a3 a4 a5 a6 a7 a8)
     start_collector one
@@ -99,7 +99,7 @@ end_collector() {
     diff <(rows one two) <(poured_rows 0 $((n + 220)) "${hosts[@]}")
 }
 
-@test "a collector that begins in the middle of a stream looks back for its state" {
+@test "a collector that starts in the middle of a stream reads back to a snapshot" {
     start_mock
     start_collector one
     first=$LAST
@@ -122,7 +122,7 @@ end_collector() {
     [ "$(read_topic sonde.wire '%S\n' | awk '$1 > 5000' | wc -l)" -eq 1 ]
 }
 
-@test "kill -9 of a real Kafka and of the collector, in a loop: every sample once" {
+@test "kill -9 of a real Kafka and of the collector, repeatedly: every sample once" {
     start_kafka
     start_collector one ",$OLD_OPTIONS"
     pour ",format=wire,timeout=2s,$OLD_OPTIONS" 0 3000 n1 n2 &
@@ -143,7 +143,7 @@ end_collector() {
     diff <(rows one) <(poured_rows 0 3000 n1 n2)
 }
 
-@test "what is no record is told, counted and passed over; a sender that died begins anew" {
+@test "invalid messages are logged, counted and skipped; a producer that died starts again" {
     start_mock
     start_collector one
     echo 'no record' | kcat -q -P -b "$BROKERS" -t sonde.wire -k n1
@@ -161,7 +161,7 @@ end_collector() {
     grep -q "skipped a message from Kafka: it was not written by Sonde; is the topic right?" one.said
 }
 
-@test "the collector's disk is full: what came stays in Kafka until it fits" {
+@test "the collector's disk is full: messages stay in Kafka until there is space" {
     need_root
     start_mock
     mkdir "$T/small"
@@ -182,7 +182,7 @@ end_collector() {
     diff <(rows one) <(poured_rows 0 3000 n1 n2 n3 n4)
 }
 
-@test "what each failure says" {
+@test "error messages" {
     say() {
         run "$SONDE" collect --from-kafka "$1" --journal "$T/j" --http none --socket none
         [ "$status" -ne 0 ]

@@ -53,7 +53,7 @@ has_last() { # FILE
     grep -q "$last" "$1"
 }
 
-@test "to Kafka: the agent is killed again and again, the broker is away and back, while jobs come and go: no message is lost, duplicates are identical" {
+@test "to Kafka: the agent is killed repeatedly and the broker goes down and returns, while jobs come and go: no message is lost, duplicates are identical" {
     start_kafka
     sink="kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS"
     start_direct "$sink"
@@ -127,7 +127,7 @@ go_on_kafka() {
     assert_lossless "$T/rows.json"
 }
 
-@test "to Kafka with transactions: agent and broker are killed, readers get every message once, and drop none" {
+@test "to Kafka with transactions: agent and broker are killed, readers get every message once, without dropping any" {
     SLOW_MS=40
     start_broker
     sink="kafka:brokers=$BROKERS,timeout=2s,exactly_once=yes,topic=node"
@@ -149,7 +149,7 @@ go_on_kafka() {
     assert_named_once
 }
 
-@test "to Kafka with transactions: the machine went down, and the mark lies beyond what the disk has kept" {
+@test "to Kafka with transactions: after a power failure the committed position is beyond the end of the journal" {
     start_broker
     sink="kafka:brokers=$BROKERS,exactly_once=yes,topic=node"
     start_direct "$sink"
@@ -175,7 +175,7 @@ rows_of_elasticsearch() {
     dump 'sonde_*' >"$T/rows.json"
 }
 
-@test "to Elasticsearch: the agent is killed again and again, the server is away and back" {
+@test "to Elasticsearch: the agent is killed repeatedly, and the server goes down and returns" {
     PERIOD=20ms
     start_elasticsearch
     sink="elasticsearch:url=http://127.0.0.1:$SERVER_PORT"
@@ -194,7 +194,7 @@ rows_of_elasticsearch() {
     assert_lossless "$T/rows.json"
 }
 
-@test "more than the spool may hold: the oldest go, and the gap is stored where the rest is" {
+@test "more than the journal may hold: the oldest records are dropped, and the gap is stored with the rest" {
     PERIOD=2ms SENSORS=meminfo,loadavg,stat,vmstat
     start_elasticsearch
     sink="elasticsearch:url=http://127.0.0.1:$SERVER_PORT,timeout=60s"

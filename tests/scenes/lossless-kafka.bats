@@ -87,7 +87,7 @@ teardown() {
     assert_lossless "$T/rows.json" "$T/messages.json"
 }
 
-@test "Kafka with transactions and the collector are killed again and again: readers get every message once, and drop none" {
+@test "Kafka with transactions and the collector are killed repeatedly: readers get every message once, without dropping any" {
     SLOW_MS=40
     start_broker
     SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,exactly_once=yes")
@@ -146,7 +146,7 @@ documents() {
     "$SOURCE/tests/tools/elasticsearch-dump" "http://127.0.0.1:$SERVER_PORT" 'sonde_*' | poured_names
 }
 
-@test "a collector that takes from Kafka is killed, and another takes its partitions: every document once" {
+@test "a collector that consumes from Kafka is killed, and another takes over its partitions: every document once" {
     start_elasticsearch
     start_mock
     hosts=(a1 a2 a3 a4)

@@ -7,7 +7,7 @@ get() {
     curl -s "$@"
 }
 
-@test "promtool has nothing to complain of" {
+@test "promtool reports no problems" {
     command -v promtool || skip "no promtool"
     start_agent
     "$SONDE" job begin 4711 --pid $$ --user nobody --cores 2 --memory 1G
@@ -18,7 +18,7 @@ get() {
     grep -qE '^sonde_stat_cpu_user_seconds_total\{host="[^"]+",cpu="0"\} [0-9.]+$' text
 }
 
-@test "OpenMetrics for those who ask for it" {
+@test "OpenMetrics on request" {
     start_agent --sensors meminfo,stat
     get -H 'Accept: application/openmetrics-text' -D head "127.0.0.1:$PORT/metrics" >open
     grep -qi '^content-type: application/openmetrics-text; version=1.0.0; charset=utf-8' head
@@ -30,7 +30,7 @@ get() {
     grep -qi '^content-type: text/plain; version=0.0.4; charset=utf-8' head
 }
 
-@test "what is not there, what is not allowed" {
+@test "unknown paths and methods that are not allowed" {
     start_agent --sensors meminfo
     code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
     [ "$(code "127.0.0.1:$PORT/")" -eq 200 ]
@@ -94,7 +94,7 @@ PY
     wait_for '[ "$("$SONDE" ls --json | jq "[.sets[].updates] | max")" -ge $((first + 5)) ]'
 }
 
-@test "an address that is taken is told at the start" {
+@test "an address in use is reported at startup" {
     start_agent --sensors meminfo
     run -1 env SONDE_SOCKET_DIR="$T/other" "$SONDE" agent --listen "127.0.0.1:$PORT" --sensors meminfo
     [ -n "$output" ]
@@ -103,7 +103,7 @@ PY
     "$SONDE" ls >/dev/null
 }
 
-@test "the number of series is bounded, also while it runs" {
+@test "the number of series is limited, also after a change at run time" {
     start_agent --sensors meminfo,stat --series 20
     left_out() { get "127.0.0.1:$PORT/metrics" | awk '/^sonde_series_left_out/ { print $2 }'; }
     [ "$(left_out)" -gt 20 ]
@@ -114,7 +114,7 @@ PY
     [[ "$output" == *"invalid series 'many'"* ]]
 }
 
-@test "promtool has nothing to complain of on captured nodes either: all hardware, all batch systems" {
+@test "promtool reports no problems on captured nodes: all hardware, all batch systems" {
     command -v promtool || skip "no promtool"
     for node in server sensors old slurm-v2 oar-v1; do
         JOBS=all start_agent --root "$SOURCE/tests/nodes/$node" --set temperature.period=1s

@@ -50,7 +50,7 @@ query() {
     wait_for '[ "$(query up)" = 1 ]'
 }
 
-@test "hosts with and without ports, and what is no host" {
+@test "hosts with and without ports, and invalid hosts" {
     "$SONDE" prometheus-config n1 n2:99 ::1 '[::2]:7' >prometheus.yml
     promtool check config prometheus.yml
     grep -q "'n1:1337'" prometheus.yml

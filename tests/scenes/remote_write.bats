@@ -86,7 +86,7 @@ PY
     [ "$(query sonde_loadavg_load1)" = "$newest" ]
 }
 
-@test "VictoriaMetrics too, with labels of our own" {
+@test "VictoriaMetrics too, with configured labels" {
     start victoria-metrics
     start_writing ',labels=cluster:alpha;site:lyon'
     ticks_more 5
@@ -94,7 +94,7 @@ PY
     delivered 'has_all loadavg "sonde_loadavg_load1{cluster=\"alpha\",site=\"lyon\"}" 10m' "$SINK"
 }
 
-@test "kill -9 of Prometheus in the middle of it, in a loop: every sample once" {
+@test "kill -9 of Prometheus under load: every sample once" {
     start prometheus
     PERIOD=20ms start_writing
     for round in 1 2 3; do
@@ -117,7 +117,7 @@ feed() {
     SINK_POUR_BASE=${BASE:-$(($(date +%s) - 1000))} "$BUILD/tests/sink_pour" "prometheus:url=http://127.0.0.1:$WEB/api/v1/write$SETTINGS" "$@"
 }
 
-@test "units and kinds: the name says both; what is not known is not there" {
+@test "names contain unit and kind; missing values have no series" {
     start prometheus
     BASE=$(($(date +%s) - 10))
     feed 4 5 n1
@@ -129,7 +129,7 @@ feed() {
     [ "$(query 'sonde_job_info{job="4711",source="told"}')" = 1 ]
 }
 
-@test "a request that comes again does no harm, in the middle of it or all" {
+@test "a request that is sent again, in part or completely, causes no duplicates" {
     start prometheus
     BASE=$(($(date +%s) - 1000))
     feed 0 100 n1 n2 n3
@@ -143,7 +143,7 @@ feed() {
     [ "$(query 'sum(count_over_time(sonde_disk_sectors_bytes_total[1h]))')" -eq 660 ]
 }
 
-@test "VictoriaMetrics stores once what comes twice, when it is told to" {
+@test "VictoriaMetrics with deduplication stores duplicates once" {
     start victoria-metrics
     BASE=$(($(date +%s) - 1000))
     feed 0 100 n1 n2
@@ -151,7 +151,7 @@ feed() {
     wait_for '[ "$(query "sum(count_over_time(sonde_feed_batches_total[1h]))")" = 220 ]'
 }
 
-@test "a sample that Prometheus refuses costs itself and no other" {
+@test "a sample that Prometheus rejects is lost alone" {
     start prometheus
     BASE=$(($(date +%s) - 1000))
     # n1 has a newer sample already: what is older is out of order, and it alone
@@ -166,7 +166,7 @@ feed() {
     [ "$(query 'count_over_time(sonde_feed_batches_total{host="n1"}[1h])')" -eq 21 ]
 }
 
-@test "Prometheus away, then busy: nothing is lost, and it is told" {
+@test "Prometheus down, then busy: logged, and nothing is lost" {
     mkdir -p "$T/server"
     "$SOURCE/tests/tools/http_server.py" "$T/server" "$WEB" >"$T/server/out" 2>&1 3>&- &
     SERVER=$!

@@ -78,7 +78,7 @@ static void assert_numbers(uint64_t last, size_t samples)
     assert_int_equal(*at, '\0');
 }
 
-static void what_was_not_flushed_is_taken_back(void **state)
+static void unflushed_lines_are_removed_after_a_crash(void **state)
 {
     (void)state;
     const struct sink *sink = sink_find("json");
@@ -102,7 +102,7 @@ static void what_was_not_flushed_is_taken_back(void **state)
 }
 
 /* The very first ones are taken back too, and what stood in the file before them stays. */
-static void what_was_never_flushed_is_taken_back(void **state)
+static void a_file_that_was_never_flushed_is_emptied(void **state)
 {
     (void)state;
     const struct sink *sink = sink_find("json");
@@ -121,7 +121,7 @@ static void what_was_never_flushed_is_taken_back(void **state)
     free(s);
 }
 
-static void a_file_that_others_changed_is_left_alone(void **state)
+static void a_file_changed_by_others_is_left_alone(void **state)
 {
     (void)state;
     const struct sink *sink = sink_find("json");
@@ -150,7 +150,7 @@ static void a_file_that_others_changed_is_left_alone(void **state)
 }
 
 /* As a limit of the file's size has it, which is a full disk for us alone. */
-static void a_full_disk_leaves_no_half(void **state)
+static void a_full_disk_leaves_no_partial_batch(void **state)
 {
     (void)state;
     const struct sink *sink = sink_find("json");
@@ -177,7 +177,7 @@ static void a_full_disk_leaves_no_half(void **state)
     free(s);
 }
 
-static void without_positions_there_is_no_mark(void **state)
+static void no_checkpoint_without_positions(void **state)
 {
     (void)state;
     const struct sink *sink = sink_find("json");
@@ -192,7 +192,7 @@ static void without_positions_there_is_no_mark(void **state)
     assert_int_not_equal(access(mark, F_OK), 0);
 }
 
-static void a_mark_may_be_torn(void **state)
+static void a_torn_checkpoint_is_ignored(void **state)
 {
     (void)state;
     struct checkpoint mark;
@@ -223,12 +223,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
     const struct CMUnitTest tests[] = {
-        TEST(what_was_not_flushed_is_taken_back),
-        TEST(what_was_never_flushed_is_taken_back),
-        TEST(a_file_that_others_changed_is_left_alone),
-        TEST(a_full_disk_leaves_no_half),
-        TEST(without_positions_there_is_no_mark),
-        TEST(a_mark_may_be_torn),
+        TEST(unflushed_lines_are_removed_after_a_crash),
+        TEST(a_file_that_was_never_flushed_is_emptied),
+        TEST(a_file_changed_by_others_is_left_alone),
+        TEST(a_full_disk_leaves_no_partial_batch),
+        TEST(no_checkpoint_without_positions),
+        TEST(a_torn_checkpoint_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void fill(void)
     assert_int_equal(outbox.count, 4);
 }
 
-static void a_portion_is_as_much_as_fits_but_one_at_least(void **state)
+static void first_items_fit_but_are_at_least_one(void **state)
 {
     (void)state;
     size_t bytes;
@@ -49,7 +49,7 @@ static void a_portion_is_as_much_as_fits_but_one_at_least(void **state)
     assert_int_equal(bytes, 15);
 }
 
-static void what_is_done_leaves_the_rest_in_one_piece(void **state)
+static void removing_done_items_keeps_the_rest_contiguous(void **state)
 {
     (void)state;
     fill();
@@ -65,7 +65,7 @@ static void what_is_done_leaves_the_rest_in_one_piece(void **state)
     assert_int_equal(outbox.count, 3);
 }
 
-static void a_batch_that_does_not_fit_is_taken_back_whole(void **state)
+static void a_batch_that_does_not_fit_is_removed_completely(void **state)
 {
     (void)state;
     char much[100];
@@ -84,9 +84,9 @@ static void a_batch_that_does_not_fit_is_taken_back_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_portion_is_as_much_as_fits_but_one_at_least, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_done_leaves_the_rest_in_one_piece, begin, end),
-        cmocka_unit_test_setup_teardown(a_batch_that_does_not_fit_is_taken_back_whole, begin, end),
+        cmocka_unit_test_setup_teardown(first_items_fit_but_are_at_least_one, begin, end),
+        cmocka_unit_test_setup_teardown(removing_done_items_keeps_the_rest_contiguous, begin, end),
+        cmocka_unit_test_setup_teardown(a_batch_that_does_not_fit_is_removed_completely, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

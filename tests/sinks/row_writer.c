@@ -31,7 +31,7 @@ static const char *made(enum row_writer_format format)
     return text;
 }
 
-static void csv_has_titles_and_empty_fields(void **state)
+static void csv_has_a_header_and_empty_fields(void **state)
 {
     (void)state;
     assert_string_equal(made(ROW_WRITER_CSV), "name,size,args\r\n\"a,b\",7,x 'y z'\r\n,,\r\n\\xff,,\r\n");
@@ -54,7 +54,7 @@ static void json_lines_are_objects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_has_titles_and_empty_fields),
+        cmocka_unit_test(csv_has_a_header_and_empty_fields),
         cmocka_unit_test(json_is_an_array_of_objects),
         cmocka_unit_test(json_lines_are_objects),
     };

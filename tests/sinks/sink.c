@@ -6,7 +6,7 @@
 static const struct metric metrics[] = { { "n", "1", GAUGE, U64, "" }, { "m", "1", GAUGE, U64, "" } };
 static const struct set set = { "set", metrics, 2 };
 
-static void every_sink_is_complete_and_found_by_its_name(void **state)
+static void every_sink_implements_the_contract(void **state)
 {
     (void)state;
     size_t count = 0;
@@ -21,7 +21,7 @@ static void every_sink_is_complete_and_found_by_its_name(void **state)
     assert_null(sink_find("no such"));
 }
 
-static void the_sink_to_copy_counts_and_ends_at_its_limit(void **state)
+static void null_sink_counts_and_stops_at_its_limit(void **state)
 {
     (void)state;
     const struct sink *sink = sink_find("null");
@@ -46,8 +46,8 @@ static void the_sink_to_copy_counts_and_ends_at_its_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sink_is_complete_and_found_by_its_name),
-        cmocka_unit_test(the_sink_to_copy_counts_and_ends_at_its_limit),
+        cmocka_unit_test(every_sink_implements_the_contract),
+        cmocka_unit_test(null_sink_counts_and_stops_at_its_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 
-/* What the sink of this test does, and what it was told. */
+/* What the sink of this test does, and what it was test_sink. */
 static struct {
     atomic_uint failures_left, opened, closed, written, flushed;
     _Atomic enum err fails_with, open_fails_with;
@@ -18,68 +18,70 @@ static struct {
     atomic_bool remembers;
     char source[128];
     uint64_t opening, opened_at;
-} told;
+} test_sink;
 
-static enum err told_open(void *state)
+static enum err test_sink_open(void *state)
 {
     (void)state;
-    if (told.open_fails_with)
-        return told.open_fails_with;
-    told.opened++;
+    if (test_sink.open_fails_with)
+        return test_sink.open_fails_with;
+    test_sink.opened++;
     return OK;
 }
 
-static enum err told_write(void *state, const struct batch *batch)
+static enum err test_sink_write(void *state, const struct batch *batch)
 {
     (void)state;
-    if (told.failures_left) {
-        told.failures_left--;
-        return told.fails_with;
+    if (test_sink.failures_left) {
+        test_sink.failures_left--;
+        return test_sink.fails_with;
     }
     for (size_t i = 0; i < batch->count; i++)
-        told.last = batch->samples[i].values[0].u64;
-    told.written++;
-    told.gaps += batch->gap_count;
-    if (told.remembers)
-        told.resume = batch->position;
+        test_sink.last = batch->samples[i].values[0].u64;
+    test_sink.written++;
+    test_sink.gaps += batch->gap_count;
+    if (test_sink.remembers)
+        test_sink.resume = batch->position;
     return OK;
 }
 
-static enum err told_flush(void *state, uint64_t deadline_ns)
+static enum err test_sink_flush(void *state, uint64_t deadline_ns)
 {
     (void)state;
     (void)deadline_ns;
-    told.flushed++;
+    test_sink.flushed++;
     return OK;
 }
 
-static void told_close(void *state)
+static void test_sink_close(void *state)
 {
     (void)state;
-    told.closed++;
+    test_sink.closed++;
 }
 
-static enum err told_resume(void *state, uint64_t *position)
+static enum err test_sink_resume(void *state, uint64_t *position)
 {
     (void)state;
-    *position = told.resume;
+    *position = test_sink.resume;
     return OK;
 }
 
-static void told_source(void *state, const struct sink_source *source)
+static void test_sink_source(void *state, const struct sink_source *source)
 {
     (void)state;
-    snprintf(told.source, sizeof told.source, "%s", source->name);
-    told.opening = source->opening;
-    told.opened_at = source->opened_at;
+    snprintf(test_sink.source, sizeof test_sink.source, "%s", source->name);
+    test_sink.opening = source->opening;
+    test_sink.opened_at = source->opened_at;
 }
 
 static const struct sink sink_plain = {
-    .name = "plain", .state_size = 1, .open = told_open, .write = told_write, .flush = told_flush, .close = told_close,
+    .name = "plain", .state_size = 1, .open = test_sink_open, .write = test_sink_write, .flush = test_sink_flush,
+    .close = test_sink_close,
 };
 static const struct sink sink_remembers = {
-    .name = "remembers", .state_size = 1, .open = told_open, .write = told_write, .flush = told_flush, .close = told_close,
-    .resume = told_resume, .source = told_source,
+    .name = "remembers", .state_size = 1, .open = test_sink_open, .write = test_sink_write, .flush = test_sink_flush,
+    .close = test_sink_close,
+    .resume = test_sink_resume, .source = test_sink_source,
 };
 
 static const struct metric metrics[] = { { "n", "1", COUNTER, U64, "" } };
@@ -105,7 +107,7 @@ static int begin(void **state)
 {
     static struct fixture f;
     f = (struct fixture){ 0 };
-    memset(&told, 0, sizeof told);
+    memset(&test_sink, 0, sizeof test_sink);
     temp_dir(f.dir);
     open_journal(&f);
     assert_int_equal(stream_new(&f.encoder), OK);
@@ -149,14 +151,15 @@ static void put(struct fixture *f)
 static void open_outlet(struct fixture *f, const struct sink *sink)
 {
     struct sink_choice choice = { .sink = sink };
-    assert_int_equal(sink_worker_start(&f->worker, &(struct sink_worker_settings){ .journal = f->journal, .choice = &choice }), OK);
+    assert_int_equal(sink_worker_start(&f->worker, &(struct sink_worker_settings){ .journal = f->journal,
+                                                                                   .choice = &choice }), OK);
 }
 
 static void wait_for_written(unsigned count)
 {
-    for (int i = 0; i < 600 && told.written < count; i++)
+    for (int i = 0; i < 600 && test_sink.written < count; i++)
         poll(NULL, 0, 50);
-    assert_int_equal(told.written, count);
+    assert_int_equal(test_sink.written, count);
 }
 
 static struct sink_worker_figures wait_for_done(struct fixture *f)
@@ -177,7 +180,7 @@ static void restart(struct fixture *f)
     open_journal(f);
 }
 
-static void it_gets_all_and_goes_on_where_it_was(void **state)
+static void worker_gets_all_batches_and_resumes_after_a_restart(void **state)
 {
     struct fixture *f = *state;
     put(f);
@@ -194,14 +197,14 @@ static void it_gets_all_and_goes_on_where_it_was(void **state)
     open_outlet(f, &sink_plain);
     put(f);
     wait_for_written(4); /* the fourth alone */
-    assert_int_equal(told.last, 4);
+    assert_int_equal(test_sink.last, 4);
 }
 
-static void it_is_tried_again_and_told_of_once(void **state)
+static void a_failing_write_is_retried_and_logged_once(void **state)
 {
     struct fixture *f = *state;
-    told.fails_with = IO;
-    told.failures_left = 3;
+    test_sink.fails_with = IO;
+    test_sink.failures_left = 3;
     catch_stderr();
     open_outlet(f, &sink_plain);
     put(f);
@@ -216,25 +219,25 @@ static void it_is_tried_again_and_told_of_once(void **state)
     assert_int_equal(figures.error[0], 0);
 }
 
-static void after_many_failures_it_is_opened_anew_and_nothing_is_missing(void **state)
+static void after_many_failures_the_sink_is_reopened_without_loss(void **state)
 {
     struct fixture *f = *state;
-    told.fails_with = IO;
-    told.failures_left = 4;
+    test_sink.fails_with = IO;
+    test_sink.failures_left = 4;
     catch_stderr();
     open_outlet(f, &sink_plain);
     put(f);
     wait_for_written(1);
     wait_for_done(f);
     caught_text();
-    assert_int_equal(told.opened, 2);
-    assert_int_equal(told.closed, 1);
+    assert_int_equal(test_sink.opened, 2);
+    assert_int_equal(test_sink.closed, 1);
 }
 
-static void one_that_cannot_be_opened_misses_nothing(void **state)
+static void a_sink_that_cannot_be_opened_misses_nothing(void **state)
 {
     struct fixture *f = *state;
-    told.open_fails_with = ABSENT;
+    test_sink.open_fails_with = ABSENT;
     catch_stderr();
     open_outlet(f, &sink_plain);
     put(f);
@@ -247,17 +250,17 @@ static void one_that_cannot_be_opened_misses_nothing(void **state)
     assert_true(figures.lag_bytes > 0);
     assert_int_equal(figures.state, SINK_WORKER_FAILING);
     journal_maintain(f->journal, clock_realtime_ns());
-    told.open_fails_with = OK;
+    test_sink.open_fails_with = OK;
     sink_worker_reopen(f->worker); /* need not wait for its pause */
     wait_for_written(2);
     caught_text();
 }
 
-static void the_end_does_not_wait_for_one_that_fails(void **state)
+static void close_does_not_wait_for_a_failing_sink(void **state)
 {
     struct fixture *f = *state;
-    told.fails_with = IO;
-    told.failures_left = 1000000;
+    test_sink.fails_with = IO;
+    test_sink.failures_left = 1000000;
     catch_stderr();
     open_outlet(f, &sink_plain);
     put(f);
@@ -266,20 +269,20 @@ static void the_end_does_not_wait_for_one_that_fails(void **state)
     sink_worker_close(&f->worker, 100 * NS_PER_S);
     assert_true(clock_monotonic_ns() - begin_ns < 50 * NS_PER_S);
     caught_text();
-    told.failures_left = 0;
+    test_sink.failures_left = 0;
     open_outlet(f, &sink_plain);
     wait_for_written(1);
 }
 
-static void the_end_writes_what_there_is(void **state)
+static void close_writes_the_rest_of_the_journal(void **state)
 {
     struct fixture *f = *state;
     open_outlet(f, &sink_plain);
     for (int i = 0; i < 100; i++)
         put(f);
     sink_worker_close(&f->worker, 10 * NS_PER_S);
-    assert_int_equal(told.written, 100);
-    assert_true(told.flushed >= 1);
+    assert_int_equal(test_sink.written, 100);
+    assert_true(test_sink.flushed >= 1);
 }
 
 static enum err take_piece(void *context, const struct batch_piece *piece, struct buf *error)
@@ -303,12 +306,13 @@ static void put_piece(struct fixture *f)
 }
 
 /* Who opened the sink hands it over; pieces of runs are tried again until they are taken. */
-static void it_takes_an_open_sink_and_hands_on_pieces(void **state)
+static void worker_accepts_an_open_sink_and_delivers_parts_of_runs(void **state)
 {
     struct fixture *f = *state;
     unsigned pieces = 0;
     struct sink_choice choice = { .sink = &sink_plain };
-    struct sink_worker_settings settings = { .journal = f->journal, .choice = &choice, .take_piece = take_piece, .context = &pieces };
+    struct sink_worker_settings settings = { .journal = f->journal, .choice = &choice, .take_piece = take_piece,
+                                             .context = &pieces };
     struct buf error;
     buf_init(&error, 1024);
     assert_int_equal(sink_choice_open(&choice, &settings.state, &error), OK);
@@ -321,11 +325,11 @@ static void it_takes_an_open_sink_and_hands_on_pieces(void **state)
     wait_for_written(3);
     wait_for_done(f);
     assert_non_null(strstr(caught_text(), "cannot save a run in the sink plain: not yet."));
-    assert_int_equal(told.opened, 1);
+    assert_int_equal(test_sink.opened, 1);
     assert_int_equal(pieces, 3);
 }
 
-static void a_cursor_is_known_by_its_sink(void **state)
+static void cursor_names_belong_to_their_sinks(void **state)
 {
     (void)state;
     struct sink_choice choices[] = { { .sink = &sink_plain }, { .sink = &sink_remembers } };
@@ -336,37 +340,37 @@ static void a_cursor_is_known_by_its_sink(void **state)
     assert_true(sink_worker_name_is_used("uplink", choices, 0));
 }
 
-static void one_that_remembers_begins_where_it_says(void **state)
+static void a_sink_with_resume_starts_at_its_own_position(void **state)
 {
     struct fixture *f = *state;
-    told.remembers = true;
+    test_sink.remembers = true;
     open_outlet(f, &sink_remembers);
     put(f);
     wait_for_written(1);
-    uint64_t first = told.resume, opening = told.opening;
-    char name[sizeof told.source];
-    snprintf(name, sizeof name, "%s", told.source);
-    assert_true(told.opened_at < first);
+    uint64_t first = test_sink.resume, opening = test_sink.opening;
+    char name[sizeof test_sink.source];
+    snprintf(name, sizeof name, "%s", test_sink.source);
+    assert_true(test_sink.opened_at < first);
     put(f);
     put(f);
     wait_for_written(3);
     restart(f);
-    told.resume = first; /* a crash took the last two back */
+    test_sink.resume = first; /* a crash took the last two back */
     open_outlet(f, &sink_remembers);
     wait_for_written(5);
-    assert_int_equal(told.last, 3);
+    assert_int_equal(test_sink.last, 3);
     /* it knows whose batches it gets: of the same reader, of a journal that was opened another time */
     assert_non_null(strstr(name, "sink-remembers-"));
-    assert_string_equal(told.source, name);
-    assert_int_not_equal(told.opening, opening);
-    assert_true(told.opened_at > first);
+    assert_string_equal(test_sink.source, name);
+    assert_int_not_equal(test_sink.opening, opening);
+    assert_true(test_sink.opened_at > first);
 }
 
-static void nobody_reads_any_more(void **state)
+static void a_closed_pipe_ends_the_worker(void **state)
 {
     struct fixture *f = *state;
-    told.fails_with = GONE;
-    told.failures_left = 1000000;
+    test_sink.fails_with = GONE;
+    test_sink.failures_left = 1000000;
     open_outlet(f, &sink_plain);
     put(f);
     struct sink_worker_figures figures = { 0 };
@@ -375,10 +379,10 @@ static void nobody_reads_any_more(void **state)
         sink_worker_figures(f->worker, &figures);
     }
     assert_int_equal(figures.state, SINK_WORKER_CLOSED);
-    assert_int_equal(told.closed, 1);
+    assert_int_equal(test_sink.closed, 1);
 }
 
-static void names_are_the_same_after_a_restart(void **state)
+static void cursor_names_are_stable(void **state)
 {
     (void)state;
     struct sink_choice choice = { .sink = &sink_plain };
@@ -396,17 +400,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(it_gets_all_and_goes_on_where_it_was),
-        TEST(it_is_tried_again_and_told_of_once),
-        TEST(after_many_failures_it_is_opened_anew_and_nothing_is_missing),
-        TEST(one_that_cannot_be_opened_misses_nothing),
-        TEST(the_end_does_not_wait_for_one_that_fails),
-        TEST(the_end_writes_what_there_is),
-        TEST(one_that_remembers_begins_where_it_says),
-        TEST(it_takes_an_open_sink_and_hands_on_pieces),
-        TEST(nobody_reads_any_more),
-        cmocka_unit_test(a_cursor_is_known_by_its_sink),
-        cmocka_unit_test(names_are_the_same_after_a_restart),
+        TEST(worker_gets_all_batches_and_resumes_after_a_restart),
+        TEST(a_failing_write_is_retried_and_logged_once),
+        TEST(after_many_failures_the_sink_is_reopened_without_loss),
+        TEST(a_sink_that_cannot_be_opened_misses_nothing),
+        TEST(close_does_not_wait_for_a_failing_sink),
+        TEST(close_writes_the_rest_of_the_journal),
+        TEST(a_sink_with_resume_starts_at_its_own_position),
+        TEST(worker_accepts_an_open_sink_and_delivers_parts_of_runs),
+        TEST(a_closed_pipe_ends_the_worker),
+        cmocka_unit_test(cursor_names_belong_to_their_sinks),
+        cmocka_unit_test(cursor_names_are_stable),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

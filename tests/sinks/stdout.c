@@ -59,7 +59,7 @@ static const char *written(const char *format)
     return text;
 }
 
-static void people_read_lines(void **state)
+static void readable_format_has_lines(void **state)
 {
     (void)state;
     assert_string_equal(written("readable"),
@@ -68,7 +68,7 @@ static void people_read_lines(void **state)
                         "1970-01-01 00:00:05  n1  job 7 (ada) ended\n");
 }
 
-static void programs_read_json(void **state)
+static void json_format_has_an_object_per_line(void **state)
 {
     (void)state;
     assert_string_equal(written("json"),
@@ -80,7 +80,7 @@ static void programs_read_json(void **state)
                         "{\"host\": \"n1\", \"time_ns\": 5000000000, \"job\": \"7\", \"user\": \"ada\", \"event\": \"ended\"}\n");
 }
 
-static void another_format_is_refused(void **state)
+static void unknown_format_is_rejected(void **state)
 {
     (void)state;
     const struct sink *sink = sink_find("stdout");
@@ -94,7 +94,8 @@ static void another_format_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(people_read_lines), cmocka_unit_test(programs_read_json), cmocka_unit_test(another_format_is_refused),
+        cmocka_unit_test(readable_format_has_lines), cmocka_unit_test(json_format_has_an_object_per_line),
+        cmocka_unit_test(unknown_format_is_rejected),
     };
     setenv("TZ", "UTC", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

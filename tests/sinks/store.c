@@ -114,7 +114,7 @@ static void assert_stored(const struct store_fixture *fixture, unsigned ticks)
                " FROM filed", range);
 }
 
-static void a_job_and_its_node_are_filed(void **state)
+static void a_job_and_its_node_are_saved(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing writing;
@@ -142,7 +142,7 @@ static void a_job_and_its_node_are_filed(void **state)
     end(&writing);
 }
 
-static void the_end_of_a_job_is_filed(void **state)
+static void the_end_of_a_job_is_saved(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing writing;
@@ -166,7 +166,7 @@ static void the_end_of_a_job_is_filed(void **state)
     store_job_clear(&job);
 }
 
-static void what_comes_again_is_there_once(void **state)
+static void duplicates_are_saved_once(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing writing;
@@ -191,7 +191,7 @@ static void what_comes_again_is_there_once(void **state)
     assert_node(fixture->store, "n1", "n1 load: 1=10 2=20 3 4=40 5=50 6=60 7=70\n");
 }
 
-static void two_collectors_file_what_an_agent_sent_to_both(void **state)
+static void two_collectors_save_the_same_stream_once(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing one, two;
@@ -208,7 +208,7 @@ static void two_collectors_file_what_an_agent_sent_to_both(void **state)
 }
 
 /* One dies with samples in its journal that it has not filed, another goes on; then the first comes back. */
-static void what_waited_while_another_went_on_is_filed(void **state)
+static void late_batches_of_another_collector_are_saved(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing one, two;
@@ -229,7 +229,7 @@ static void what_waited_while_another_went_on_is_filed(void **state)
 }
 
 /* Both have taken the same before either has filed it, again and again; what one has filed the other knows when it files. */
-static void two_that_gather_the_same_file_it_once(void **state)
+static void two_buffers_with_the_same_batches_save_them_once(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing writers[3];
@@ -257,7 +257,7 @@ static void two_that_gather_the_same_file_it_once(void **state)
 }
 
 /* Of a store of an older Sonde it is known how far each collector had come, by itself. */
-static void the_account_of_older_versions_holds(void **state)
+static void positions_of_older_versions_are_honoured(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing one, two;
@@ -287,7 +287,7 @@ static void write_gap(struct writing *writing, uint64_t sequence)
 }
 
 /* What one has lost another may have: both are filed, each once. */
-static void a_gap_is_not_taken_for_what_is_missing(void **state)
+static void a_gap_does_not_count_as_the_missing_batches(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing one, two;
@@ -305,7 +305,7 @@ static void a_gap_is_not_taken_for_what_is_missing(void **state)
     assert_sql(fixture->path, "SELECT count(*) FROM gaps", "1");
 }
 
-static void a_gap_is_filed_and_counted(void **state)
+static void a_gap_is_saved_and_counted(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing writing;
@@ -332,7 +332,7 @@ static enum err count_host(void *context, const struct host *host)
     return OK;
 }
 
-static void a_watched_run_counts_in_place_of_the_agent(void **state)
+static void a_recorded_run_counts_instead_of_the_agents_data(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing writing;
@@ -355,13 +355,13 @@ static void a_watched_run_counts_in_place_of_the_agent(void **state)
     assert_int_equal(job.summary.processes, 7);
     unsigned hosts = 0;
     assert_int_equal(store_hosts(fixture->store, job.row, count_host, &hosts), OK);
-    assert_int_equal(hosts, 2); /* n1, of which two told, and n2 */
+    assert_int_equal(hosts, 2); /* n1, reported by two collectors, and n2 */
     store_job_clear(&job);
 }
 
 /* The number of a chunk is its time and a salt of the source's name. One that is there already, as after a clock was set
  * back, must not be in the way for ever. */
-static void a_chunk_that_is_in_the_way_is_passed(void **state)
+static void an_existing_chunk_number_is_skipped(void **state)
 {
     struct store_fixture *fixture = *state;
     struct writing writing;
@@ -386,17 +386,17 @@ static void a_chunk_that_is_in_the_way_is_passed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_job_and_its_node_are_filed, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_end_of_a_job_is_filed, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(two_collectors_file_what_an_agent_sent_to_both, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_waited_while_another_went_on_is_filed, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(two_that_gather_the_same_file_it_once, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_account_of_older_versions_holds, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_gap_is_not_taken_for_what_is_missing, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_gap_is_filed_and_counted, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_watched_run_counts_in_place_of_the_agent, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_chunk_that_is_in_the_way_is_passed, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_job_and_its_node_are_saved, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_a_job_is_saved, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(duplicates_are_saved_once, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(two_collectors_save_the_same_stream_once, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(late_batches_of_another_collector_are_saved, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(two_buffers_with_the_same_batches_save_them_once, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(positions_of_older_versions_are_honoured, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_gap_does_not_count_as_the_missing_batches, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_gap_is_saved_and_counted, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_recorded_run_counts_instead_of_the_agents_data, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(an_existing_chunk_number_is_skipped, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void put(struct writer *writer, uint64_t value)
     buf_clear(&snapshot);
 }
 
-static void those_that_have_ended_are_forgotten(void **state)
+static void decoders_of_ended_streams_are_freed(void **state)
 {
     (void)state;
     struct journal_reader *reader;
@@ -95,7 +95,7 @@ static void those_that_have_ended_are_forgotten(void **state)
     stream_free(&lasting.encoder);
 }
 
-static void what_cannot_be_read_waits_for_a_state(void **state)
+static void after_corruption_decoding_resumes_at_a_snapshot(void **state)
 {
     (void)state;
     struct stream_decoders *decoders;
@@ -127,7 +127,8 @@ static void what_cannot_be_read_waits_for_a_state(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = { TEST(those_that_have_ended_are_forgotten), TEST(what_cannot_be_read_waits_for_a_state) };
+    const struct CMUnitTest tests[] = { TEST(decoders_of_ended_streams_are_freed),
+                                        TEST(after_corruption_decoding_resumes_at_a_snapshot) };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The tables of Colmet's backends. */
+/* The columns of Colmet's backends. */
 #include "compat/colmet/backends.h"
 
 #include <string.h>
@@ -100,7 +100,7 @@ static const struct colmet_column procstats[] = {
     { "loadavg_15min", COLMET_F32, GAUGE, "1" },
     { "loadavg_runnable", COLMET_F32, GAUGE, "1" },
     { "loadavg_total_threads", COLMET_F32, GAUGE, "1" },
-    /* not in a record: */
+    /* not part of a record: */
     { "meminfo_hardwarecorrupted", COLMET_U64, GAUGE, "kB" },
     { "stat_cpu_steal", COLMET_U64, COUNTER, "ticks" },
 };
@@ -119,7 +119,7 @@ static const struct colmet_column lustre[] = {
     { "lustre_bytes_write", COLMET_U64, COUNTER, "B" },
 };
 
-/* Of perf, of RAPL and of temperatures: the first so many. */
+/* For perf, RAPL and temperatures: each uses the first ones. */
 static const struct colmet_column counters[] = {
     { "counter_1", COLMET_I64, GAUGE, "1" },
     { "counter_2", COLMET_I64, GAUGE, "1" },

@@ -1,5 +1,5 @@
-/* The message by which Colmet's configure_colmet.py and colmet-node-config change a running node: a MessagePack map from
- * texts to texts with "sample_period" in seconds and "metrics" or, of older ones, "perfhw_metrics". */
+/* The message with which Colmet's configure_colmet.py and colmet-node-config reconfigure a running node: a
+ * MessagePack map of strings with "sample_period" in seconds and "metrics" (older versions: "perfhw_metrics"). */
 #ifndef SONDE_COMPAT_COLMET_CONFIG_MESSAGE_H
 #define SONDE_COMPAT_COLMET_CONFIG_MESSAGE_H
 
@@ -8,13 +8,13 @@
 
 #include <stdint.h>
 
-/* Texts are borrowed from the message. */
+/* Strings are borrowed from the message. */
 struct colmet_config {
-    struct bytes metrics;   /* "rss:2:-1,cache", "cache_ll,emulation_faults"; data NULL: not told */
-    uint64_t period_ns;     /* 0: not told */
+    struct bytes metrics;   /* "rss:2:-1,cache", "cache_ll,emulation_faults"; data NULL: not given */
+    uint64_t period_ns;     /* 0: not given */
 };
 
-/* CORRUPT: it is no such message; USAGE: its period is none. Takes any bytes. */
+/* CORRUPT: not such a message; USAGE: an invalid period. Accepts any bytes. */
 enum err colmet_config_parse(struct bytes message, struct colmet_config *config);
 
 #endif

@@ -1,4 +1,4 @@
-/* From names to places. */
+/* Maps metric names to columns. */
 #include "compat/colmet/fields.h"
 
 #include <math.h>
@@ -90,7 +90,7 @@ static const struct colmet_field vmstat[] = {
     { "pgmajfault", "vmstat_pgmajfault", 1 },
 };
 
-/* The kernel's ticks are 100 in a second, whatever its own clock is. The time since boot is added by rows.c. */
+/* In ticks of USER_HZ, 100 per second. rows.c adds the uptime. */
 static const struct colmet_field stat[] = {
     { "user", "stat_cpu_user", TICK_US },
     { "nice", "stat_cpu_nice", TICK_US },
@@ -193,7 +193,7 @@ static uint16_t find_metric(const struct set *set, const char *name)
     return COLMET_NOWHERE;
 }
 
-/* The metric of a column, and the first of them that the set has. */
+/* The first metric for a column that the set has. */
 static void look_up(const struct colmet_source *source, const struct set *set, struct colmet_map *map)
 {
     const struct colmet_backend *backend = &colmet_backends[source->backend];
@@ -211,7 +211,7 @@ static void look_up(const struct colmet_source *source, const struct set *set, s
     }
 }
 
-/* Sets come and go with the streams that they are of, at addresses that were those of others: names are what counts. */
+/* Sets are freed with their streams, and addresses are reused: compare names. */
 static bool fits(const struct colmet_source *source, const struct set *set, const struct colmet_map *map)
 {
     const struct colmet_backend *backend = &colmet_backends[source->backend];

@@ -1,5 +1,5 @@
-/* Which metric of ours is which column of Colmet's, by the sets that need no more than that: taskstats, process, the sets of
- * /proc, infiniband, lustre, ipmi; and Colmet's own. Where they stand in a set is looked up once and remembered. */
+/* Maps Sonde's metrics to Colmet's columns, for the sets that need nothing else: taskstats, process, the sets from
+ * /proc, infiniband, lustre, ipmi, and sets received from Colmet. The index of each metric in a set is cached. */
 #ifndef SONDE_COMPAT_COLMET_FIELDS_H
 #define SONDE_COMPAT_COLMET_FIELDS_H
 
@@ -7,9 +7,9 @@
 #include "compat/colmet/backends.h"
 
 #define COLMET_NOWHERE UINT16_MAX
-#define COLMET_VARIANTS 4 /* of one set, as kernels differ: more are looked up each time */
+#define COLMET_VARIANTS 4 /* cached layouts of one set, which differ between kernels */
 
-/* One metric: what ours is called, in which column it goes, and how many of its units make one of Colmet's. */
+/* A metric of Sonde, its column, and how many of its units are one of Colmet's. */
 struct colmet_field {
     const char *metric, *column;
     uint32_t divisor;
@@ -18,16 +18,16 @@ struct colmet_field {
 struct colmet_source {
     const char *set;
     enum colmet_backend_id backend;
-    const struct colmet_field *fields; /* NULL: columns have the names of metrics */
+    const struct colmet_field *fields; /* NULL: columns are named like the metrics */
     size_t count;
-    bool joins; /* samples of a batch become one row; else one each */
-    bool adds;  /* … with the sums of their values */
+    bool joins; /* samples of a batch are merged into one row */
+    bool adds;  /* … by adding their values */
 };
 
-/* Where the columns of a backend stand in a set. */
+/* For each column of a backend, its metric in a set. */
 struct colmet_map {
     size_t set_size;
-    uint16_t at[COLMET_COLUMNS_MAX]; /* of the metric, or COLMET_NOWHERE */
+    uint16_t at[COLMET_COLUMNS_MAX]; /* index of the metric, or COLMET_NOWHERE */
     const char *metric[COLMET_COLUMNS_MAX]; /* its name */
     uint32_t divisor[COLMET_COLUMNS_MAX];
 };
@@ -39,13 +39,13 @@ struct colmet_fields {
     uint8_t used[COLMET_SOURCES], next[COLMET_SOURCES];
 };
 
-/* NULL: not one of those. */
+/* NULL: not such a set. */
 const struct colmet_source *colmet_fields_source(const char *set);
 
 const struct colmet_map *colmet_fields_map(struct colmet_fields *fields, const struct colmet_source *source,
                                            const struct set *set);
 
-/* A value of ours in the type of a column; false: it does not fit, or is no number. */
+/* Converts a value to the type of a column; false: out of range, or NaN. */
 bool colmet_fields_convert(union value value, enum metric_type from, enum colmet_type to, uint32_t divisor,
                            union value *converted);
 

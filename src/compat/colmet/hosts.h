@@ -1,4 +1,4 @@
-/* What a message of Colmet's becomes: a batch for each host in it, and the jobs that it tells of. */
+/* The content of a Colmet message: a batch per host, with the jobs it mentions. */
 #ifndef SONDE_COMPAT_COLMET_HOSTS_H
 #define SONDE_COMPAT_COLMET_HOSTS_H
 
@@ -13,9 +13,9 @@ struct colmet_job {
 struct colmet_host {
     char name[COLMET_NAME_SIZE + 1];
     struct batch batch;
-    struct colmet_job **jobs; /* each stays where it is */
-    const struct job **list;  /* the same, for the batch */
-    size_t job_count, job_room;
+    struct colmet_job **jobs; /* allocated one by one, so that pointers stay valid */
+    const struct job **list;  /* the same jobs, for the batch */
+    size_t job_count, job_capacity;
 };
 
 struct colmet_records {
@@ -26,13 +26,13 @@ struct colmet_records {
 void colmet_hosts_reset(struct colmet_records *records);
 void colmet_hosts_clear(struct colmet_records *records);
 
-/* The host of this name, new or not. NULL: FULL, NOMEM, or the name is none; *err says which (CORRUPT). */
+/* The host of this name, added if it is new. NULL: *err is FULL, NOMEM, or CORRUPT (invalid name). */
 struct colmet_host *colmet_hosts_get(struct colmet_records *records, struct bytes name, enum err *err);
 
-/* The job of this number on the host; NULL: too many, or memory ran out. */
+/* The job of this number on the host, added if it is new; NULL: too many, or out of memory. */
 const struct colmet_job *colmet_hosts_job(struct colmet_host *host, uint64_t number);
 
-/* When all is read: the batches get their hosts and jobs. */
+/* Call at the end of a message: completes the batches with hosts and jobs. */
 void colmet_hosts_finish(struct colmet_records *records);
 
 #endif

@@ -1,5 +1,5 @@
-/* The jobs of a node of Colmet's: it tells neither beginning nor end of one. A job is there in one message and was not in the one
- * before; it has ended when two messages do not have it. */
+/* Start and end of jobs on a Colmet node, which Colmet does not report: a job starts when a message mentions it, and
+ * has ended when two consecutive messages do not. */
 #ifndef SONDE_COMPAT_COLMET_JOBS_H
 #define SONDE_COMPAT_COLMET_JOBS_H
 
@@ -7,11 +7,11 @@
 
 struct colmet_jobs_entry {
     struct colmet_job job;
-    unsigned missed; /* messages without it, in a row */
+    unsigned missed; /* consecutive messages without it */
 };
 
 struct colmet_jobs {
-    struct colmet_jobs_entry **entries; /* each stays where it is */
+    struct colmet_jobs_entry **entries; /* allocated one by one, so that pointers stay valid */
     const struct job **list;
     struct batch_event *events;
     size_t count, capacity;
@@ -19,8 +19,7 @@ struct colmet_jobs {
 
 void colmet_jobs_clear(struct colmet_jobs *jobs);
 
-/* Puts into batch the jobs of the node and what happened to them, in place of those that its message tells of. They are valid
- * until the next call. NOMEM. */
+/* Replaces the jobs of batch by those of the node, with their events. Valid until the next call. NOMEM. */
 enum err colmet_jobs_note(struct colmet_jobs *jobs, struct batch *batch);
 
 #endif

@@ -1,10 +1,10 @@
-/* A map that forgets, when it has doubled, what nobody asked for in a long time. */
+/* A map; old entries are dropped each time it has doubled. */
 #include "compat/colmet/last_values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_KEPT 100000 /* batches: of a host that is silent for longer the next difference is not known */
+#define ROUNDS_KEPT 100000 /* batches; after a longer silence the next difference is unknown */
 #define ENTRIES_MAX (1u << 24)
 #define DROP_MIN 64
 

@@ -1,5 +1,5 @@
-/* What the numbered counters of a host are (perf, RAPL, temperatures): told once, and again when it changes; and as the CSV
- * files that Colmet's node leaves in its folder. */
+/* The labels of a host's numbered counters (perf, RAPL, temperatures): detects when they change, and writes the CSV
+ * files that a Colmet node creates. */
 #ifndef SONDE_COMPAT_COLMET_MAPPING_H
 #define SONDE_COMPAT_COLMET_MAPPING_H
 
@@ -8,21 +8,21 @@
 
 struct colmet_mapping {
     struct colmet_mapping_entry {
-        uint64_t key, labels; /* hashes of host and backend; of all labels; key 0: free */
+        uint64_t key, labels; /* hash of host and backend (0: free); hash of all labels */
     } *entries;
     size_t count, capacity;
 };
 
 void colmet_mapping_clear(struct colmet_mapping *mapping);
 
-/* The row has labels, and they are not those that were last noted of its host. Notes nothing. */
+/* Does the row have labels that differ from the last ones noted for its host? */
 bool colmet_mapping_is_new(const struct colmet_mapping *mapping, const struct colmet_row *row);
 enum err colmet_mapping_note(struct colmet_mapping *mapping, const struct colmet_row *row);
 
-/* The text of "perfhw_mapping.1794767738.867961.csv", "RAPL_mapping.…", "temperature_mapping.…". */
+/* The content of "perfhw_mapping.1794767738.867961.csv", "RAPL_mapping.…", "temperature_mapping.…". */
 void colmet_mapping_csv(const struct colmet_row *row, struct buf *out);
 
-/* Writes it into folder; with_host: into a folder in it that is named after the host. */
-enum err colmet_mapping_write(const struct colmet_row *row, const char *folder, bool with_host);
+/* Writes the file into directory; with_host: into its subdirectory named after the host. */
+enum err colmet_mapping_write(const struct colmet_row *row, const char *directory, bool with_host);
 
 #endif

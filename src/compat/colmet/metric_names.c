@@ -1,4 +1,4 @@
-/* Names of the Rust line's memory and cpu are known from Colmet's table, events from perf. */
+/* Names of memory and cpu come from Colmet's tables, events from perf. */
 #include "compat/colmet/metric_names.h"
 
 #include "proc/perf.h"
@@ -24,7 +24,7 @@ static void add(struct buf *list, const char *between, const char *name)
     buf_printf(list, "%s%s", list->size ? between : "", name);
 }
 
-/* What is shown of a name that came from outside stands on one line. */
+/* Replaces control characters, so that an untrusted name stays on one line. */
 static void make_plain(char *name)
 {
     for (; *name; name++)

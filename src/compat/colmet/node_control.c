@@ -1,4 +1,4 @@
-/* From a message to a request, and its answer into the log. */
+/* Converts a message to a request for agent/control.c, and logs its answer. */
 #include "compat/colmet/node_control.h"
 
 #include "net/json.h"
@@ -14,21 +14,21 @@
 #define MESSAGE_MAX (64 << 10)
 #define TEXT_MAX 8192
 #define ANSWER_MAX (1 << 20)
-#define TURN_MAX 64 /* messages at a time: a flood of them does not keep us from the ticks */
-#define WHY_MAX 512
+#define TURN_MAX 64 /* messages per call, so that a flood does not delay sampling */
+#define ERROR_MAX 512
 
 struct colmet {
     const struct zmq_module *zmq;
     struct zmq_pull *pull;
     struct colmet_control control;
     struct buf message;
-    char unknown[256]; /* the names that were last told to be unknown */
-    bool has_told_parts;
+    char unknown[256]; /* unknown names that were logged last */
+    bool has_logged_parts;
 };
 
 enum err colmet_open(struct colmet **colmet, const char *address, const struct colmet_control *control, struct buf *error)
 {
-    char reason[WHY_MAX] = "";
+    char reason[ERROR_MAX] = "";
     struct colmet *c = *colmet = calloc(1, sizeof *c);
     if (!c)
         return NOMEM;
@@ -38,7 +38,7 @@ enum err colmet_open(struct colmet **colmet, const char *address, const struct c
     if (!err)
         err = c->zmq->pull_open(&c->pull, address, reason, sizeof reason);
     if (err) {
-        buf_printf(error, "cannot listen for Colmet at %s: %s", address, reason[0] ? reason : err_text(err));
+        buf_printf(error, "cannot listen for Colmet messages at %s: %s", address, reason[0] ? reason : err_text(err));
         colmet_close(colmet);
     }
     return err;
@@ -85,7 +85,7 @@ bool colmet_request(struct bytes message, struct buf *request, struct colmet_met
     enum err err = colmet_config_parse(message, &config);
     colmet_metrics_read(metrics, err ? (struct bytes){ 0 } : config.metrics);
     if (err) {
-        buf_add_text(error, err == USAGE ? "its sample_period is not a number of seconds"
+        buf_add_text(error, err == USAGE ? "invalid sample_period (expected seconds)"
                                        : "it is not a MessagePack map of texts, as configure_colmet.py sends it");
         return false;
     }
@@ -93,19 +93,18 @@ bool colmet_request(struct bytes message, struct buf *request, struct colmet_met
     return buf_err(request) == OK;
 }
 
-/* Whoever sends the same again, as from cron, is told nothing new. */
-static void tell(struct colmet *colmet, const struct colmet_metrics *metrics)
+/* Logs the same problem once, also if a cron job repeats the message. */
+static void log_unsupported(struct colmet *colmet, const struct colmet_metrics *metrics)
 {
     char unknown[sizeof colmet->unknown];
     snprintf(unknown, sizeof unknown, "%s", buf_text(&metrics->unknown));
     if (unknown[0] && strcmp(unknown, colmet->unknown) != 0) {
-        log_warn("a message of Colmet's kind names metrics that are not known here: %s. The others are read.", unknown);
+        log_warn("Colmet message: unknown metrics ignored: %s", unknown);
         memcpy(colmet->unknown, unknown, sizeof unknown);
     }
-    if (metrics->has_parts && !colmet->has_told_parts)
-        log_warn("a message of Colmet's kind has metrics with a period or a job of their own: here all have the period of the "
-                 "message, in every job");
-    colmet->has_told_parts |= metrics->has_parts;
+    if (metrics->has_parts && !colmet->has_logged_parts)
+        log_warn("Colmet message: periods and jobs of single metrics are ignored; the period of the message applies to all");
+    colmet->has_logged_parts |= metrics->has_parts;
 }
 
 /* answer: {"ok": false, "error": TEXT} */
@@ -120,7 +119,7 @@ static void complain(const struct buf *answer)
     while (json_read_key(&read, &key) && strcmp(buf_text(&key), "error") != 0)
         json_read_skip(&read);
     json_read_text(&read, &text);
-    log_warn("what a message of Colmet's kind wants cannot be done: %s", buf_text(&text));
+    log_warn("cannot apply Colmet message: %s", buf_text(&text));
     buf_clear(&key);
     buf_clear(&text);
 }
@@ -131,15 +130,15 @@ static void take(struct colmet *colmet)
     struct colmet_metrics metrics;
     buf_init(&request, TEXT_MAX);
     buf_init(&answer, ANSWER_MAX);
-    buf_init(&error, WHY_MAX);
+    buf_init(&error, ERROR_MAX);
     struct bytes message = { colmet->message.data, colmet->message.size };
     if (!colmet_request(message, &request, &metrics, &error))
-        log_warn("a message of Colmet's kind was not understood: %s. Nothing was changed.", buf_text(&error));
+        log_warn("invalid Colmet message: %s; nothing was changed", buf_text(&error));
     else if (colmet->control.answer(colmet->control.context, request.data, request.size, &answer))
         complain(&answer);
     else
-        log_info("a message of Colmet's kind was obeyed; 'sonde ctl show' tells what is read now");
-    tell(colmet, &metrics);
+        log_info("applied Colmet message; 'sonde ctl show' prints the current settings");
+    log_unsupported(colmet, &metrics);
     colmet_metrics_clear(&metrics);
     buf_clear(&request);
     buf_clear(&answer);

@@ -1,4 +1,5 @@
-/* The Python line: records one after another, whose first bytes say what they are. The Rust line is in records_rust.c. */
+/* The Python version: consecutive records, which start with their backend's name. The Rust version is in
+ * records_rust.c. */
 #include "compat/colmet/records.h"
 
 #include "base/clock.h"
@@ -37,7 +38,7 @@ const struct batch *colmet_records_batch(const struct colmet_records *records, s
     return &records->hosts[i]->batch;
 }
 
-/* One set for each backend, made at the first call: the metrics are its columns. */
+/* A set per backend, created at the first call: its metrics are the columns. */
 const struct set *colmet_records_set(const struct colmet_backend *backend)
 {
     static struct metric metrics[COLMET_BACKENDS][COLMET_COLUMNS_MAX];
@@ -48,7 +49,7 @@ const struct set *colmet_records_set(const struct colmet_backend *backend)
     for (size_t i = 0; i < backend->count; i++) {
         const struct colmet_column *column = &backend->columns[i];
         metrics[backend->id][i] = (struct metric){ column->name, column->unit, column->kind, colmet_model_type(column->type),
-                                                   "as Colmet tells it", NULL };
+                                                   "as reported by Colmet", NULL };
     }
     *set = (struct set){ backend->name, metrics[backend->id], backend->count, NULL };
     return set;
@@ -62,7 +63,7 @@ static uint64_t number_at(const char *at, size_t size)
     return number;
 }
 
-/* NUL padded. */
+/* A string padded with NUL. */
 static struct bytes text_at(const char *at, size_t size)
 {
     return (struct bytes){ at, strnlen(at, size) };
@@ -79,7 +80,7 @@ static const struct colmet_backend *backend_at(struct bytes rest)
     return NULL;
 }
 
-/* What has no value is -1, whatever its sign. */
+/* A missing value is -1, in unsigned fields too. */
 static void set_value(struct sample *sample, size_t i, enum colmet_type type, const char *at)
 {
     uint64_t raw = number_at(at, colmet_type_size(type));
@@ -92,7 +93,7 @@ static void set_value(struct sample *sample, size_t i, enum colmet_type type, co
         sample_set_u64(sample, i, raw);
 }
 
-/* "[42, 43]"; of a list that was cut the last number is not known to be whole. */
+/* "[42, 43]"; the last number of a truncated list may be incomplete, and is ignored. */
 static bool note_involved(struct colmet_host *host, struct bytes text)
 {
     uint64_t number = 0;
@@ -142,7 +143,7 @@ static void complain(size_t *bad, char *error, size_t error_size, const char *wh
         snprintf(error, error_size, "%s", what);
 }
 
-/* Behind a record that is not known, the next one that is. */
+/* The distance from an unknown record to the next known one. */
 static size_t distance_to_next(struct bytes rest)
 {
     for (size_t i = 1; i < rest.size; i++)
@@ -157,16 +158,16 @@ static enum err read_python(struct colmet_records *records, struct bytes rest, s
         const struct colmet_backend *backend = backend_at(rest);
         size_t size = backend ? backend->record_size : distance_to_next(rest);
         if (!backend)
-            complain(bad, error, error_size, "a record of a backend that is not known");
+            complain(bad, error, error_size, "a record of an unknown backend");
         else if (size > rest.size) {
-            complain(bad, error, error_size, "a record that is cut short");
+            complain(bad, error, error_size, "a truncated record");
             size = rest.size;
         } else {
             enum err err = take_record(records, backend, rest.data);
             if (err == FULL || err == NOMEM)
                 return err;
             if (err)
-                complain(bad, error, error_size, "a record whose host or time makes no sense");
+                complain(bad, error, error_size, "a record with an invalid host or time");
         }
         rest = (struct bytes){ rest.data + size, rest.size - size };
     }
@@ -178,7 +179,7 @@ enum err colmet_records_read(struct colmet_records *records, struct bytes messag
     *bad = 0;
     error[0] = '\0';
     colmet_hosts_reset(records);
-    bool is_rust = message.size && (uint8_t)message.data[0] >= 0x80; /* a map; names of backends are ASCII */
+    bool is_rust = message.size && (uint8_t)message.data[0] >= 0x80; /* a MessagePack map; backend names are ASCII */
     enum err err = is_rust ? colmet_rust_read(records, message, bad, error, error_size)
                            : read_python(records, message, bad, error, error_size);
     colmet_hosts_finish(records);
@@ -190,7 +191,7 @@ static void put_text(char *to, const char *text, size_t size)
     memcpy(to, text, strnlen(text, size - 1));
 }
 
-/* What is not known is -1 where a field has a sign; Colmet's own collector would refuse it elsewhere. */
+/* A missing value is -1 in signed fields only; Colmet's collector rejects it in others. */
 static void put_value(char *to, const struct colmet_column *column, union value value, bool is_known)
 {
     uint64_t raw = is_known ? value.u64 : column->type == COLMET_I64 ? UINT64_MAX : 0;

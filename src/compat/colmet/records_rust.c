@@ -1,4 +1,4 @@
-/* All three generations by one reader: they can be told apart by how many items an array has. */
+/* One parser for all three generations, which differ in the sizes of their arrays. */
 #include "compat/colmet/records_rust.h"
 
 #include "base/clock.h"
@@ -7,16 +7,16 @@
 #include <stdio.h>
 
 #define METRICS 67
-#define IDS_MAX 256 /* of one backend */
+#define IDS_MAX 256 /* per backend */
 #define ENTRIES_MAX COLMET_JOBS_MAX
 
-/* The values of one job, by Colmet's metric ids of version 1. */
+/* The values of a job, by Colmet's metric ids of version 1. */
 struct measures {
     int64_t values[METRICS];
     bool known[METRICS];
 };
 
-/* Of 2019: the same list without the three entries about swap, from 1 on. */
+/* 2019: the same list without three entries about swap, starting at 1. */
 static uint64_t id_of_2019(uint64_t id)
 {
     if (id == 0 || id > 64)
@@ -24,7 +24,7 @@ static uint64_t id_of_2019(uint64_t id)
     return id <= 7 ? id - 1 : id <= 17 ? id : id <= 24 ? id + 1 : id + 2;
 }
 
-/* A number, or a text of digits. */
+/* A number, or a string of digits. */
 static uint64_t read_id(struct msgpack *in, bool is_of_2019)
 {
     uint64_t id = 0;
@@ -48,7 +48,7 @@ static void read_measures(struct msgpack *in, bool is_of_2019, struct measures *
         in->bad = true;
     if (items == 4)
         msgpack_skip(in);
-    msgpack_skip(in); /* what the backend is called says no more than the ids */
+    msgpack_skip(in); /* the name of the backend: the ids are enough */
     size_t count = msgpack_read_array(in);
     if (count > IDS_MAX)
         in->bad = true;
@@ -130,10 +130,10 @@ enum err colmet_rust_read(struct colmet_records *records, struct bytes message, 
         if (err != CORRUPT)
             continue;
         if (!(*bad)++)
-            snprintf(error, error_size, "a job's entry that makes no sense");
+            snprintf(error, error_size, "an invalid entry of a job");
         err = OK;
     }
     if ((in.bad || in.at != in.end) && !(*bad)++)
-        snprintf(error, error_size, "bytes that are not a message of Colmet's");
+        snprintf(error, error_size, "not a Colmet message");
     return err;
 }

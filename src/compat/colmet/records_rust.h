@@ -1,5 +1,6 @@
-/* Messages of Colmet's Rust line: a MessagePack map from job ids to [host, ms, (version,) [[(job,) backend, [id…], [value…]]…]].
- * 2019: ids from 1 on, of a table of its own, no version. 2020: from 0 on. 2022: the same as texts, with the job again. */
+/* Messages of Colmet's Rust version: a MessagePack map from job ids to [host, ms, (version,) [[(job,) backend,
+ * [id…], [value…]]…]]. 2019: ids of a separate table, from 1, no version. 2020: ids from 0. 2022: the same as
+ * strings, with the job repeated. */
 #ifndef SONDE_COMPAT_COLMET_RECORDS_RUST_H
 #define SONDE_COMPAT_COLMET_RECORDS_RUST_H
 

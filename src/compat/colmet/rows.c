@@ -1,4 +1,4 @@
-/* From samples to rows: by names where that is enough, else by sensors.c. */
+/* Converts samples to rows: by names (fields.c) where that is enough, else by sensors.c. */
 #include "compat/colmet/rows.h"
 
 #include "base/clock.h"
@@ -47,7 +47,7 @@ uint64_t colmet_rows_job(const char *id)
         if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number)
             || number >= OWN_NUMBERS)
             return number_of_text(id);
-    return number ? number : number_of_text(id); /* 0 is the node */
+    return number ? number : number_of_text(id); /* 0 means the node */
 }
 
 static void add_values(struct colmet_slot *slot, const struct colmet_source *source, const struct colmet_map *map,
@@ -68,7 +68,7 @@ static void add_values(struct colmet_slot *slot, const struct colmet_source *sou
     }
 }
 
-/* What /proc/uptime says is not among our sets, but how long ago the node was booted is. */
+/* /proc/uptime is in no set; derive it from the boot time. */
 static void add_uptime(struct colmet_slot *slot, const struct sample *stat)
 {
     for (size_t i = 0; i < stat->set->size; i++)
@@ -77,7 +77,7 @@ static void add_uptime(struct colmet_slot *slot, const struct sample *stat)
             colmet_slot_set(slot, 0, stat->time_ns / NS_PER_S - stat->values[i].u64);
 }
 
-/* What a BMC tells as its average is what Colmet asks for; where there is none, the power of now comes nearest. */
+/* Colmet reads the average power of the BMC; the current power is the next best. */
 static void add_power(struct colmet_slot *slot, const struct sample *ipmi)
 {
     for (size_t i = 0; i < ipmi->set->size && !slot->known[0]; i++)
@@ -85,7 +85,7 @@ static void add_power(struct colmet_slot *slot, const struct sample *ipmi)
             slot->known[0] = colmet_fields_convert(ipmi->values[i], ipmi->set->metrics[i].type, COLMET_I64, 1, &slot->values[0]);
 }
 
-/* Of a job where Colmet's is of jobs; of the whole, where a set has instances that are parts of it. */
+/* Samples of jobs for backends of jobs; the total, for sets with instances. */
 static bool is_wanted(const struct colmet_source *source, const struct sample *sample)
 {
     bool is_colmets = !source->fields;

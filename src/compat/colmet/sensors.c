@@ -1,4 +1,4 @@
-/* What each numbered counter is goes with the row, as the rest of its line in Colmet's mapping files. */
+/* The label of each numbered counter is stored with the row, as in Colmet's mapping files. */
 #include "compat/colmet/sensors.h"
 
 #include "base/scan.h"
@@ -34,7 +34,7 @@ static bool find_u64(const struct sample *sample, const char *name, uint64_t *va
     return false;
 }
 
-/* The first five events, in the order in which the agent counts them. */
+/* The first five events, in the agent's order. */
 static enum err add_perf(struct colmet_slots *slots, struct colmet_last *last, const struct sample *sample)
 {
     if (!sample->job || *sample->instance)
@@ -68,7 +68,7 @@ static bool package_of(const char *instance, uint64_t *package)
     return strncmp(instance, prefix, strlen(prefix)) == 0 && scan_u64(&at, package) && (!*at || *at == '-');
 }
 
-/* The dies of a package are added up. */
+/* Adds up the dies of a package. */
 static void add_zone(struct colmet_slot *slot, struct colmet_last_entry *entry, const struct sample *sample, size_t counter,
                      size_t zone)
 {
@@ -102,7 +102,7 @@ static enum err add_rapl(struct colmet_slots *slots, struct colmet_last *last, c
     return OK;
 }
 
-/* "x86_pkg_temp_0", "thermal_zone3": the number at the end, if it is one of Colmet's. Chips ("coretemp/Core 1") have none. */
+/* The number at the end of "x86_pkg_temp_0" or "thermal_zone3". Chips ("coretemp/Core 1") have none. */
 static bool zone_of(const char *instance, size_t *zone)
 {
     const char *at = instance + strlen(instance);
@@ -132,7 +132,7 @@ static enum err add_temperature(struct colmet_slots *slots, const struct sample 
 
 enum { POWER, TEMPERATURE, UTILIZATION, MEMORY_UTILIZATION, MEMORY_TOTAL, MEMORY_FREE, MEMORY_USED };
 
-/* Of several cards the sum; of their temperatures the highest. */
+/* Sums over several cards, and the highest temperature. */
 static void add_card(struct colmet_slot *slot, const struct sample *card)
 {
     static const struct { const char *metric; double divisor; } fields[] = {
@@ -150,7 +150,7 @@ static void add_card(struct colmet_slot *slot, const struct sample *card)
     }
 }
 
-/* Of a job: the card that it holds or uses, as the card itself tells. */
+/* The cards used by a job. */
 static enum err add_gpu_job(struct colmet_slots *slots, const struct sample *sample)
 {
     uint64_t held, processes;
@@ -170,7 +170,7 @@ static enum err add_gpu_job(struct colmet_slots *slots, const struct sample *sam
     return OK;
 }
 
-/* Of the node: all cards. */
+/* All cards of the node. */
 static enum err add_gpu(struct colmet_slots *slots, const struct sample *sample)
 {
     struct colmet_slot *slot = sample->job ? NULL : colmet_slots_join(slots, COLMET_NVIDIA, sample);

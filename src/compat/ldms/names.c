@@ -1,4 +1,4 @@
-/* Short lists: most names of the kernel are LDMS's, and most of its files are in bytes or have numbers without a unit. */
+/* Only the exceptions are listed: LDMS uses the kernel's names, and most values have the same unit. */
 #include "compat/ldms/names.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const struct { const char *ours, *theirs; } names[] = {
 static const struct { const char *set, *ours; struct ldms_unit unit; } units[] = {
     { "meminfo", "B", { "kB", 1024 } },
     { "numa", "B", { "kB", 1024 } },
-    { "stat", "us", { "jiffies", 10000 } }, /* of USER_HZ, 100 wherever we run */
+    { "stat", "us", { "jiffies", 10000 } }, /* USER_HZ is 100 on all supported platforms */
     { "stat_cpu", "us", { "jiffies", 10000 } },
     { "diskstats", "B", { "sectors", 512 } },
     { "diskstats", "us", { "msec", 1000 } },

@@ -1,4 +1,4 @@
-/* "%{user}/%{job}/%{host}/%{set}.csv" */
+/* Expands templates such as "%{user}/%{job}/%{host}/%{set}.csv". */
 #include "sinks/csv/path.h"
 
 #include <ctype.h>
@@ -8,23 +8,22 @@
 static const struct {
     const char *name;
     size_t offset;
-} words[] = {
+} placeholders[] = {
     { "user", offsetof(struct csv_path, user) }, { "job", offsetof(struct csv_path, job) },
     { "host", offsetof(struct csv_path, host) }, { "set", offsetof(struct csv_path, set) },
     { "instance", offsetof(struct csv_path, instance) }, { "container", offsetof(struct csv_path, container) },
 };
-#define WORDS (sizeof words / sizeof words[0])
+#define PLACEHOLDERS (sizeof placeholders / sizeof placeholders[0])
 
-/* The word of "%{word}" at text: its place in words, WORDS when there is none of this name; *size: of all of it, 0: it is
- * no such thing. */
-static size_t word_at(const char *text, size_t *size)
+/* The index of the placeholder "%{name}" at text; PLACEHOLDERS: unknown. *size: its length; 0: not a placeholder. */
+static size_t placeholder_at(const char *text, size_t *size)
 {
     const char *end = strncmp(text, "%{", 2) == 0 ? strchr(text, '}') : NULL;
     *size = end ? (size_t)(end - text) + 1 : 0;
-    for (size_t i = 0; end && i < WORDS; i++)
-        if (strlen(words[i].name) == *size - 3 && strncmp(text + 2, words[i].name, *size - 3) == 0)
+    for (size_t i = 0; end && i < PLACEHOLDERS; i++)
+        if (strlen(placeholders[i].name) == *size - 3 && strncmp(text + 2, placeholders[i].name, *size - 3) == 0)
             return i;
-    return WORDS;
+    return PLACEHOLDERS;
 }
 
 enum err csv_path_check(const char *template, struct buf *error)
@@ -36,8 +35,9 @@ enum err csv_path_check(const char *template, struct buf *error)
         return USAGE;
     }
     for (const char *at = strchr(template, '%'); at; at = strchr(at + 1, '%'))
-        if (word_at(at, &size) == WORDS) {
-            buf_printf(error, "unknown placeholder %.40s (expected %%{user}, %%{job}, %%{host}, %%{set}, %%{instance} or %%{container})", at);
+        if (placeholder_at(at, &size) == PLACEHOLDERS) {
+            buf_printf(error,
+                       "unknown placeholder %.40s (expected user, job, host, set, instance or container)", at);
             return USAGE;
         }
     return OK;
@@ -57,12 +57,12 @@ void csv_path_add(struct buf *path, const char *template, const struct csv_path 
 {
     size_t size;
     for (const char *at = template; *at;) {
-        size_t word = word_at(at, &size);
-        if (word == WORDS) {
+        size_t index = placeholder_at(at, &size);
+        if (index == PLACEHOLDERS) {
             buf_add_char(path, *at++);
             continue;
         }
-        add_part(path, *(const char *const *)((const char *)place + words[word].offset));
+        add_part(path, *(const char *const *)((const char *)place + placeholders[index].offset));
         at += size;
     }
 }

@@ -1,8 +1,7 @@
-/* Rows for every place of a sample. Lines are gathered by sinks/csv/files.c and written whole. */
+/* Writes a row of a sample to each of its files. sinks/csv/files.c buffers the lines. */
 #include "sinks/csv/tree.h"
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "compat/ldms/names.h"
 #include "sinks/csv/csv.h"
 #include "sinks/csv/path.h"
@@ -27,7 +26,7 @@ enum err csv_tree_open(struct csv_tree *tree, const char *dir, uint64_t rotate_b
     enum err err = csv_files_open(&tree->files, dir);
     tree->files.rotate_bytes = rotate_bytes;
     tree->files.rotate_ns = rotate_ns;
-    tree->taken = tree->files.position;
+    tree->position = tree->files.position;
     if (err)
         csv_tree_close(tree);
     return err;
@@ -61,9 +60,9 @@ static void add_header(struct buf *out, const struct set *set)
 static const struct csv_tree_header *header_of(struct csv_tree *tree, const struct set *set)
 {
     struct csv_tree_header *header = &tree->headers[(uintptr_t)set / 16 % HEADERS];
-    /* that of ldms_batch is made anew now and then, maybe at the same place */
-    bool is_made = tree->is_ldms && strcmp(set->name, "interrupts") == 0;
-    if (is_made || header->set != set || header->metrics != set->metrics || header->size != set->size) {
+    /* ldms_batch recreates this set, possibly at the same address */
+    bool is_volatile = tree->is_ldms && strcmp(set->name, "interrupts") == 0;
+    if (is_volatile || header->set != set || header->metrics != set->metrics || header->size != set->size) {
         buf_reset(&header->text);
         add_header(&header->text, set);
         header->set = set;
@@ -92,7 +91,7 @@ static void add_time(struct buf *row, uint64_t time_ns)
     buf_add_u64(row, us);
 }
 
-/* Under the kernel's names people expect the kernel's units, as LDMS has them. */
+/* Columns with the kernel's names are in the kernel's units, as in LDMS. */
 static void add_values(struct buf *row, const struct sample *sample, bool has_units)
 {
     const struct set *set = sample->set;
@@ -107,8 +106,8 @@ static void add_values(struct buf *row, const struct sample *sample, bool has_un
     }
 }
 
-/* What stands before the values. */
-static void add_origin(struct buf *row, const char *host, const struct sample *sample, const char *job, size_t index)
+/* The columns before the values. */
+static void add_key_columns(struct buf *row, const char *host, const struct sample *sample, const char *job, size_t index)
 {
     add_time(row, sample->time_ns);
     buf_add_char(row, ',');
@@ -126,14 +125,14 @@ static void add_origin(struct buf *row, const char *host, const struct sample *s
     }
 }
 
-struct place {
+struct row_place {
     struct csv_tree *tree;
     const struct batch *batch;
     const struct sample *sample;
     size_t index; /* of the sample among those of its set in the batch */
 };
 
-static enum err write_to(const struct place *place, const char *template, const char *user, const char *job)
+static enum err write_to(const struct row_place *place, const char *template, const char *user, const char *job)
 {
     struct csv_tree *tree = place->tree;
     const struct sample *sample = place->sample;
@@ -144,19 +143,19 @@ static enum err write_to(const struct place *place, const char *template, const 
     csv_path_add(&tree->path, template, &where);
     if (buf_err(&tree->path))
         return USAGE;
-    struct csv_file *one = csv_files_get(&tree->files, buf_text(&tree->path), &header->header);
-    if (!one)
+    struct csv_file *file = csv_files_get(&tree->files, buf_text(&tree->path), &header->header);
+    if (!file)
         return tree->files.message[0] ? IO : NOMEM;
-    size_t before = one->out.size;
-    add_origin(&one->out, host, sample, job, place->index);
-    add_values(&one->out, sample, header->has_units);
-    buf_add_char(&one->out, '\n');
-    csv_files_added(&tree->files, one, one->out.size - before);
-    return buf_err(&one->out);
+    size_t before = file->out.size;
+    add_key_columns(&file->out, host, sample, job, place->index);
+    add_values(&file->out, sample, header->has_units);
+    buf_add_char(&file->out, '\n');
+    csv_files_added(&tree->files, file, file->out.size - before);
+    return buf_err(&file->out);
 }
 
-/* A job's sample goes to the job; a node's to the node, and to the jobs that were on it. */
-static enum err write_sample(const struct place *place)
+/* Samples of a job go to its file; samples of a node to the node's file, and to those of the jobs on it. */
+static enum err write_sample(const struct row_place *place)
 {
     struct csv_tree *tree = place->tree;
     const struct batch *batch = place->batch;
@@ -171,11 +170,11 @@ static enum err write_sample(const struct place *place)
     return err;
 }
 
-/* What does not fit into memory or onto the disk is told before anything of the batch is taken: it comes again then. */
+/* Writes buffered lines first: if that fails, nothing of this batch is buffered, and the caller delivers it again. */
 enum err csv_tree_write(struct csv_tree *tree, const struct batch *batch)
 {
-    enum err err = tree->files.gathered > CSV_FILES_BUFFER_MAX ? csv_files_write(&tree->files) : OK;
-    struct place place = { .tree = tree, .batch = batch };
+    enum err err = tree->files.buffered > CSV_FILES_BUFFER_MAX ? csv_files_write(&tree->files) : OK;
+    struct row_place place = { .tree = tree, .batch = batch };
     if (!err && tree->is_ldms)
         err = ldms_batch_make(&tree->ldms, batch, &batch);
     if (err)
@@ -189,7 +188,7 @@ enum err csv_tree_write(struct csv_tree *tree, const struct batch *batch)
     }
     if (err)
         return err;
-    tree->taken = batch->position;
+    tree->position = batch->position;
     return tree->eager ? csv_files_write(&tree->files) : OK;
 }
 
@@ -200,7 +199,7 @@ enum err csv_tree_flush(struct csv_tree *tree, uint64_t deadline_ns)
     enum err err = csv_files_write(&tree->files);
     if (err || !is_due)
         return err;
-    err = csv_files_commit(&tree->files, tree->taken, clock_realtime_ns());
+    err = csv_files_commit(&tree->files, tree->position, clock_realtime_ns());
     if (!err)
         tree->committed_ns = now_ns;
     return err;

@@ -1,4 +1,4 @@
-/* The log is small: as many lines as files were touched in some seconds. It is read whole and walked from its end. */
+/* The log has a line per file changed within some seconds: it is read completely and replayed from its end. */
 #include "sinks/csv/undo_log.h"
 
 #include "base/buf.h"
@@ -58,13 +58,14 @@ static enum err undo_line(int dir_fd, char *line)
     }
     char *blank = line[0] == 'R' ? strchr(line + 2, ' ') : NULL;
     if (!blank)
-        return OK; /* cut short by the crash: what it would have told was not done yet */
+        return OK; /* truncated by the crash: its action was not started */
     *blank = '\0';
     return renameat(dir_fd, blank + 1, dir_fd, line + 2) == 0 || errno == ENOENT ? OK : err_from_errno(errno);
 }
 
-/* A log of an older position: a crash came between the commit and the new log. What it tells is committed. */
-static bool is_of(const struct buf *log, uint64_t position)
+/* False: the log belongs to an older position, because of a crash between commit and truncation: its changes are
+ * committed. */
+static bool belongs_to(const struct buf *log, uint64_t position)
 {
     return log->size > 2 && log->data[0] == 'B' && strtoull(log->data + 2, NULL, 10) == position;
 }
@@ -72,8 +73,8 @@ static bool is_of(const struct buf *log, uint64_t position)
 static enum err undo_log(int dir_fd, struct buf *log, uint64_t position)
 {
     enum err err = OK;
-    size_t end = is_of(log, position) ? log->size : 0;
-    while (end && log->data[end - 1] != '\n') /* a line without its end was not done */
+    size_t end = belongs_to(log, position) ? log->size : 0;
+    while (end && log->data[end - 1] != '\n') /* an incomplete line: its action was not started */
         end--;
     while (end && !err) {
         log->data[--end] = '\0';
@@ -164,7 +165,7 @@ static enum err save_position(int dir_fd, uint64_t position)
     return err;
 }
 
-/* From the moment when the position is there the log is of an older one, and is not heeded. */
+/* Once the position is stored, the log belongs to an older one and is ignored. */
 enum err csv_undo_log_commit(int dir_fd, int fd, uint64_t position)
 {
     enum err err = save_position(dir_fd, position);

@@ -1,4 +1,4 @@
-/* {"create": {"_index": "sonde_meminfo", "_id": "n1.18c2.42.0"}} */
+/* Writes {"create": {"_index": "sonde_meminfo", "_id": "n1.18c2.42.0"}} */
 #include "sinks/elasticsearch/action.h"
 
 #include "base/hash.h"
@@ -6,9 +6,9 @@
 
 #include <inttypes.h>
 
-#define ID_MAX 400 /* Elasticsearch takes 512 bytes */
+#define ID_MAX 400 /* Elasticsearch's limit is 512 bytes */
 
-/* One that is too long, or has bytes that would all become the same replacement, is told by two hashes of it. */
+/* Replaces an id that is too long or not printable ASCII by two hashes of it. */
 static void shorten_id(struct buf *id)
 {
     bool is_plain = id->size <= ID_MAX;

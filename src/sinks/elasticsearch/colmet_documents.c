@@ -1,5 +1,5 @@
-/* {"create": {"_index": "colmet_ipmipowerstats_default", "_id": …}}
- * {"hostname": "vm", "job_id": 0, "timestamp": 1700000000, "average_power_consumption": 7, "involved_jobs": [42, 43]} */
+/* Writes {"create": {"_index": "colmet_ipmipowerstats_default", "_id": …}} {"hostname": "vm", "job_id": 0,
+ * "timestamp": 1700000000, "average_power_consumption": 7, "involved_jobs": [42, 43]} */
 #include "sinks/elasticsearch/colmet_documents.h"
 
 #include "base/hash.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct documents {
+struct colmet_documents {
     struct elasticsearch_colmet *colmet;
     struct outbox *outbox;
     struct elasticsearch_indexes *indexes;
@@ -20,7 +20,7 @@ struct documents {
 
 enum err elasticsearch_colmet_open(struct elasticsearch_colmet *colmet)
 {
-    memset(colmet->told, 0, sizeof colmet->told);
+    memset(colmet->written, 0, sizeof colmet->written);
     return colmet_rows_new(&colmet->rows);
 }
 
@@ -29,7 +29,7 @@ void elasticsearch_colmet_close(struct elasticsearch_colmet *colmet)
     colmet_rows_free(&colmet->rows);
 }
 
-static void begin(struct documents *d, const struct colmet_row *row, uint32_t index, struct json *json)
+static void begin(struct colmet_documents *d, const struct colmet_row *row, uint32_t index, struct json *json)
 {
     elasticsearch_action_add(&d->outbox->bytes, d->indexes->list[index].name, buf_text(&d->id));
     json_init_line(json, &d->outbox->bytes);
@@ -39,14 +39,14 @@ static void begin(struct documents *d, const struct colmet_row *row, uint32_t in
     json_field_u64(json, "timestamp", row->time_s);
 }
 
-static enum err end(struct documents *d, uint32_t index, struct json *json)
+static enum err end(struct colmet_documents *d, uint32_t index, struct json *json)
 {
     json_end_object(json);
     json_end(json);
     return outbox_end_item(d->outbox, index);
 }
 
-/* What is not known is not there; nor is what does not fit a "long". */
+/* Skips values that do not fit a "long". */
 static void add_value(struct json *json, const struct colmet_column *column, union value value)
 {
     enum metric_type type = colmet_model_type(column->type);
@@ -77,7 +77,7 @@ static bool is_any_known(const struct colmet_row *row)
     return false;
 }
 
-static enum err add_row(struct documents *d, const struct colmet_row *row)
+static enum err add_row(struct colmet_documents *d, const struct colmet_row *row)
 {
     struct json json;
     char place[24];
@@ -107,13 +107,13 @@ static uint64_t hash_labels(const struct colmet_row *row)
     return hash;
 }
 
-/* Colmet leaves it to a file on the node what counter_1 counts. */
-static enum err add_labels(struct documents *d, const struct colmet_row *row)
+/* Colmet keeps the meaning of counter_1 in a file on the node; here it is a document. */
+static enum err add_labels(struct colmet_documents *d, const struct colmet_row *row)
 {
     struct json json;
     uint32_t index;
-    uint64_t hash = row->labels ? hash_labels(row) : 0, *told = &d->colmet->told[hash % ELASTICSEARCH_COLMET_TOLD];
-    if (!row->labels || *told == hash)
+    uint64_t hash = row->labels ? hash_labels(row) : 0, *written = &d->colmet->written[hash % ELASTICSEARCH_COLMET_LABELS];
+    if (!row->labels || *written == hash)
         return OK;
     enum err err = elasticsearch_index_of(d->indexes, "mapping", NULL, true, &index);
     if (err)
@@ -125,14 +125,15 @@ static enum err add_labels(struct documents *d, const struct colmet_row *row)
     for (size_t i = 0; i < row->backend->count; i++)
         if (row->labels[i])
             json_field_text(&json, row->backend->columns[i].name, row->labels[i]);
-    *told = hash;
+    *written = hash;
     return end(d, index, &json);
 }
 
-enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct outbox *outbox, struct elasticsearch_indexes *indexes,
+enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct outbox *outbox,
+                                  struct elasticsearch_indexes *indexes,
                                   const struct batch *batch)
 {
-    struct documents d = { .colmet = colmet, .outbox = outbox, .indexes = indexes, .batch = batch };
+    struct colmet_documents d = { .colmet = colmet, .outbox = outbox, .indexes = indexes, .batch = batch };
     const struct colmet_row *rows;
     size_t count = 0;
     enum err err = colmet_rows_make(colmet->rows, batch, &rows, &count);
@@ -144,7 +145,7 @@ enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct ou
             err = add_labels(&d, &rows[i]);
     }
     if (err)
-        memset(colmet->told, 0, sizeof colmet->told); /* it is taken back */
+        memset(colmet->written, 0, sizeof colmet->written); /* the outbox drops the batch */
     buf_clear(&d.id);
     buf_clear(&d.kind);
     return err;

@@ -1,4 +1,4 @@
-/* {"create": {"_index": "sonde_meminfo", "_id": "n1.18c2.42.0"}}
+/* Writes {"create": {"_index": "sonde_meminfo", "_id": "n1.18c2.42.0"}}
  * {"timestamp": 1794767385123, "time_ns": …, "host": "n1", "set": "meminfo", "meminfo": {"mem_total": 24682416, …}} */
 #include "sinks/elasticsearch/documents.h"
 
@@ -41,7 +41,7 @@ static enum err end(struct documents *d, uint32_t index)
     return outbox_end_item(d->outbox, index);
 }
 
-/* What does not fit a "long" is left out. */
+/* Skips values that do not fit a "long". */
 static void add_value(struct json *json, const struct metric *metric, union value value)
 {
     char field[128];

@@ -1,5 +1,5 @@
-/* Samples as documents of Elasticsearch (and OpenSearch), by _bulk. Documents wait in an outbox; each has an id that makes
- * sending it again harmless, so that after any failure it is sent again until the server has said that it is there. */
+/* The sink `elasticsearch`: samples as documents for Elasticsearch and OpenSearch, sent with _bulk. Documents stay
+ * in an outbox until the server has confirmed them; their ids make it safe to send one again after any failure. */
 #include "sinks/sink.h"
 
 #include "sinks/http_sender.h"
@@ -16,10 +16,10 @@ struct elasticsearch_state {
     struct elasticsearch_indexes indexes;
     struct elasticsearch_colmet colmet;
     bool is_colmet;
-    unsigned major; /* the server's version; 0: it was not asked yet */
-    const char *type_now; /* NULL: without */
-    bool is_lost;         /* an index that was there is not there any more */
-    unsigned busy;        /* documents of the last portion that it had no time for */
+    unsigned major; /* the server's version; 0: not asked yet */
+    const char *type_now; /* NULL: none */
+    bool is_lost;         /* an index has disappeared */
+    unsigned busy;        /* documents of the last request that got status 429 */
 };
 
 static const struct setting elasticsearch_settings[] = {
@@ -33,14 +33,14 @@ static const struct setting elasticsearch_settings[] = {
     { 0 },
 };
 
-/* Asked once, and as soon as the server was away: it may have come back as another. */
-static enum err ask_version(struct elasticsearch_state *s, uint64_t deadline_ns)
+/* Once, and again after the server was unreachable: it may have been upgraded. */
+static enum err get_version(struct elasticsearch_state *s, uint64_t deadline_ns)
 {
     static const struct curl_request request = { .method = "GET", .path = "/" };
     struct curl_client *client = &s->sender.client;
     struct curl_response *answer = &s->sender.answer;
     enum err err = curl_client_send(client, &request, answer, deadline_ns);
-    if (!err && answer->status != 403) /* a key that may only write */
+    if (!err && answer->status != 403) /* 403: an API key that may only write */
         err = curl_client_check_status(client, &request, answer);
     if (err)
         return err;
@@ -75,7 +75,7 @@ static enum err make_index(struct elasticsearch_state *s, struct elasticsearch_i
     if (!err)
         err = curl_client_send(&s->sender.client, &request, answer, deadline_ns);
     buf_clear(&body);
-    /* somebody else was quicker: resource_already_exists_exception, index_already_exists_exception */
+    /* created in the meantime: resource_already_exists_exception, index_already_exists_exception */
     if (!err && answer->status == 400 && strstr(buf_text(&answer->body), "already_exists"))
         return OK;
     return err ? err : curl_client_check_status(&s->sender.client, &request, answer);
@@ -113,7 +113,7 @@ static void judge_document(void *user, size_t place, unsigned status, const char
     struct outbox_item *item = &s->sender.outbox.items[place];
     struct curl_client *client = &s->sender.client;
     char excerpt[240];
-    if ((status >= 200 && status < 300) || status == 409) { /* 409: it is there already */
+    if ((status >= 200 && status < 300) || status == 409) { /* 409: it exists already */
         item->is_done = true;
         return;
     }
@@ -132,7 +132,6 @@ static void judge_document(void *user, size_t place, unsigned status, const char
     }
 }
 
-/* Which documents have arrived. */
 static enum err take_verdicts(struct elasticsearch_state *s, size_t count)
 {
     struct curl_client *client = &s->sender.client;
@@ -162,10 +161,10 @@ static enum err elasticsearch_post(void *sink, size_t count, size_t bytes, uint6
     char path[256] = "/_bulk?filter_path=errors,items.*.status,items.*.error";
     struct curl_request request = { .method = "POST", .path = path, .content_type = "application/x-ndjson",
                                     .body = { s->sender.outbox.bytes.data, bytes } };
-    enum err err = s->major ? OK : ask_version(s, deadline_ns);
+    enum err err = s->major ? OK : get_version(s, deadline_ns);
     if (!err)
         err = ready_indexes(s, count, deadline_ns);
-    if (!err && s->type_now) /* the type of all that say none themselves */
+    if (!err && s->type_now) /* default type of all documents */
         snprintf(path, sizeof path, "/%.60s/%.100s/_bulk?filter_path=errors,items.*.status,items.*.error",
                  s->indexes.list[s->sender.outbox.items[0].tag].name, s->type_now);
     if (!err)
@@ -174,7 +173,7 @@ static enum err elasticsearch_post(void *sink, size_t count, size_t bytes, uint6
         err = curl_client_check_status(&s->sender.client, &request, &s->sender.answer);
     if (!err)
         err = take_verdicts(s, count);
-    if (err == IO || (err && !s->sender.answer.status)) /* no answer, or none of its own */
+    if (err == IO || (err && !s->sender.answer.status)) /* no response, or none of Elasticsearch */
         s->major = 0;
     return err;
 }

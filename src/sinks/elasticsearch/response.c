@@ -1,4 +1,4 @@
-/* Reading answers, whatever else stands in them. */
+/* Reads the fields that matter here, and skips all others. */
 #include "sinks/elasticsearch/response.h"
 
 #include "net/json_read.h"
@@ -8,13 +8,13 @@
 
 #define TEXT_MAX (1u << 20)
 
-struct reader {
+struct response_reader {
     struct json_read json;
     struct buf key, type, reason;
     uint64_t status;
 };
 
-static void reader_init(struct reader *reader, struct bytes answer)
+static void reader_init(struct response_reader *reader, struct bytes answer)
 {
     json_read_init(&reader->json, answer.data ? answer.data : "", answer.size);
     buf_init(&reader->key, TEXT_MAX);
@@ -22,19 +22,19 @@ static void reader_init(struct reader *reader, struct bytes answer)
     buf_init(&reader->reason, TEXT_MAX);
 }
 
-static void reader_clear(struct reader *reader)
+static void reader_clear(struct response_reader *reader)
 {
     buf_clear(&reader->key);
     buf_clear(&reader->type);
     buf_clear(&reader->reason);
 }
 
-static bool is_key(const struct reader *reader, const char *name)
+static bool is_key(const struct response_reader *reader, const char *name)
 {
     return strcmp(buf_text(&reader->key), name) == 0;
 }
 
-static void read_text_or_skip(struct reader *reader, struct buf *text)
+static void read_text_or_skip(struct response_reader *reader, struct buf *text)
 {
     if (json_read_type(&reader->json) == JSON_TEXT)
         json_read_text(&reader->json, text);
@@ -42,8 +42,8 @@ static void read_text_or_skip(struct reader *reader, struct buf *text)
         json_read_skip(&reader->json);
 }
 
-/* {"type": "…", "reason": "…", "caused_by": {"reason": "…"}}, or, from long ago, a text. */
-static void read_error(struct reader *reader)
+/* {"type": "…", "reason": "…", "caused_by": {"reason": "…"}}, or a string in old versions. */
+static void read_error(struct response_reader *reader)
 {
     if (json_read_type(&reader->json) != JSON_OBJECT) {
         read_text_or_skip(reader, &reader->reason);
@@ -60,7 +60,7 @@ static void read_error(struct reader *reader)
 }
 
 /* {"status": 400, "error": …} */
-static void read_outcome(struct reader *reader)
+static void read_outcome(struct response_reader *reader)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key))
@@ -72,7 +72,7 @@ static void read_outcome(struct reader *reader)
             json_read_skip(&reader->json);
 }
 
-static void read_items(struct reader *reader, elasticsearch_verdict *verdict, void *user, size_t *items)
+static void read_items(struct response_reader *reader, elasticsearch_verdict *verdict, void *user, size_t *items)
 {
     json_read_array(&reader->json);
     while (json_read_more(&reader->json)) {
@@ -88,23 +88,23 @@ static void read_items(struct reader *reader, elasticsearch_verdict *verdict, vo
     }
 }
 
-/* Looks through all of the answer; verdict may be NULL. */
+/* Parses the whole response; verdict may be NULL. */
 static bool read_bulk(struct bytes answer, elasticsearch_verdict *verdict, void *user, size_t *items, bool *failed)
 {
-    struct reader reader;
-    bool is_told = false;
+    struct response_reader reader;
+    bool has_errors_field = false;
     *items = 0;
     *failed = false;
     reader_init(&reader, answer);
     json_read_object(&reader.json);
     while (json_read_key(&reader.json, &reader.key))
         if (is_key(&reader, "errors"))
-            is_told = json_read_bool(&reader.json, failed);
+            has_errors_field = json_read_bool(&reader.json, failed);
         else if (is_key(&reader, "items"))
             read_items(&reader, verdict, user, items);
         else
             json_read_skip(&reader.json);
-    bool is_good = json_read_end(&reader.json) && is_told;
+    bool is_good = json_read_end(&reader.json) && has_errors_field;
     reader_clear(&reader);
     return is_good;
 }
@@ -112,14 +112,14 @@ static bool read_bulk(struct bytes answer, elasticsearch_verdict *verdict, void 
 enum err elasticsearch_response_bulk(struct bytes answer, elasticsearch_verdict *verdict, void *user, size_t *items,
                                    bool *failed)
 {
-    if (!read_bulk(answer, NULL, NULL, items, failed)) /* no verdict from an answer that is cut short */
+    if (!read_bulk(answer, NULL, NULL, items, failed)) /* use nothing of a truncated response */
         return CORRUPT;
     if (*failed)
         read_bulk(answer, verdict, user, items, failed);
     return OK;
 }
 
-static void read_version(struct reader *reader, bool *is_other)
+static void read_version(struct response_reader *reader, bool *is_other)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key))
@@ -134,7 +134,7 @@ static void read_version(struct reader *reader, bool *is_other)
 
 enum err elasticsearch_response_version(struct bytes answer, unsigned *major)
 {
-    struct reader reader;
+    struct response_reader reader;
     bool is_other = false;
     reader_init(&reader, answer);
     json_read_object(&reader.json);

@@ -1,20 +1,19 @@
-/* What Elasticsearch answers, from bytes that somebody else wrote: to _bulk a verdict on each document, to / which version it
- * is. */
+/* Parses responses of Elasticsearch, which are untrusted: the result of each document of _bulk, and the server's
+ * version. */
 #ifndef SONDE_SINKS_ELASTICSEARCH_RESPONSE_H
 #define SONDE_SINKS_ELASTICSEARCH_RESPONSE_H
 
 #include "base/buf.h"
 
-/* The verdict on document place (from 0): the status of its own, and for those that failed the kind of the error and the
- * reason ("" where there is none). */
+/* The result for document number place (from 0): its HTTP status, and type and reason of an error ("": none). */
 typedef void elasticsearch_verdict(void *user, size_t place, unsigned status, const char *type, const char *reason);
 
-/* Calls verdict for each document, when any failed; *items: how many there were; *failed: the answer says that some did.
- * CORRUPT: it is no such answer. */
+/* Calls verdict for each document if any failed; *items: number of documents; *failed: some failed. CORRUPT: not a
+ * _bulk response. */
 enum err elasticsearch_response_bulk(struct bytes answer, elasticsearch_verdict *verdict, void *user, size_t *items,
                                    bool *failed);
 
-/* The major version: 2, 8. CORRUPT: it is no Elasticsearch. What speaks as a new Elasticsearch speaks (OpenSearch) is 8. */
+/* The major version. OpenSearch counts as 8. CORRUPT: not Elasticsearch. */
 enum err elasticsearch_response_version(struct bytes answer, unsigned *major);
 
 #endif

@@ -1,5 +1,5 @@
-/* PyTables' format 2.1 by hand. Attributes stay in the header of their object, so that the number of rows and the size of a
- * table get into the file together. */
+/* Writes the objects and attributes of PyTables' format 2.1. Attributes stay in the header of their object, so that
+ * the number of rows and the size of a table change together. */
 #include "sinks/hdf5/create.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ATTRIBUTES_IN_HEADER 60000
-#define LINKS_IN_HEADER 512 /* jobs: with more of them a group is found by a tree */
+#define LINKS_IN_HEADER 512 /* with more jobs, groups are indexed by a B-tree */
 #define BACKEND_VERSION 2
 
 static hid_t text_type(size_t size, H5T_cset_t letters)
@@ -45,7 +45,7 @@ hid_t hdf5_create_type(const struct hdf5_layout *layout)
     return failed < 0 ? -1 : type;
 }
 
-/* value NULL: the attribute has none, as an empty text of PyTables. */
+/* value NULL: an empty attribute, as PyTables writes an empty string. */
 static herr_t add_attribute(hid_t object, const char *name, hid_t type, const void *value)
 {
     hid_t space = H5Screate(value ? H5S_SCALAR : H5S_NULL);
@@ -124,7 +124,7 @@ hid_t hdf5_create_group(hid_t file, const char *name)
     return group;
 }
 
-/* What a row is that nobody wrote. */
+/* The fill value: a row without data. */
 static herr_t set_fill(hid_t properties, const struct hdf5_layout *layout, hid_t type)
 {
     static const float no_f32 = -1;
@@ -208,7 +208,7 @@ struct reason {
     size_t size;
 };
 
-/* The first of the stack is the outermost, the last one where it began. */
+/* Called from the outermost to the innermost error: the last call, with the cause, wins. */
 static herr_t take_reason(unsigned n, const H5E_error2_t *error, void *context)
 {
     const struct reason *reason = context;

@@ -1,4 +1,4 @@
-/* A virtual file driver: what the library's own (sec2) does, and the three things of the header. */
+/* A virtual file driver: like the library's own (sec2), with the three additions that the header describes. */
 #include "sinks/hdf5/driver.h"
 
 #include "base/err.h"
@@ -9,15 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SUPERBLOCK 48u /* version 3 with addresses of 8 bytes */
+#define SUPERBLOCK 48u /* version 3 with 8-byte addresses */
 #define FLAGS_AT 11
 #define END_AT 28
 #define CHECK_AT 44
-#define AHEAD (64u << 20) /* bytes at least that the end lies ahead, for who reads as long as they are written; a hole */
+#define AHEAD (64u << 20) /* how far the announced end lies ahead of the data, at least; sparse */
 #define ADDRESS_MAX ((haddr_t)INT64_MAX)
 
 struct opened {
-    H5FD_t head; /* of the library */
+    H5FD_t head; /* used by the library */
     struct hdf5_driver *driver;
     haddr_t end_of_addresses;
 };
@@ -35,7 +35,7 @@ static uint32_t word_at(const uint8_t *data)
 static void mix(uint32_t v[3])
 {
     static const uint8_t turns[] = { 4, 6, 8, 16, 19, 4 };
-    for (unsigned i = 0; i < 6; i++) { /* a, b, c take turns */
+    for (unsigned i = 0; i < 6; i++) { /* rotating a, b, c */
         uint32_t *x = &v[i % 3], *y = &v[(i + 1) % 3], *z = &v[(i + 2) % 3];
         *x -= *z;
         *x ^= turn(*z, turns[i]);
@@ -46,7 +46,7 @@ static void mix(uint32_t v[3])
 static uint32_t finish(uint32_t v[3])
 {
     static const uint8_t turns[] = { 14, 11, 25, 16, 4, 14, 24 };
-    for (unsigned i = 0; i < 7; i++) { /* c, a, b take turns */
+    for (unsigned i = 0; i < 7; i++) { /* rotating c, a, b */
         uint32_t *x = &v[(i + 2) % 3], *y = &v[(i + 1) % 3];
         *x ^= *y;
         *x -= turn(*y, turns[i]);
@@ -54,7 +54,7 @@ static uint32_t finish(uint32_t v[3])
     return v[2];
 }
 
-/* Jenkins' lookup3, by which HDF5 checks its metadata. */
+/* Jenkins' lookup3, HDF5's checksum of metadata. */
 static uint32_t checksum(const uint8_t *data, size_t size)
 {
     uint32_t start = 0xdeadbeef + (uint32_t)size, v[3] = { start, start, start };
@@ -104,19 +104,19 @@ enum err hdf5_driver_end(int fd, uint64_t *end)
     return err;
 }
 
-/* The file is made longer before anything refers to its end, and the superblock tells so. While changes are held back it is
- * the superblock that is held back which will tell. */
-static enum err reach(struct hdf5_driver *driver, uint64_t end)
+/* Extends the file before anything refers to its new end, and updates the end in the superblock. While changes are
+ * held back, the superblock among them will hold the new end. */
+static enum err extend(struct hdf5_driver *driver, uint64_t end)
 {
     uint8_t block[SUPERBLOCK];
     uint64_t ahead = end / 8 > AHEAD ? end / 8 : AHEAD, wanted = (end + ahead + AHEAD - 1) / AHEAD * AHEAD;
-    if (driver->is_dead || driver->is_closing || !driver->told || end <= driver->told)
+    if (driver->is_dead || driver->is_closing || !driver->announced_end || end <= driver->announced_end)
         return OK;
     if (wanted > driver->size && ftruncate(driver->fd, (off_t)wanted))
         return err_from_errno(errno);
     if (wanted > driver->size)
         driver->size = wanted;
-    driver->told = wanted;
+    driver->announced_end = wanted;
     enum err err = driver->is_held ? OK : hdf5_pages_pread(driver->fd, 0, block, sizeof block);
     if (err || driver->is_held || !is_superblock(block))
         return err;
@@ -179,7 +179,7 @@ static herr_t driver_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address)
     struct opened *opened = (struct opened *)file;
     (void)type;
     opened->end_of_addresses = address;
-    return note(opened->driver, reach(opened->driver, address));
+    return note(opened->driver, extend(opened->driver, address));
 }
 
 static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type)
@@ -190,7 +190,7 @@ static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type)
     return held > driver->size ? held : driver->size;
 }
 
-/* The library reads its superblock in pieces. */
+/* The library reads the superblock in parts. */
 static enum err show_end(struct hdf5_driver *driver, uint64_t at, uint8_t *data, size_t size)
 {
     uint8_t block[SUPERBLOCK];
@@ -233,7 +233,7 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
     if (at == 0 && size >= sizeof block && is_superblock(data)) {
         memcpy(block, data, sizeof block);
         driver->end = end_in(block);
-        seal(block, driver->is_closing || driver->told < driver->end ? driver->end : driver->told);
+        seal(block, driver->is_closing || driver->announced_end < driver->end ? driver->end : driver->announced_end);
         err = put(driver, 0, block, sizeof block);
         at += sizeof block;
         size -= sizeof block;
@@ -243,7 +243,7 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
 }
 
 static const H5FD_class_t class = {
-#ifdef H5FD_CLASS_VERSION /* from HDF5 1.14 on */
+#ifdef H5FD_CLASS_VERSION /* HDF5 1.14 and newer */
     .version = H5FD_CLASS_VERSION,
     .value = (H5FD_class_value_t)600,
 #endif
@@ -265,7 +265,7 @@ static const H5FD_class_t class = {
 
 hid_t hdf5_driver_access(struct hdf5_driver *driver)
 {
-    static hid_t id = -1; /* for as long as the process lives */
+    static hid_t id = -1; /* registered once per process */
     if (id < 0)
         id = H5FDregister(&class);
     hid_t access = id < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);

@@ -1,4 +1,4 @@
-/* Opening, committing, closing. What touches the structure is in structure.c. */
+/* Opens, commits and closes a file. Changes of its structure are in structure.c. */
 #include "sinks/hdf5/file.h"
 
 #include "sinks/hdf5/create.h"
@@ -15,7 +15,7 @@
 
 #define OPEN_MAX 256 /* datasets that stay open from one commit to the next */
 
-/* Does not get into the way of flock, by which HDF5's own programs keep writers out. */
+/* An fcntl lock does not conflict with the flock of HDF5's own tools. */
 static enum err lock(int fd)
 {
     struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -33,7 +33,7 @@ static enum err open_path(struct hdf5_file *file, const char *path)
     return err;
 }
 
-/* Under another name first: a file of this name is always whole. */
+/* Created under a temporary name: a file of this name is always complete. */
 static enum err make_file(struct hdf5_file *file, uint64_t position)
 {
     char making[PATH_MAX];
@@ -54,7 +54,7 @@ static enum err make_file(struct hdf5_file *file, uint64_t position)
 
 static enum err prepare(struct hdf5_file *file)
 {
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it tells us, not the screen */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* do not print errors to stderr */
     file->access = hdf5_driver_access(&file->driver);
     bool is_good = file->access >= 0;
     for (int i = 0; i < HDF5_LAYOUTS; i++) {
@@ -64,10 +64,10 @@ static enum err prepare(struct hdf5_file *file)
     return is_good ? OK : NOMEM;
 }
 
-/* For appending, with others reading. */
+/* Opens the file for appending in SWMR mode. */
 static enum err start(struct hdf5_file *file)
 {
-    enum err err = file->driver.told ? OK : hdf5_driver_end(file->driver.fd, &file->driver.told);
+    enum err err = file->driver.announced_end ? OK : hdf5_driver_end(file->driver.fd, &file->driver.announced_end);
     if (!err)
         file->file = H5Fopen(file->path, H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, file->access);
     return err ? err : file->file < 0 ? hdf5_structure_failure(file) : OK;
@@ -109,7 +109,7 @@ static void close_datasets(struct hdf5_file *file)
     file->open_count = 0;
 }
 
-/* Ends the appending. After a failure nothing more is written, since nobody knows what the library holds. */
+/* Ends appending. After a failure nothing more is written, because the state of the library is unknown. */
 static enum err stop(struct hdf5_file *file)
 {
     close_datasets(file);
@@ -147,13 +147,13 @@ static hid_t open_table(struct hdf5_file *file, struct hdf5_table *table)
 
 static herr_t write_rows(const struct hdf5_file *file, const struct hdf5_table *table)
 {
-    hsize_t from = table->rows, count = table->waiting_count, all = from + count;
+    hsize_t from = table->rows, count = table->buffered_count, all = from + count;
     if (H5Dset_extent(table->dataset, &all) < 0)
         return -1;
     hid_t space = H5Dget_space(table->dataset), memory = H5Screate_simple(1, &count, NULL);
     herr_t failed = space < 0 || memory < 0 ? -1 : H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &count, NULL);
     if (failed >= 0)
-        failed = H5Dwrite(table->dataset, file->types[table->layout], memory, space, H5P_DEFAULT, table->waiting);
+        failed = H5Dwrite(table->dataset, file->types[table->layout], memory, space, H5P_DEFAULT, table->buffered);
     if (space >= 0)
         H5Sclose(space);
     if (memory >= 0)
@@ -164,7 +164,7 @@ static herr_t write_rows(const struct hdf5_file *file, const struct hdf5_table *
 static herr_t append(struct hdf5_file *file, struct hdf5_table *table)
 {
     if (open_table(file, table) < 0 || write_rows(file, table) < 0
-        || hdf5_create_set_number(table->dataset, "NROWS", (int64_t)(table->rows + table->waiting_count)) < 0)
+        || hdf5_create_set_number(table->dataset, "NROWS", (int64_t)(table->rows + table->buffered_count)) < 0)
         return -1;
     if (file->open_count <= OPEN_MAX)
         return 0;
@@ -178,7 +178,7 @@ static enum err append_all(struct hdf5_file *file)
 {
     herr_t failed = 0;
     for (size_t i = 0; i < file->tables.count && failed >= 0; i++)
-        if (file->tables.list[i]->waiting_count)
+        if (file->tables.list[i]->buffered_count)
             failed = append(file, file->tables.list[i]);
     if (failed >= 0)
         failed = H5Fflush(file->file, H5F_SCOPE_LOCAL);
@@ -187,7 +187,7 @@ static enum err append_all(struct hdf5_file *file)
     return fdatasync(file->driver.fd) ? err_from_errno(errno) : OK;
 }
 
-/* From here on it counts. */
+/* Writes the commit record: from here on the rows count. */
 static enum err note(struct hdf5_file *file)
 {
     struct hdf5_record next;
@@ -220,13 +220,13 @@ static bool has_new_tables(const struct hdf5_file *file)
     return false;
 }
 
-/* After a failure the file may hold rows that do not count: they lie behind those that do, and are written over. */
+/* After a failure the file may hold uncommitted rows after the committed ones: they are overwritten later. */
 enum err hdf5_file_commit(struct hdf5_file *file)
 {
     enum err err = OK;
     file->message[0] = '\0';
     file->driver.failure = OK;
-    if (!file->tables.waiting_bytes && file->position == file->record.position)
+    if (!file->tables.buffered_bytes && file->position == file->record.position)
         return OK;
     if (has_new_tables(file)) {
         err = stop(file);
@@ -237,12 +237,12 @@ enum err hdf5_file_commit(struct hdf5_file *file)
         err = hdf5_redo_recover(file->driver.fd, file->path);
     if (!err && file->file < 0)
         err = start(file);
-    if (!err && file->tables.waiting_bytes)
+    if (!err && file->tables.buffered_bytes)
         err = append_all(file);
     if (!err)
         err = note(file);
     if (!err)
-        hdf5_tables_done(&file->tables);
+        hdf5_tables_committed(&file->tables);
     else if (!file->message[0])
         snprintf(file->message, sizeof file->message, "%s", err_text(err));
     if (err)
@@ -250,14 +250,14 @@ enum err hdf5_file_commit(struct hdf5_file *file)
     return err;
 }
 
-/* Behind the last byte there may be a hole. */
+/* Truncates the sparse part after the data. */
 static void trim(const struct hdf5_file *file)
 {
     uint64_t end;
     struct stat status;
     if (hdf5_driver_end(file->driver.fd, &end) == OK && !fstat(file->driver.fd, &status) && (uint64_t)status.st_size > end
         && ftruncate(file->driver.fd, (off_t)end))
-        return; /* then it stays */
+        return; /* keep it */
 }
 
 void hdf5_file_close(struct hdf5_file *file)

@@ -1,6 +1,6 @@
-/* One file of Colmet's layout while we write it. Rows wait in memory; a commit appends them to their tables and then notes how
- * far the file is. In between others read it: appending keeps to HDF5's rules for one writer and many readers (SWMR), and
- * new tables, for which there are no such rules, are made aside and put into the file at once. */
+/* One open file in Colmet's layout. Rows are buffered; a commit appends them to their tables, then writes the commit
+ * record. Others may read the file at any time: appending follows HDF5's rules for a single writer and multiple
+ * readers (SWMR), and new tables, which SWMR does not allow, are prepared in memory and written at once. */
 #ifndef SONDE_SINKS_HDF5_FILE_H
 #define SONDE_SINKS_HDF5_FILE_H
 
@@ -12,16 +12,16 @@
 
 struct hdf5_file {
     char path[PATH_MAX];
-    unsigned level; /* of zlib for new tables */
+    unsigned level; /* zlib level of new tables */
     struct hdf5_driver driver;
     hid_t access, file; /* < 0: not open; file: in SWMR mode */
     hid_t types[HDF5_LAYOUTS];
     struct hdf5_tables tables;
-    struct hdf5_record record;     /* what is committed */
-    uint64_t record_at;            /* where its two places are */
-    size_t record_size;            /* of each */
-    size_t open_count;             /* datasets */
-    uint64_t position;             /* of the newest batch that waits */
+    struct hdf5_record record;     /* the last commit */
+    uint64_t record_at;            /* file offset of its two copies */
+    size_t record_size;            /* of each copy */
+    size_t open_count;             /* open datasets */
+    uint64_t position;             /* of the last buffered batch */
     char message[256];
 };
 
@@ -29,17 +29,17 @@ struct hdf5_file_settings {
     const char *path;
     unsigned level;
     size_t involved_size;
-    uint64_t position; /* that a new file begins with */
+    uint64_t position; /* start position of a new file */
 };
 
-/* Opens the file, or makes it where there is none; cuts off what was not committed. AGAIN: somebody else writes to it.
- * CORRUPT: it is not one of ours. Others by the system. message says more. */
+/* Opens or creates the file, and removes uncommitted rows. AGAIN: another process writes to it. CORRUPT: not written
+ * by this sink. Other errors come from the system. message says more. */
 enum err hdf5_file_open(struct hdf5_file *file, const struct hdf5_file_settings *settings);
 
-/* Makes durable what waits. After an error nothing of it counts, and it waits on. */
+/* Makes buffered rows durable. After an error none of them counts, and they stay buffered. */
 enum err hdf5_file_commit(struct hdf5_file *file);
 
-/* Closes without a commit. */
+/* Closes without committing. */
 void hdf5_file_close(struct hdf5_file *file);
 
 #endif

@@ -1,5 +1,5 @@
-/* The sink hdf5: samples as Colmet's collector files them, /job_42/taskstats_default and so on, in one file for all hosts. Made a
- * module of its own because of libhdf5. Rows come from compat/colmet/rows.c and go into file.c. */
+/* The sink `hdf5`: tables as in the files of Colmet's collector (/job_42/taskstats_default), in one file for all
+ * hosts. A module of its own because of libhdf5. Rows come from compat/colmet/rows.c and go to sinks/hdf5/file.c. */
 #include "base/clock.h"
 #include "compat/colmet/mapping.h"
 #include "sinks/hdf5/file.h"
@@ -11,15 +11,15 @@
 #include <string.h>
 
 #define EVERY_PLAIN_NS NS_PER_S
-#define EVERY_COMPRESSED_NS (10 * NS_PER_S) /* a chunk that is written anew takes new capacity: not too often */
+#define EVERY_COMPRESSED_NS (10 * NS_PER_S) /* rewriting a compressed chunk wastes space, so less often */
 #define INVOLVED_MIN 16
 
 struct hdf5_state {
-    const char *path, *mapping;                     /* settings … */
-    uint64_t level, every_ns, memory, involved_size; /* … as well */
+    const char *path, *mapping;                     /* settings */
+    uint64_t level, every_ns, memory, involved_size; /* settings */
     struct hdf5_file file;
     struct colmet_rows *rows;
-    struct colmet_mapping labels, files; /* told in the table; written as CSV */
+    struct colmet_mapping labels, files; /* labels written to the table; to CSV files */
     uint64_t committed_ns; /* CLOCK_MONOTONIC */
     char message[512];
 };
@@ -54,7 +54,8 @@ static enum err open_file(struct hdf5_state *s, const char *path, uint64_t posit
     return err;
 }
 
-/* A new file behind the newest of those that are there, from which it takes over the position. One without a row goes on. */
+/* Creates the next file PATH.TIME.hdf5, with the position of the newest existing one, or continues that one if it
+ * has no rows. */
 static enum err open_next(struct hdf5_state *s)
 {
     char name[PATH_MAX];
@@ -70,7 +71,7 @@ static enum err open_next(struct hdf5_state *s)
         position = s->file.record.position;
         hdf5_file_close(&s->file);
     }
-    if (err && err != ABSENT && err != CORRUPT) /* one of Colmet's own is left alone */
+    if (err && err != ABSENT && err != CORRUPT) /* leave a file of Colmet's own alone */
         return err;
     err = hdf5_names_make(s->path, now_s > newest_s ? now_s : newest_s + 1, name);
     return err ? err : open_file(s, name, position);
@@ -102,7 +103,7 @@ static enum err hdf5_open(void *state)
     enum err err = check_settings(s);
     if (err)
         return err;
-    err = hdf5_names_make_folder(s->path);
+    err = hdf5_names_make_parents(s->path);
     if (!err)
         err = colmet_rows_new(&s->rows);
     if (!err)
@@ -123,19 +124,19 @@ static size_t label_count(const struct colmet_row *row)
     return count;
 }
 
-/* Room for the row, and for what its counters are if nobody was told yet. */
+/* Reserves space for the row, and for new labels of its counters. */
 static enum err want(struct hdf5_state *s, const struct colmet_row *row)
 {
     struct hdf5_tables *tables = &s->file.tables;
     struct hdf5_table *table = hdf5_tables_find(tables, row->job, (int)row->backend->id);
-    enum err err = table ? hdf5_tables_want(tables, table) : NOMEM;
+    enum err err = table ? hdf5_tables_reserve(tables, table) : NOMEM;
     if (err || !colmet_mapping_is_new(&s->labels, row))
         return err;
     table = hdf5_tables_find(tables, 0, HDF5_MAPPING);
     if (!table)
         return NOMEM;
     for (size_t i = label_count(row); i > 0 && !err; i--)
-        err = hdf5_tables_want(tables, table);
+        err = hdf5_tables_reserve(tables, table);
     return err;
 }
 
@@ -152,7 +153,7 @@ static void take(struct hdf5_state *s, const struct colmet_row *row)
             hdf5_layout_pack_label(&tables->layouts[HDF5_MAPPING], row, i, hdf5_tables_take(tables, table));
 }
 
-/* A courtesy: that they cannot be written keeps nothing else up. */
+/* Failure to write the CSV files does not stop the sink. */
 static void write_csv(struct hdf5_state *s, const struct colmet_row *row)
 {
     if (!s->mapping || !colmet_mapping_is_new(&s->files, row))
@@ -172,13 +173,13 @@ static enum err commit(struct hdf5_state *s)
     return err;
 }
 
-/* All rows of a batch or none. */
+/* Adds all rows of a batch or none. */
 static enum err hdf5_write(void *state, const struct batch *batch)
 {
     struct hdf5_state *s = state;
     const struct colmet_row *rows;
     size_t count;
-    enum err err = s->file.tables.waiting_bytes > s->memory ? commit(s) : OK;
+    enum err err = s->file.tables.buffered_bytes > s->memory ? commit(s) : OK;
     if (!err)
         err = colmet_rows_make(s->rows, batch, &rows, &count);
     if (err)
@@ -189,7 +190,7 @@ static enum err hdf5_write(void *state, const struct batch *batch)
         take(s, &rows[i]);
         write_csv(s, &rows[i]);
     }
-    hdf5_tables_forgo(&s->file.tables);
+    hdf5_tables_cancel(&s->file.tables);
     if (!err && batch->position)
         s->file.position = batch->position;
     return err;
@@ -198,9 +199,9 @@ static enum err hdf5_write(void *state, const struct batch *batch)
 static enum err hdf5_flush(void *state, uint64_t deadline_ns)
 {
     struct hdf5_state *s = state;
-    (void)deadline_ns; /* a file does not keep us waiting */
+    (void)deadline_ns; /* writing a file does not block for long */
     uint64_t every_ns = s->every_ns ? s->every_ns : s->level ? EVERY_COMPRESSED_NS : EVERY_PLAIN_NS;
-    bool is_early = clock_monotonic_ns() - s->committed_ns < every_ns && s->file.tables.waiting_bytes <= s->memory;
+    bool is_early = clock_monotonic_ns() - s->committed_ns < every_ns && s->file.tables.buffered_bytes <= s->memory;
     return is_early ? OK : commit(s);
 }
 
@@ -243,7 +244,7 @@ static const struct sink sink_hdf5 = {
     .resume = hdf5_resume,
     .message = hdf5_message,
     .durable = hdf5_durable,
-    .may_block = true, /* compressing takes its time, and a block that is not full yet is kept by the journal alone */
+    .may_block = true, /* compression is slow, and rows are buffered across flushes */
 };
 
 SINK_MODULE_EXPORT(&sink_hdf5);

@@ -1,17 +1,17 @@
-/* Columns, and a row's values into them. Nothing here needs libhdf5. */
+/* The columns of each table, and packing a row. Does not need libhdf5, so that it can be tested without it. */
 #include "sinks/hdf5/layout.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES 65536u /* what PyTables takes for tables of this kind, … */
-#define CHUNK_ROWS_LEAST 14u /* … unless that were too few rows */
+#define CHUNK_BYTES 65536u /* as PyTables chooses for such tables */
+#define CHUNK_ROWS_LEAST 14u /* at least */
 #define MEANING_SIZE 128u
 
-static void add(struct hdf5_layout *layout, const char *name, enum hdf5_type type, enum hdf5_origin origin, size_t value,
+static void add(struct hdf5_layout *layout, const char *name, enum hdf5_type type, enum hdf5_source source, size_t value,
                 size_t size)
 {
-    layout->columns[layout->count++] = (struct hdf5_column){ name, type, origin, value, 0, size };
+    layout->columns[layout->count++] = (struct hdf5_column){ name, type, source, value, 0, size };
 }
 
 static int compare_columns(const void *a, const void *b)
@@ -75,8 +75,8 @@ static void put_value(const struct hdf5_column *column, const struct colmet_row 
 
 static void put(const struct hdf5_column *column, const struct colmet_row *row, size_t label, uint8_t *out)
 {
-    int64_t number = (int64_t)(column->origin == HDF5_JOB ? row->job : row->time_s);
-    switch (column->origin) {
+    int64_t number = (int64_t)(column->source == HDF5_JOB ? row->job : row->time_s);
+    switch (column->source) {
     case HDF5_VALUE: put_value(column, row, out); break;
     case HDF5_HOST: put_text(out, column->size, row->host); break;
     case HDF5_BACKEND: put_text(out, column->size, row->backend->name); break;

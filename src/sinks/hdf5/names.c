@@ -1,4 +1,4 @@
-/* A folder looked through for names that begin alike. */
+/* Finds the newest file by listing the directory. */
 #include "sinks/hdf5/names.h"
 
 #include "base/scan.h"
@@ -39,10 +39,10 @@ static bool parse_name(const char *name, const char *base, uint64_t *time_s)
 
 enum err hdf5_names_newest(const char *path, uint64_t *time_s)
 {
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-    DIR *dir = opendir(*folder ? folder : "/");
+    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    DIR *dir = opendir(*directory ? directory : "/");
     if (!dir)
         return err_from_errno(errno);
     bool is_found = false;
@@ -57,14 +57,14 @@ enum err hdf5_names_newest(const char *path, uint64_t *time_s)
     return is_found ? OK : ABSENT;
 }
 
-enum err hdf5_names_make_folder(const char *path)
+enum err hdf5_names_make_parents(const char *path)
 {
-    char folder[PATH_MAX];
-    if (snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder)
+    char directory[PATH_MAX];
+    if (snprintf(directory, sizeof directory, "%s", path) >= (int)sizeof directory)
         return USAGE;
-    for (char *slash = folder + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+    for (char *slash = directory + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
         *slash = '\0';
-        if (mkdir(folder, 0755) && errno != EEXIST)
+        if (mkdir(directory, 0755) && errno != EEXIST)
             return err_from_errno(errno);
     }
     return OK;

@@ -1,5 +1,5 @@
-/* Names of Colmet's files: exactly the path when it ends in ".hdf5"; else PATH.<seconds since 1970>.hdf5, a new one at each
- * start. */
+/* File names as in Colmet: the path itself if it ends in ".hdf5", else PATH.<seconds since the epoch>.hdf5, new at
+ * each start. */
 #ifndef SONDE_SINKS_HDF5_NAMES_H
 #define SONDE_SINKS_HDF5_NAMES_H
 
@@ -11,13 +11,13 @@
 
 bool hdf5_names_is_fixed(const char *path);
 
-/* PATH.<time_s>.hdf5. USAGE: it is too long. */
+/* PATH.<time_s>.hdf5. USAGE: too long. */
 enum err hdf5_names_make(const char *path, uint64_t time_s, char name[PATH_MAX]);
 
-/* The newest of these files that is there. ABSENT: none. */
+/* The time of the newest existing file. ABSENT: none. */
 enum err hdf5_names_newest(const char *path, uint64_t *time_s);
 
-/* Makes the folders on the way to path. */
-enum err hdf5_names_make_folder(const char *path);
+/* Creates the parent directories of path. */
+enum err hdf5_names_make_parents(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* Changes of a file that are not in it yet: its pages as they will be. What is read shows them already. */
+/* Changes to a file that are held back: copies of its modified pages. Reads see the changes. */
 #ifndef SONDE_SINKS_HDF5_PAGES_H
 #define SONDE_SINKS_HDF5_PAGES_H
 
@@ -12,22 +12,22 @@
 #define HDF5_PAGES_MAX (1u << 18) /* 1 GiB */
 
 struct hdf5_page {
-    uint64_t number; /* × HDF5_PAGE is where it stands */
+    uint64_t number; /* file offset / HDF5_PAGE */
     uint8_t *data;
 };
 
 struct hdf5_pages {
-    struct hdf5_page *list; /* ascending */
+    struct hdf5_page *list; /* sorted by number */
     size_t count, capacity;
 };
 
 void hdf5_pages_clear(struct hdf5_pages *pages);
 
-/* A page of which a part is written is read from fd first; what is beyond its end is 0. NOMEM, FULL, IO. */
+/* A partly written page is read from fd first, with zeros beyond the end. NOMEM, FULL, IO. */
 enum err hdf5_pages_write(struct hdf5_pages *pages, int fd, uint64_t at, const void *data, size_t size);
 enum err hdf5_pages_read(const struct hdf5_pages *pages, int fd, uint64_t at, void *data, size_t size);
 
-/* All of it from a file, with zeros behind its end; all of it into a file. */
+/* Complete reads, with zeros beyond the end, and complete writes. */
 enum err hdf5_pages_pread(int fd, uint64_t at, void *data, size_t size);
 enum err hdf5_pages_pwrite(int fd, uint64_t at, const void *data, size_t size);
 

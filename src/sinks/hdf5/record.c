@@ -1,4 +1,4 @@
-/* magic, generation, position, count, rows…, check; all u64, little-endian as all machines that we know. */
+/* Format: magic, generation, position, count, rows…, checksum; all u64, little-endian. */
 #include "sinks/hdf5/record.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The file PATH.redo: head, pages each with its number, check. */
+/* Format of PATH.redo: header, pages with their numbers, checksum. */
 #include "sinks/hdf5/redo.h"
 
 #include "base/buf.h"
@@ -16,13 +16,13 @@
 #define PAGE_BYTES (8 + HDF5_PAGE)
 #define REDO_MAX ((size_t)2 << 30)
 
-struct head {
+struct redo_header {
     char magic[8];
-    uint64_t device, inode; /* of the file that it is for */
+    uint64_t device, inode; /* of the file to change */
     uint64_t pages;
 };
 
-/* FNV-1a over words: quick enough for what is written once. All sizes are multiples of 8. */
+/* FNV-1a over 64-bit words. All sizes are multiples of 8. */
 static uint64_t check_of(const char *data, size_t size)
 {
     uint64_t hash = 0xcbf29ce484222325ull, word;
@@ -39,19 +39,19 @@ static bool name_of(const char *path, char name[PATH_MAX])
     return snprintf(name, PATH_MAX, "%s.redo", path) < PATH_MAX;
 }
 
-static enum err head_of(int fd, size_t pages, struct head *head)
+static enum err head_of(int fd, size_t pages, struct redo_header *head)
 {
     struct stat status;
     if (fstat(fd, &status))
         return err_from_errno(errno);
-    *head = (struct head){ .device = status.st_dev, .inode = status.st_ino, .pages = pages };
+    *head = (struct redo_header){ .device = status.st_dev, .inode = status.st_ino, .pages = pages };
     memcpy(head->magic, MAGIC, sizeof head->magic);
     return OK;
 }
 
 static enum err build(int fd, const struct hdf5_pages *pages, struct buf *redo)
 {
-    struct head head;
+    struct redo_header head;
     enum err err = head_of(fd, pages->count, &head);
     buf_add(redo, &head, sizeof head);
     for (size_t i = 0; i < pages->count && !err; i++) {
@@ -80,12 +80,13 @@ static enum err write_redo(const char *name, const struct buf *redo)
     return err;
 }
 
-/* is_new: those behind old_size; else those before, from the last to the first: the root of all is at the beginning. */
+/* is_new: pages after old_size; else those before it, in descending order, because the superblock at the start
+ * refers to the others. */
 static enum err apply(int fd, const struct buf *redo, uint64_t pages, uint64_t old_size, bool is_new)
 {
     enum err err = OK;
     for (uint64_t i = pages; i > 0 && !err; i--) {
-        const char *page = redo->data + sizeof(struct head) + (i - 1) * PAGE_BYTES;
+        const char *page = redo->data + sizeof(struct redo_header) + (i - 1) * PAGE_BYTES;
         uint64_t number;
         memcpy(&number, page, 8);
         if ((number * HDF5_PAGE >= old_size) == is_new)
@@ -124,10 +125,10 @@ enum err hdf5_redo_change(int fd, const char *path, const struct hdf5_pages *pag
     return err;
 }
 
-/* Whole, and for this file. */
+/* Is it complete, and for this file? */
 static bool is_whole(int fd, const struct buf *redo, uint64_t *pages)
 {
-    struct head head, wanted = { 0 };
+    struct redo_header head, wanted = { 0 };
     uint64_t check;
     if (redo->size < sizeof head + sizeof check || head_of(fd, 0, &wanted))
         return false;

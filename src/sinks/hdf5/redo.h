@@ -1,15 +1,15 @@
-/* Changing many places of a file at once: the pages as they will be are first written beside it, PATH.redo, then into it. Who
- * is killed in between leaves a redo that is whole, and is done again, or one that is not, and is forgotten. */
+/* Changes many places of a file atomically: the modified pages are first written to PATH.redo, then to the file.
+ * After a crash a complete redo file is applied again, and an incomplete one is ignored. */
 #ifndef SONDE_SINKS_HDF5_REDO_H
 #define SONDE_SINKS_HDF5_REDO_H
 
 #include "sinks/hdf5/pages.h"
 
-/* Changes the file at fd, whose name is path, and makes it durable. Pages beyond old_size, which nobody refers to yet, go
- * first. After an error other than IO the file is as it was, or the redo is there. */
+/* Applies pages to the file at fd, whose name is path, and syncs it. Pages beyond old_size, which nothing refers to
+ * yet, are written first. After an error other than IO the file is unchanged, or the redo file exists. */
 enum err hdf5_redo_change(int fd, const char *path, const struct hdf5_pages *pages, uint64_t old_size);
 
-/* Does again what was begun, if there is anything. The redo of another file that had the same name is removed. */
+/* Completes an interrupted change, if there is one. Removes the redo file of another file that had the same name. */
 enum err hdf5_redo_recover(int fd, const char *path);
 
 #endif

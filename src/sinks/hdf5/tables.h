@@ -1,4 +1,4 @@
-/* The tables of a file, by job and backend, with the rows that wait to be written to each. */
+/* The tables of a file, by job and backend, with their buffered rows. */
 #ifndef SONDE_SINKS_HDF5_TABLES_H
 #define SONDE_SINKS_HDF5_TABLES_H
 
@@ -11,32 +11,33 @@ struct hdf5_table {
     uint8_t layout;        /* a backend, or HDF5_MAPPING */
     bool exists;           /* in the file */
     hid_t dataset;         /* < 0: not open */
-    uint64_t rows;         /* committed; what waits goes behind them */
-    uint8_t *waiting;      /* rows, packed */
-    size_t waiting_count, waiting_room, wanted;
+    uint64_t rows;         /* committed */
+    uint8_t *buffered;      /* packed rows */
+    size_t buffered_count, buffered_capacity, reserved;
 };
 
 struct hdf5_tables {
-    struct hdf5_table **list; /* in the order of their numbers */
+    struct hdf5_table **list; /* by table number */
     size_t count, capacity;
-    uint32_t *slots;          /* number + 1; 0: free; a power of two */
+    uint32_t *slots;          /* hash table of number + 1; 0: free */
     size_t slot_count;
     struct hdf5_layout layouts[HDF5_LAYOUTS];
-    uint64_t waiting_bytes;   /* of all */
+    uint64_t buffered_bytes;   /* buffered bytes of all tables */
 };
 
 void hdf5_tables_init(struct hdf5_tables *tables, size_t involved_size);
 void hdf5_tables_clear(struct hdf5_tables *tables);
 
-/* The table, made where it is not there yet. NULL: memory ran out. */
+/* The table, added if it is new. NULL: out of memory. */
 struct hdf5_table *hdf5_tables_find(struct hdf5_tables *tables, uint64_t job, int layout);
 
-/* Room for one more row, which hdf5_tables_take then gives: first ask for all of a batch, then none of it can fail. */
-enum err hdf5_tables_want(struct hdf5_tables *tables, struct hdf5_table *table);
+/* Reserves space for a row, which hdf5_tables_take returns. Reserve for a whole batch first, so that adding it
+ * cannot fail. */
+enum err hdf5_tables_reserve(struct hdf5_tables *tables, struct hdf5_table *table);
 uint8_t *hdf5_tables_take(struct hdf5_tables *tables, struct hdf5_table *table);
-void hdf5_tables_forgo(struct hdf5_tables *tables); /* what was asked for is not taken */
+void hdf5_tables_cancel(struct hdf5_tables *tables); /* cancels the reservations */
 
-/* The rows that waited are committed. */
-void hdf5_tables_done(struct hdf5_tables *tables);
+/* Call after a commit: the buffered rows are committed. */
+void hdf5_tables_committed(struct hdf5_tables *tables);
 
 #endif

@@ -1,6 +1,6 @@
-/* Samples in InfluxDB's line protocol: to a file, to standard output (for Telegraf's execd and tail), or to the write address
- * of InfluxDB 1 and 2 and of VictoriaMetrics. A point of the same series and time replaces the one before: sending again does
- * no harm. */
+/* The sink `influx`: InfluxDB line protocol to a file, standard output (for Telegraf's execd and tail), or the write
+ * endpoint of InfluxDB 1 and 2 and VictoriaMetrics. A point replaces an earlier one of the same series and time, so
+ * sending it again is harmless. */
 #include "sinks/sink.h"
 
 #include "sinks/http_sender.h"
@@ -36,7 +36,7 @@ static const struct setting influx_settings[] = {
     { 0 },
 };
 
-/* A value in an address: "my db" is "my%20db". */
+/* Percent-encodes a query value: "my db" becomes "my%20db". */
 static void add_escaped(struct buf *out, const char *name, const char *value)
 {
     buf_add_text(out, name);
@@ -68,8 +68,8 @@ static enum err make_path(struct influx_state *s)
     return err ? USAGE : OK;
 }
 
-/* CREATE DATABASE does nothing when it is there. */
-static enum err make_database(struct influx_state *s, uint64_t deadline_ns)
+/* CREATE DATABASE does nothing if it exists. */
+static enum err create_database(struct influx_state *s, uint64_t deadline_ns)
 {
     struct buf body, name;
     buf_init(&body, 4096);
@@ -92,8 +92,8 @@ static enum err make_database(struct influx_state *s, uint64_t deadline_ns)
     return err;
 }
 
-/* InfluxDB takes the points that it can and says how many it could not take: "partial write: … dropped=3". */
-static enum err judge_partial(struct influx_state *s, size_t count)
+/* InfluxDB stores the valid points and counts the others: "partial write: … dropped=3". */
+static enum err handle_partial_write(struct influx_state *s, size_t count)
 {
     const char *text = buf_text(&s->sender.answer.body), *dropped = strstr(text, "dropped=");
     if (!strstr(text, "partial write") && count > 1)
@@ -113,7 +113,7 @@ static enum err influx_post(void *sink, size_t count, size_t bytes, uint64_t dea
                                           .body = { s->sender.outbox.bytes.data, bytes } };
     enum err err = curl_client_send(client, &request, answer, deadline_ns);
     if (!err && answer->status == 404 && s->create && !s->bucket && strstr(buf_text(&answer->body), "database not found")) {
-        err = make_database(s, deadline_ns);
+        err = create_database(s, deadline_ns);
         if (!err)
             err = curl_client_send(client, &request, answer, deadline_ns);
     }
@@ -125,11 +125,10 @@ static enum err influx_post(void *sink, size_t count, size_t bytes, uint64_t dea
     }
     if (!err)
         http_sender_mark_delivered(&s->sender, count);
-    return err == IO && (answer->status == 400 || answer->status == 422) ? judge_partial(s, count) : err;
+    return err == IO && (answer->status == 400 || answer->status == 422) ? handle_partial_write(s, count) : err;
 }
 
-/* With an address there is no file. */
-static enum err check_place(struct influx_state *s)
+static enum err check_destination(struct influx_state *s)
 {
     if (!s->sender.client.url || !s->path)
         return OK;
@@ -141,7 +140,7 @@ static enum err influx_check(void *state)
 {
     struct influx_state *s = state;
     struct curl_client *client = &s->sender.client;
-    enum err err = check_place(s);
+    enum err err = check_destination(s);
     if (err)
         return err;
     if (client->url)
@@ -162,7 +161,7 @@ static enum err influx_open(void *state)
     s->sender.client.scheme = "Token";
     if (!s->sender.client.url)
         return s->append ? output_append(&s->output, s->path, &is_new) : output_open(&s->output, s->path);
-    enum err err = check_place(s);
+    enum err err = check_destination(s);
     if (!err)
         err = make_path(s);
     return err ? err : http_sender_open(&s->sender);
@@ -233,7 +232,7 @@ static void influx_close(void *state)
 static enum err influx_resume(void *state, uint64_t *position)
 {
     struct influx_state *s = state;
-    *position = s->sender.client.url ? 0 : s->output.mark.position;
+    *position = s->sender.client.url ? 0 : s->output.checkpoint.position;
     return OK;
 }
 

@@ -14,7 +14,8 @@ static void on_log(const rd_kafka_t *kafka, int level, const char *facility, con
 static rd_kafka_resp_err_t complain(struct kafka_producer *p, rd_kafka_resp_err_t code)
 {
     bool is_missing = code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-    snprintf(p->error, sizeof p->error, "cannot read the committed position in topic %.120s: %s%s", p->marks_topic, rd_kafka_err2str(code),
+    snprintf(p->error, sizeof p->error, "cannot read the committed position in topic %.120s: %s%s", p->marks_topic,
+             rd_kafka_err2str(code),
              is_missing ? ". Create the topic with one partition" : "");
     return code;
 }

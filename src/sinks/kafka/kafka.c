@@ -1,5 +1,5 @@
-/* The sink `kafka`: a message per sample, keyed by its job. Messages stay in a queue until the brokers have acknowledged them; each carries
- * an id, so that consumers can drop duplicates after a crash. */
+/* The sink `kafka`: a message per sample, keyed by its job. Messages stay in a queue until the brokers have
+ * acknowledged them; each carries an id, so that consumers can drop duplicates after a crash. */
 #include "sinks/sink_module.h"
 
 #include "base/clock.h"
@@ -83,7 +83,8 @@ static enum err parse_modes(struct kafka_state *s)
     p->is_at_least_once = p->idempotence == KAFKA_NEVER; /* transactions require idempotence */
     if (err || !p->is_at_least_once || p->exactly_once != KAFKA_ALWAYS)
         return err;
-    snprintf(p->error, sizeof p->error, "exactly_once=yes needs transactions, which idempotent=no rules out: remove one of the two");
+    snprintf(p->error, sizeof p->error,
+             "exactly_once=yes needs transactions, which idempotent=no rules out: remove one of the two");
     return USAGE;
 }
 
@@ -176,7 +177,8 @@ static enum err add_row(struct kafka_state *s, const struct batch *batch, const 
 static enum err add_record(struct kafka_state *s, const struct batch *batch, const struct kafka_batch_id *batch_id)
 {
     const char *topic;
-    struct kafka_message_id name = { .host = bytes_of(batch_id->host), .key = bytes_of(batch_id->host), .stream = batch_id->stream,
+    struct kafka_message_id name = { .host = bytes_of(batch_id->host), .key = bytes_of(batch_id->host),
+                                     .stream = batch_id->stream,
                                .sequence = batch_id->sequence, .position = batch->position };
     enum err err = kafka_topics_find(&s->topics, "wire", &topic);
     buf_reset(&s->body);
@@ -203,7 +205,8 @@ static enum err handle_full(struct kafka_state *s, enum err err)
 static enum err explain_timeout(struct kafka_state *s, enum err err)
 {
     if (err && !*s->producer.error)
-        snprintf(s->producer.error, sizeof s->producer.error, "the brokers %.200s have not answered yet", s->producer.conf.brokers);
+        snprintf(s->producer.error, sizeof s->producer.error, "the brokers %.200s have not answered yet",
+                 s->producer.conf.brokers);
     return err;
 }
 

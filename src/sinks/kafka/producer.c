@@ -1,5 +1,5 @@
-/* Messages stay in the queue until librdkafka's delivery reports arrive; it retries without a time limit and keeps the order. A message
- * that it returns as failed is sent again once no other message is in flight. */
+/* Messages stay in the queue until librdkafka's delivery reports arrive; it retries without a time limit and keeps
+ * the order. A message that it returns as failed is sent again once no other message is in flight. */
 #include "sinks/kafka/producer.h"
 
 #include "base/clock.h"
@@ -212,7 +212,8 @@ void kafka_producer_back_off(struct kafka_producer *p)
     p->next_try_ns = clock_monotonic_ns() + p->wait_ns;
 }
 
-/* After a failure nothing is sent until all messages in flight have returned, which keeps the order, and until the back-off is over. */
+/* After a failure nothing is sent until all messages in flight have returned, which keeps the order, and until the
+ * back-off is over. */
 static void handle_errors(struct kafka_producer *p)
 {
     uint64_t now_ns = clock_monotonic_ns();

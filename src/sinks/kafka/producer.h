@@ -1,5 +1,5 @@
-/* Sends a queue of messages to Kafka through a librdkafka producer, which is recreated after a fatal error, and handles its delivery
- * reports. Part of sink-kafka.so. One thread. */
+/* Sends a queue of messages to Kafka through a librdkafka producer, which is recreated after a fatal error, and
+ * handles its delivery reports. Part of sink-kafka.so. One thread. */
 #ifndef SONDE_SINKS_KAFKA_PRODUCER_H
 #define SONDE_SINKS_KAFKA_PRODUCER_H
 

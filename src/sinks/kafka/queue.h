@@ -1,5 +1,5 @@
-/* Messages for Kafka, in order of arrival, until the brokers have acknowledged them. A message that failed is queued again in its
- * place. */
+/* Messages for Kafka, in order of arrival, until the brokers have acknowledged them. A message that failed is queued
+ * again in its place. */
 #ifndef SONDE_SINKS_KAFKA_QUEUE_H
 #define SONDE_SINKS_KAFKA_QUEUE_H
 
@@ -23,7 +23,8 @@ struct kafka_message {
     struct bytes body;
 };
 
-/* A linked list from head to tail. A batch is added as a whole: its messages collect in new_head until it is committed. */
+/* A linked list from head to tail. A batch is added as a whole: its messages collect in new_head until it is
+ * committed. */
 struct kafka_queue {
     struct kafka_message *head, *tail;   /* committed messages */
     struct kafka_message *next;          /* no message before it is in state KAFKA_QUEUED; NULL: none is */

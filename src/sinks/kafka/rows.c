@@ -1,4 +1,5 @@
-/* {"time_ns": …, "host": "n1", "set": "meminfo", "stream": "9f…", "sequence": 42, "place": 0, "mem_total": 24682416, …} */
+/* {"time_ns": …, "host": "n1", "set": "meminfo", "stream": "9f…", "sequence": 42, "place": 0, "mem_total": 24682416,
+ * …} */
 #include "sinks/kafka/rows.h"
 
 #include "base/clock.h"
@@ -13,7 +14,7 @@
 #define ROW_MAX (16u << 20)
 
 /* A row that is being written in one of the two formats. */
-struct row {
+struct row_encoder {
     bool is_msgpack;
     struct json json;
     struct buf *pairs;
@@ -34,7 +35,7 @@ void kafka_rows_clear(struct kafka_rows *rows)
     buf_clear(&rows->pairs);
 }
 
-static void key(struct row *row, const char *name)
+static void key(struct row_encoder *row, const char *name)
 {
     row->count++;
     if (row->is_msgpack)
@@ -43,7 +44,7 @@ static void key(struct row *row, const char *name)
         json_key(&row->json, name);
 }
 
-static void add_u64(struct row *row, const char *name, uint64_t value)
+static void add_u64(struct row_encoder *row, const char *name, uint64_t value)
 {
     key(row, name);
     if (row->is_msgpack)
@@ -52,7 +53,7 @@ static void add_u64(struct row *row, const char *name, uint64_t value)
         json_u64(&row->json, value);
 }
 
-static void add_f64(struct row *row, const char *name, double value)
+static void add_f64(struct row_encoder *row, const char *name, double value)
 {
     key(row, name);
     if (row->is_msgpack)
@@ -62,7 +63,7 @@ static void add_f64(struct row *row, const char *name, double value)
 }
 
 /* Any bytes: if they are not UTF-8, JSON gets the exact ones in a second field. */
-static void add_text(struct row *row, const char *name, const char *text)
+static void add_text(struct row_encoder *row, const char *name, const char *text)
 {
     if (row->is_msgpack) {
         key(row, name);
@@ -71,7 +72,7 @@ static void add_text(struct row *row, const char *name, const char *text)
         json_field_text(&row->json, name, text);
 }
 
-static void add_value(struct row *row, const char *name, enum metric_type type, union value value)
+static void add_value(struct row_encoder *row, const char *name, enum metric_type type, union value value)
 {
     if (type == U64)
         add_u64(row, name, value.u64);
@@ -95,7 +96,7 @@ static bool is_reserved(const char *name)
 }
 
 /* A metric named like a reserved field gets the prefix "metric_". */
-static void add_metric(const struct kafka_rows *rows, struct row *row, const struct set *set, size_t at, union value value)
+static void add_metric(const struct kafka_rows *rows, struct row_encoder *row, const struct set *set, size_t at, union value value)
 {
     char other[128];
     const struct metric *metric = &set->metrics[at];
@@ -118,7 +119,7 @@ static uint64_t job_number(const char *job)
     return number;
 }
 
-static void add_time(const struct kafka_rows *rows, struct row *row, const struct kafka_batch_id *batch_id, const char *job,
+static void add_time(const struct kafka_rows *rows, struct row_encoder *row, const struct kafka_batch_id *batch_id, const char *job,
                      uint64_t time_ns)
 {
     if (rows->ldms) {
@@ -134,7 +135,7 @@ static void add_time(const struct kafka_rows *rows, struct row *row, const struc
 }
 
 /* The fields of every row. The stream id is a string, because many JSON parsers lose precision above 2^53. */
-static void add_head(const struct kafka_rows *rows, struct row *row, const struct batch *batch,
+static void add_head(const struct kafka_rows *rows, struct row_encoder *row, const struct batch *batch,
                      const struct kafka_batch_id *batch_id, size_t place, uint64_t time_ns)
 {
     char stream[20];
@@ -149,7 +150,7 @@ static void add_head(const struct kafka_rows *rows, struct row *row, const struc
 }
 
 /* "cpu_list_entry_idx", "cpu_list_name": the index and name of the instance within its set. */
-static void add_list(struct row *row, const struct batch *batch, const struct sample *sample)
+static void add_list(struct row_encoder *row, const struct batch *batch, const struct sample *sample)
 {
     char name[SET_NAME_MAX + 32];
     uint64_t index = 0;
@@ -161,7 +162,7 @@ static void add_list(struct row *row, const struct batch *batch, const struct sa
     add_text(row, name, sample->instance);
 }
 
-static void add_sample(const struct kafka_rows *rows, struct row *row, const struct batch *batch, const struct sample *sample)
+static void add_sample(const struct kafka_rows *rows, struct row_encoder *row, const struct batch *batch, const struct sample *sample)
 {
     const struct job *job = batch_job(batch, sample);
     if (sample->job)
@@ -177,7 +178,7 @@ static void add_sample(const struct kafka_rows *rows, struct row *row, const str
             add_metric(rows, row, sample->set, i, sample->values[i]);
 }
 
-static void add_event(struct row *row, const struct batch_event *event)
+static void add_event(struct row_encoder *row, const struct batch_event *event)
 {
     static const char *const event_names[] = { [JOB_BEGIN] = "begin", [JOB_CHANGE] = "change", [JOB_END] = "end" };
     const struct job *job = event->job;
@@ -197,7 +198,7 @@ static void add_event(struct row *row, const struct batch_event *event)
         add_u64(row, "memory_bytes", job->memory_bytes);
 }
 
-static void add_gap(struct row *row, const struct batch_gap *gap)
+static void add_gap(struct row_encoder *row, const struct batch_gap *gap)
 {
     if (gap->from_ns)
         add_u64(row, "from_ns", gap->from_ns);
@@ -243,7 +244,7 @@ static uint64_t time_of(const struct batch *batch, size_t place)
 void kafka_rows_add(struct kafka_rows *rows, const struct batch *batch, const struct kafka_batch_id *batch_id, size_t place,
                     struct buf *out)
 {
-    struct row row = { .is_msgpack = rows->format == KAFKA_MSGPACK, .pairs = &rows->pairs };
+    struct row_encoder row = { .is_msgpack = rows->format == KAFKA_MSGPACK, .pairs = &rows->pairs };
     buf_reset(&rows->pairs);
     if (!row.is_msgpack) {
         json_init_line(&row.json, out);

@@ -1,5 +1,5 @@
-/* Encodes a batch as rows, as JSON or MessagePack: one per sample, job event and gap, with the metric set for its topic name and the
- * message key, which keeps a job on one partition. */
+/* Encodes a batch as rows, as JSON or MessagePack: one per sample, job event and gap, with the metric set for its
+ * topic name and the message key, which keeps a job on one partition. */
 #ifndef SONDE_SINKS_KAFKA_ROWS_H
 #define SONDE_SINKS_KAFKA_ROWS_H
 

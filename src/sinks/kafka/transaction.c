@@ -1,6 +1,6 @@
-/* A state machine: fence off earlier producers, read the committed position; then begin, send, mark, commit. No transaction is open
- * between two flushes, so readers are not held up. An error that librdkafka cannot handle destroys the producer; the next one
- * reads the committed position to learn what the brokers have. */
+/* A state machine: fence off earlier producers, read the committed position; then begin, send, mark, commit. No
+ * transaction is open between two flushes, so readers are not held up. An error that librdkafka cannot handle
+ * destroys the producer; the next one reads the committed position to learn what the brokers have. */
 #include "sinks/kafka/transaction.h"
 
 #include "base/clock.h"
@@ -56,8 +56,8 @@ static bool is_refusal(rd_kafka_resp_err_t code)
         || code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
 }
 
-/* The brokers respond, but have had no transaction coordinator (its topic needs more replicas than there are brokers) or no marks
- * topic for PATIENCE_NS. */
+/* The brokers respond, but have had no transaction coordinator (its topic needs more replicas than there are
+ * brokers) or no marks topic for PATIENCE_NS. */
 static bool is_hopeless(const struct kafka_producer *p)
 {
     const struct rd_kafka_metadata *answer;
@@ -72,9 +72,9 @@ static bool is_hopeless(const struct kafka_producer *p)
 /* Brokers before 0.11 have no transactions, and access lists may forbid them. */
 static void fall_back_to_at_least_once(struct kafka_producer *p)
 {
-    log_warn("Kafka brokers %.200s refuse transactions (%s): delivery is at least once, so messages can be duplicated after a crash. "
-             "Use brokers of version 0.11 or newer that allow transactions, or let consumers drop duplicates by host, stream, "
-             "sequence and place", p->conf.brokers, p->error);
+    log_warn("Kafka brokers %.200s refuse transactions (%s): delivery is at least once, so messages can be duplicated after "
+             "a crash. Use brokers of version 0.11 or newer that allow transactions, or let consumers drop duplicates by host, "
+             "stream, sequence and place", p->conf.brokers, p->error);
     kafka_producer_destroy(p);
     requeue_all(p);
     kafka_queue_rewind(p->queue);
@@ -155,7 +155,8 @@ static void init_producer(struct kafka_producer *p, uint64_t deadline_ns)
         p->stage = KAFKA_STAGE_FENCED;
 }
 
-/* After a crash the journal may have lost entries that were committed: positions from an earlier opening count only up to opened_at. */
+/* After a crash the journal may have lost entries that were committed: positions from an earlier opening count only
+ * up to opened_at. */
 static void drop_committed(struct kafka_producer *p, const struct kafka_committed *last)
 {
     uint64_t until = last->opening == p->opening || last->position < p->opened_at ? last->position : p->opened_at;
@@ -249,7 +250,8 @@ enum err kafka_transaction_find_committed(struct kafka_producer *p, uint64_t dea
 enum err kafka_transaction_flush(struct kafka_producer *p, uint64_t deadline_ns)
 {
     static void (*const steps[])(struct kafka_producer *, uint64_t) = {
-        [KAFKA_STAGE_NONE] = init_producer, [KAFKA_STAGE_FENCED] = read_committed, [KAFKA_STAGE_READY] = begin, [KAFKA_STAGE_BEGUN] = mark_position, [KAFKA_STAGE_MARKED] = commit,
+        [KAFKA_STAGE_NONE] = init_producer,       [KAFKA_STAGE_FENCED] = read_committed, [KAFKA_STAGE_READY] = begin,
+        [KAFKA_STAGE_BEGUN] = mark_position, [KAFKA_STAGE_MARKED] = commit,
     };
     while (kafka_transaction_is_used(p)) {
         if (!p->queue->count)

@@ -1,5 +1,5 @@
-/* Exactly-once delivery: a transaction holds messages and the journal position of the last one, so that after a crash sending resumes
- * after the committed position. Part of sink-kafka.so. */
+/* Exactly-once delivery: a transaction holds messages and the journal position of the last one, so that after a
+ * crash sending resumes after the committed position. Part of sink-kafka.so. */
 #ifndef SONDE_SINKS_KAFKA_TRANSACTION_H
 #define SONDE_SINKS_KAFKA_TRANSACTION_H
 

@@ -1,6 +1,6 @@
-/* Samples to Prometheus, VictoriaMetrics, Mimir and others that take remote write 1.0. Prometheus takes the samples of a series
- * in the order of their times only, and refuses a request in which one is older than the last; but one that is the same as
- * the last is no mistake. So a request holds one batch of a host at most: when it is sent again, it does no harm. */
+/* The sink `prometheus`: remote write 1.0 to Prometheus, VictoriaMetrics, Mimir and others. Prometheus accepts
+ * samples of a series in order of time only, and rejects a request with an older one; an exact repetition of the
+ * last sample is accepted. So a request holds at most one batch per host, which makes it safe to send again. */
 #include "base/hash.h"
 #include "sinks/sink.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOST_BITS 16 /* of the hashes of hosts in a request */
+#define HOST_BITS 16 /* bits of a host's hash */
 
 struct prometheus_state {
     const char *labels;
@@ -19,9 +19,9 @@ struct prometheus_state {
     struct remote_write write;
     char *labels_copy;
     struct buf packed;
-    uint32_t batches; /* so far */
-    uint8_t hosts[(1u << HOST_BITS) / 8];   /* that are in the request, by their hashes */
-    uint8_t arrived[(1u << HOST_BITS) / 8]; /* of which something was taken since we began */
+    uint32_t batches; /* counter */
+    uint8_t hosts[(1u << HOST_BITS) / 8];   /* hosts in the request, by hash */
+    uint8_t delivered[(1u << HOST_BITS) / 8]; /* hosts with a delivered sample since the start, by hash */
 };
 
 static const struct setting prometheus_settings[] = {
@@ -38,8 +38,9 @@ static uint32_t hash_of(const char *host)
     return (uint32_t)(hash ^ hash >> 32) & ((1u << HOST_BITS) - 1);
 }
 
-/* How many of the first items are of hosts that come once. The upper half of a tag is the host, the lower one the batch. */
-static size_t without_repeats(struct prometheus_state *s, size_t count, size_t *bytes)
+/* The number of first items with at most one batch per host. The upper half of a tag is the host, the lower half the
+ * batch. */
+static size_t one_batch_per_host(struct prometheus_state *s, size_t count, size_t *bytes)
 {
     const struct outbox_item *items = s->sender.outbox.items;
     memset(s->hosts, 0, sizeof s->hosts);
@@ -55,29 +56,29 @@ static size_t without_repeats(struct prometheus_state *s, size_t count, size_t *
     return count;
 }
 
-/* After a crash what was sent last comes again: it is older than what is there, because it is there. */
-static bool is_there(const struct prometheus_state *s)
+/* After a crash the last batches are delivered again, and rejected as out of order because they are stored already. */
+static bool is_stored_already(const struct prometheus_state *s)
 {
     uint32_t host = s->sender.outbox.items[0].tag >> HOST_BITS;
     const char *text = buf_text(&s->sender.answer.body);
-    return !(s->arrived[host / 8] & 1u << host % 8) && (strstr(text, "out of order") || strstr(text, "duplicate sample"));
+    return !(s->delivered[host / 8] & 1u << host % 8) && (strstr(text, "out of order") || strstr(text, "duplicate sample"));
 }
 
-static void note_arrival(struct prometheus_state *s)
+static void mark_delivered(struct prometheus_state *s)
 {
     for (size_t i = 0; i < s->sender.sent; i++) {
         uint32_t host = s->sender.outbox.items[i].tag >> HOST_BITS;
-        s->arrived[host / 8] |= (uint8_t)(1u << host % 8);
+        s->delivered[host / 8] |= (uint8_t)(1u << host % 8);
     }
     http_sender_mark_delivered(&s->sender, s->sender.sent);
 }
 
-/* Without an answer nobody knows: what is out of order the next time is there. */
-static void doubt_arrival(struct prometheus_state *s)
+/* Without a response the request may have been stored: treat out of order errors as duplicates next time. */
+static void forget_delivered(struct prometheus_state *s)
 {
     for (size_t i = 0; i < s->sender.sent; i++) {
         uint32_t host = s->sender.outbox.items[i].tag >> HOST_BITS;
-        s->arrived[host / 8] &= (uint8_t)~(1u << host % 8);
+        s->delivered[host / 8] &= (uint8_t)~(1u << host % 8);
     }
 }
 
@@ -97,7 +98,7 @@ static enum err prometheus_post(void *sink, size_t count, size_t bytes, uint64_t
     static const char *const headers[] = { "Content-Encoding: snappy", "X-Prometheus-Remote-Write-Version: 0.1.0", NULL };
     struct prometheus_state *s = sink;
     struct curl_client *client = &s->sender.client;
-    s->sender.sent = without_repeats(s, count, &bytes);
+    s->sender.sent = one_batch_per_host(s, count, &bytes);
     enum err err = compress(s, bytes);
     struct curl_request request = { .method = "POST", .path = "", .content_type = "application/x-protobuf", .headers = headers,
                                     .body = { s->packed.data, s->packed.size } };
@@ -106,13 +107,13 @@ static enum err prometheus_post(void *sink, size_t count, size_t bytes, uint64_t
     if (!err)
         err = curl_client_check_status(client, &request, &s->sender.answer);
     if (!err)
-        note_arrival(s);
+        mark_delivered(s);
     else if (!s->sender.answer.status)
-        doubt_arrival(s);
-    /* the samples are at fault, by the rules of remote write; any other 4xx is somebody's mistake that can be mended */
+        forget_delivered(s);
+    /* by the remote-write specification these reject the samples; other 4xx are configuration errors */
     if (err != IO || (s->sender.answer.status != 400 && s->sender.answer.status != 422))
         return err;
-    s->sender.outbox.items[0].is_done = s->sender.sent == 1 && is_there(s);
+    s->sender.outbox.items[0].is_done = s->sender.sent == 1 && is_stored_already(s);
     return CORRUPT;
 }
 
@@ -136,7 +137,8 @@ static enum err read_labels(struct prometheus_state *s)
         if (value)
             *value++ = '\0';
         if (!value || !is_label_name(pair) || s->write.fixed_count == REMOTE_WRITE_LABELS_MAX) {
-            curl_client_set_error(&s->sender.client, "invalid label '%s' (expected NAME:VALUE, at most %d, NAME starting with a lower-case "
+            curl_client_set_error(&s->sender.client,
+                                  "invalid label '%s' (expected NAME:VALUE, at most %d, NAME starting with a lower-case "
                                                      "letter)", pair, REMOTE_WRITE_LABELS_MAX);
             return USAGE;
         }

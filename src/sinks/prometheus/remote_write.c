@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define LABEL_BYTES_MAX (256u << 10)
-#define STALE_BITS 0x7ff0000000000002ull /* not a number of a kind that no arithmetic makes */
+#define STALE_BITS 0x7ff0000000000002ull /* Prometheus's staleness marker, a NaN that arithmetic never yields */
 #define NAN_BITS 0x7ff8000000000001ull
 #define VARINT_MAX 10
 #define SAMPLE_BODY_MAX (1 + 8 + 1 + VARINT_MAX)
@@ -37,7 +37,7 @@ static size_t put_varint(uint8_t *to, uint64_t value)
     return size;
 }
 
-/* The head of a field that has a length: its number, and how many bytes follow. */
+/* Tag and length of a length-delimited field. */
 static void add_head(struct buf *out, unsigned field, size_t size)
 {
     uint8_t head[1 + VARINT_MAX];
@@ -65,7 +65,7 @@ static void add_label(struct buf *out, struct bytes name, struct bytes value)
     buf_add(out, value.data, value.size);
 }
 
-/* Protobuf's strings are UTF-8: what is not becomes U+FFFD, as on /metrics. */
+/* Protobuf strings are UTF-8: invalid bytes become U+FFFD, as on /metrics. */
 static void add_label_text(struct buf *out, const char *name, const char *value)
 {
     struct bytes rest = bytes_of(value);
@@ -73,20 +73,20 @@ static void add_label_text(struct buf *out, const char *name, const char *value)
         add_label(out, bytes_of(name), rest);
         return;
     }
-    struct buf mended;
-    buf_init(&mended, LABEL_BYTES_MAX);
+    struct buf valid;
+    buf_init(&valid, LABEL_BYTES_MAX);
     while (rest.size) {
         uint32_t code;
         size_t size = utf8_next(rest, &code);
         if (size)
-            buf_add(&mended, rest.data, size);
+            buf_add(&valid, rest.data, size);
         else
-            buf_add_text(&mended, "\xef\xbf\xbd");
+            buf_add_text(&valid, "\xef\xbf\xbd");
         size = size ? size : 1;
         rest = (struct bytes){ rest.data + size, rest.size - size };
     }
-    add_label(out, bytes_of(name), (struct bytes){ buf_text(&mended), mended.size });
-    buf_clear(&mended);
+    add_label(out, bytes_of(name), (struct bytes){ buf_text(&valid), valid.size });
+    buf_clear(&valid);
 }
 
 struct labels {
@@ -94,7 +94,7 @@ struct labels {
     size_t count;
 };
 
-/* Keeps them sorted. The first of a name counts; one without a value is none. */
+/* Inserts in sorted order. The first value of a name wins; an empty value is skipped. */
 static void put_label(struct labels *labels, const char *name, const char *value)
 {
     size_t at = 0;
@@ -123,7 +123,7 @@ static void finish_labels(struct remote_write *write, struct labels *labels)
 static size_t put_sample(uint8_t *to, uint64_t bits, int64_t time_ms)
 {
     to[0] = 1 << 3 | 1;
-    for (unsigned i = 0; i < 8; i++) /* little-endian wherever we run */
+    for (unsigned i = 0; i < 8; i++) /* little-endian on every host */
         to[1 + i] = (uint8_t)(bits >> 8 * i);
     to[9] = 2 << 3;
     return 10 + put_varint(to + 10, (uint64_t)time_ms);
@@ -136,10 +136,10 @@ static uint64_t bits_of(double value)
     return isnan(value) ? NAN_BITS : bits;
 }
 
-/* name: with "_total" where it belongs. */
+/* name includes "_total" for counters. */
 static void add_series(struct remote_write *write, struct bytes name, double value, uint64_t time_ns, bool is_last)
 {
-    static const char name_label[] = "__name__"; /* before all others: those begin with small letters */
+    static const char name_label[] = "__name__"; /* sorts before all others, which start with lower-case letters */
     uint8_t samples[2][SAMPLE_BODY_MAX];
     int64_t time_ms = (int64_t)(time_ns / NS_PER_MS);
     size_t sizes[2] = { put_sample(samples[0], bits_of(value), time_ms), put_sample(samples[1], STALE_BITS, time_ms + 1) };

@@ -1,5 +1,5 @@
-/* Samples as Prometheus's remote write 1.0 wants them: a WriteRequest in protobuf, written by hand. Names, units and labels are
- * those of /metrics (model/prom_name.h). Pieces of a request may be put one behind the other: that is a request too. */
+/* Encodes samples as a WriteRequest of Prometheus remote write 1.0, in protobuf. Names, units and labels are those
+ * of /metrics (model/prom_name.h). Concatenated requests are a valid request too. */
 #ifndef SONDE_SINKS_PROMETHEUS_REMOTE_WRITE_H
 #define SONDE_SINKS_PROMETHEUS_REMOTE_WRITE_H
 
@@ -8,7 +8,7 @@
 
 #define REMOTE_WRITE_LABELS_MAX 16
 
-/* Labels that every series gets, as { "cluster", "alpha" }; borrowed. */
+/* A label of every series: { "cluster", "alpha" }; borrowed. */
 struct remote_write_label {
     const char *name, *value;
 };
@@ -17,17 +17,17 @@ struct remote_write {
     struct buf *out; /* borrowed */
     struct remote_write_label fixed[REMOTE_WRITE_LABELS_MAX];
     size_t fixed_count;
-    struct buf labels; /* of the sample at hand, all but the name */
+    struct buf labels; /* encoded labels of the current sample, without the name */
 };
 
 void remote_write_init(struct remote_write *write, struct buf *out);
 void remote_write_clear(struct remote_write *write);
 
-/* The series of one sample, one value each. A sample of a job that ends with this batch is followed by the mark that nothing
- * more will come, so that it is not shown for minutes as if it still ran. */
+/* Adds a series per value of the sample. The last sample of a job is followed by a staleness marker, so that
+ * Prometheus does not show the job as running for minutes. */
 void remote_write_sample(struct remote_write *write, const struct batch *batch, const struct sample *sample);
 
-/* What is known of the jobs themselves: sonde_job_info, … */
+/* Adds the series about jobs: sonde_job_info, … */
 void remote_write_jobs(struct remote_write *write, const struct batch *batch);
 
 #endif

@@ -10,8 +10,8 @@ static struct colmet_jobs jobs;
 static const char *hear(size_t count, const struct job *first, const struct job *second)
 {
     static char text[128];
-    const struct job *told[] = { first, second };
-    struct batch batch = { .jobs = told, .job_count = count };
+    const struct job *list[] = { first, second };
+    struct batch batch = { .jobs = list, .job_count = count };
     assert_int_equal(colmet_jobs_note(&jobs, &batch), OK);
     size_t used = 0;
     text[0] = '\0';
@@ -22,7 +22,7 @@ static const char *hear(size_t count, const struct job *first, const struct job 
     return text;
 }
 
-static void a_job_begins_once_and_ends_when_it_is_missed_twice(void **state)
+static void a_job_ends_after_two_messages_without_it(void **state)
 {
     (void)state;
     assert_string_equal(hear(0, NULL, NULL), " of 0");
@@ -39,6 +39,6 @@ static void a_job_begins_once_and_ends_when_it_is_missed_twice(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(a_job_begins_once_and_ends_when_it_is_missed_twice) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(a_job_ends_after_two_messages_without_it) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

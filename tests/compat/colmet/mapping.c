@@ -1,4 +1,4 @@
-/* What numbered counters are: told once, told again when it changes, and as Colmet's CSV files. */
+/* Labels of numbered counters: new once, new again when they change, and as Colmet's CSV files. */
 #include "compat/colmet/mapping.h"
 
 #include "tools/temp.h"
@@ -10,7 +10,7 @@
 static const char *perf_labels[] = { "cpu_clock", "page_faults", NULL, NULL, NULL };
 static struct colmet_row perf = { .backend = &colmet_backends[COLMET_PERFHW], .host = "node1", .labels = perf_labels };
 
-static void a_mapping_is_new_once_for_each_host_and_when_it_changes(void **state)
+static void labels_are_new_once_per_host_and_when_they_change(void **state)
 {
     (void)state;
     struct colmet_mapping mapping = { 0 };
@@ -35,7 +35,7 @@ static void a_mapping_is_new_once_for_each_host_and_when_it_changes(void **state
     colmet_mapping_clear(&mapping);
 }
 
-static void the_files_are_colmets(void **state)
+static void files_match_colmets(void **state)
 {
     (void)state;
     struct buf out;
@@ -69,7 +69,7 @@ static size_t count_files(const char *path, const char *begins)
     return count;
 }
 
-static void they_stand_in_a_folder_for_each_host_if_wanted(void **state)
+static void files_can_be_in_a_directory_per_host(void **state)
 {
     (void)state;
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -88,9 +88,9 @@ static void they_stand_in_a_folder_for_each_host_if_wanted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mapping_is_new_once_for_each_host_and_when_it_changes),
-        cmocka_unit_test(the_files_are_colmets),
-        cmocka_unit_test(they_stand_in_a_folder_for_each_host_if_wanted),
+        cmocka_unit_test(labels_are_new_once_per_host_and_when_they_change),
+        cmocka_unit_test(files_match_colmets),
+        cmocka_unit_test(files_can_be_in_a_directory_per_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static const char *request_of(struct bytes message)
     return taken ? buf_text(&request) : NULL;
 }
 
-static void what_the_scripts_send(void **state)
+static void messages_of_the_scripts_are_applied(void **state)
 {
     (void)state;
     struct colmet_config config;
@@ -37,7 +37,7 @@ static void what_the_scripts_send(void **state)
                            "{\"period\": \"2000000000ns\", \"perf.events\": \"cache_ll,emulation_faults\"}"));
 }
 
-static void what_is_not_known_is_told_and_the_rest_is_read(void **state)
+static void unknown_metrics_are_reported_and_others_applied(void **state)
 {
     (void)state;
     static const struct { const char *list, *events, *unknown; bool has_parts; } cases[] = {
@@ -58,7 +58,7 @@ static void what_is_not_known_is_told_and_the_rest_is_read(void **state)
     }
 }
 
-static void lengths_of_every_kind(void **state)
+static void all_length_encodings_are_read(void **state)
 {
     (void)state;
     struct colmet_config config;
@@ -71,7 +71,7 @@ static void lengths_of_every_kind(void **state)
     assert_int_equal(colmet_config_parse(BYTES("\x80"), &config), OK);
 }
 
-static void anything_else_is_refused(void **state)
+static void other_messages_are_rejected(void **state)
 {
     (void)state;
     const struct bytes wrong[] = {
@@ -90,10 +90,10 @@ static void anything_else_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_scripts_send),
-        cmocka_unit_test(what_is_not_known_is_told_and_the_rest_is_read),
-        cmocka_unit_test(lengths_of_every_kind),
-        cmocka_unit_test(anything_else_is_refused),
+        cmocka_unit_test(messages_of_the_scripts_are_applied),
+        cmocka_unit_test(unknown_metrics_are_reported_and_others_applied),
+        cmocka_unit_test(all_length_encodings_are_read),
+        cmocka_unit_test(other_messages_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

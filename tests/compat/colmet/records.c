@@ -69,7 +69,7 @@ static int64_t number(const char *set, const char *name)
 }
 
 /* What formats say of these bytes. */
-static void all_ten_records_of_the_python_line_are_read(void **state)
+static void all_ten_python_records_are_read(void **state)
 {
     (void)state;
     load("golden_all10.bin");
@@ -103,7 +103,7 @@ static void all_ten_records_of_the_python_line_are_read(void **state)
     assert_string_equal(batch->jobs[0]->id, "42");
 }
 
-static void what_we_write_is_what_was_read(void **state)
+static void records_survive_a_round_trip(void **state)
 {
     (void)state;
     struct buf out;
@@ -121,7 +121,7 @@ static void what_we_write_is_what_was_read(void **state)
     buf_clear(&out);
 }
 
-static void a_record_cut_short_costs_itself_only(void **state)
+static void only_a_truncated_record_is_lost(void **state)
 {
     (void)state;
     load("golden_all10.bin");
@@ -138,19 +138,19 @@ static void a_record_cut_short_costs_itself_only(void **state)
     }
 }
 
-static void behind_what_is_not_known_the_next_record_is_found(void **state)
+static void records_after_an_unknown_one_are_found(void **state)
 {
     (void)state;
     load("golden_all10.bin");
     memcpy(message + 762, "futurestats_default", 19);
     assert_int_equal(take(message, size), OK);
     assert_int_equal(bad, 1);
-    assert_non_null(strstr(error, "not known"));
+    assert_non_null(strstr(error, "unknown backend"));
     assert_int_equal(colmet_records_batch(records, 0)->count, 9);
     assert_int_equal(number("infinibandstats_default", "portXmitPkts"), 30);
 }
 
-static void jobs_of_the_node_are_told_with_its_rows(void **state)
+static void rows_of_a_node_list_its_jobs(void **state)
 {
     (void)state;
     struct buf out;
@@ -165,7 +165,7 @@ static void jobs_of_the_node_are_told_with_its_rows(void **state)
     buf_clear(&out);
 }
 
-static void nonsense_is_refused(void **state)
+static void invalid_messages_are_rejected(void **state)
 {
     (void)state;
     static const char nothing[300];
@@ -202,7 +202,7 @@ static void messages_of_2020_and_2022_are_read(void **state)
 }
 
 /* {42: ["vm", 1000, [["Memory", [1, 8, 18, 33], [10, 20, 30, -1]], ["Perfhw", [37, 64], [5, 6]]]]} */
-static void messages_of_2019_have_a_table_of_their_own(void **state)
+static void messages_of_2019_use_their_own_table(void **state)
 {
     (void)state;
     static const char old[] = "\x81\x2a\x93\xa2vm\xcd\x03\xe8\x92\x93\xa6Memory\x94\x01\x08\x12\x21\x94\x0a\x14\x1e\xff"
@@ -221,10 +221,10 @@ static void messages_of_2019_have_a_table_of_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(all_ten_records_of_the_python_line_are_read), TEST(what_we_write_is_what_was_read),
-        TEST(a_record_cut_short_costs_itself_only), TEST(behind_what_is_not_known_the_next_record_is_found),
-        TEST(jobs_of_the_node_are_told_with_its_rows), TEST(nonsense_is_refused), TEST(messages_of_2020_and_2022_are_read),
-        TEST(messages_of_2019_have_a_table_of_their_own),
+        TEST(all_ten_python_records_are_read), TEST(records_survive_a_round_trip),
+        TEST(only_a_truncated_record_is_lost), TEST(records_after_an_unknown_one_are_found),
+        TEST(rows_of_a_node_list_its_jobs), TEST(invalid_messages_are_rejected), TEST(messages_of_2020_and_2022_are_read),
+        TEST(messages_of_2019_use_their_own_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static const struct colmet_row *only(const char *backend)
 }
 
 /* Every value of a sampler's own set is given: every column that it feeds must be there. */
-static void the_names_are_those_of_our_samplers(void **state)
+static void source_names_match_the_samplers(void **state)
 {
     (void)state;
     static const struct { const struct sampler *sampler; const char *job, *backend; size_t columns; } cases[] = {
@@ -113,7 +113,7 @@ static void the_names_are_those_of_our_samplers(void **state)
     }
 }
 
-static void a_job_is_told_by_its_number_and_time_in_seconds(void **state)
+static void rows_have_the_job_number_and_time_in_seconds(void **state)
 {
     (void)state;
     struct sample *sample = add(sampler_taskstats.set, "", "4711");
@@ -130,7 +130,7 @@ static void a_job_is_told_by_its_number_and_time_in_seconds(void **state)
     assert_false(row->has_involved);
 }
 
-static void ids_that_are_no_numbers_get_one(void **state)
+static void other_ids_are_hashed_to_numbers(void **state)
 {
     (void)state;
     assert_int_equal(colmet_rows_job("4711"), 4711);
@@ -147,7 +147,7 @@ static const struct metric memory_metrics[] = {
 };
 static const struct set memory_set = { "meminfo", memory_metrics, 3 };
 
-static void the_sets_of_proc_are_one_row_of_the_node(void **state)
+static void the_sets_of_proc_are_one_row(void **state)
 {
     (void)state;
     const struct job job43 = { .id = "43", .user = "" }, job9 = { .id = "9", .user = "" };
@@ -187,7 +187,7 @@ static void the_sets_of_proc_are_one_row_of_the_node(void **state)
     assert_int_equal(count, 2);
 }
 
-static void ports_are_added_up_and_parts_are_not_rows(void **state)
+static void ports_are_summed_and_instances_are_not_rows(void **state)
 {
     (void)state;
     give(add(sampler_infiniband.set, "mlx5_0/1", NULL), "transmit", 1000);
@@ -198,7 +198,7 @@ static void ports_are_added_up_and_parts_are_not_rows(void **state)
     assert_false(is_known(&list[0], "portRcvData"));
 }
 
-static void power_is_the_average_or_that_of_now(void **state)
+static void power_is_the_average_or_the_current_one(void **state)
 {
     (void)state;
     give(add(sampler_ipmi.set, "", NULL), "power", 384.9);
@@ -225,7 +225,7 @@ static void read_perf(uint64_t time_ns, uint64_t stream, uint64_t instructions, 
     make();
 }
 
-static void counters_of_perf_are_told_as_differences(void **state)
+static void perf_counters_are_differences(void **state)
 {
     (void)state;
     read_perf(TIME_NS, 1, 1000, 10);
@@ -239,7 +239,7 @@ static void counters_of_perf_are_told_as_differences(void **state)
     assert_null(row->labels[2]);
 }
 
-static void a_batch_that_comes_again_gives_the_same_rows(void **state)
+static void a_repeated_batch_gives_the_same_rows(void **state)
 {
     (void)state;
     read_perf(TIME_NS, 1, 1000, 10);
@@ -251,7 +251,7 @@ static void a_batch_that_comes_again_gives_the_same_rows(void **state)
     assert_int_equal(value(only("perfhwstats_default"), "counter_1"), 1);
 }
 
-static void a_counter_that_began_anew_is_not_known_once(void **state)
+static void a_reset_counter_is_missing_once(void **state)
 {
     (void)state;
     read_perf(TIME_NS, 1, 1000, 10);
@@ -277,7 +277,7 @@ static void read_rapl(uint64_t time_ns, uint64_t more)
     make();
 }
 
-static void energies_have_colmets_places(void **state)
+static void energies_are_in_colmets_columns(void **state)
 {
     (void)state;
     read_rapl(TIME_NS, 0);
@@ -296,7 +296,7 @@ static void energies_have_colmets_places(void **state)
     assert_null(row->labels[2]);
 }
 
-static void temperatures_stand_by_the_number_of_their_zone(void **state)
+static void temperatures_are_in_the_column_of_their_zone(void **state)
 {
     (void)state;
     give(add(sampler_temperature.set, "acpitz_1", NULL), "temperature", 27.8);
@@ -315,7 +315,7 @@ static void temperatures_stand_by_the_number_of_their_zone(void **state)
 static const struct metric held_metrics[] = { { "held", "1", GAUGE, U64, "" }, { "processes", "1", GAUGE, U64, "" } };
 static const struct set held_set = { "gpu_job", held_metrics, 2, "gpu" };
 
-static void cards_are_added_up_for_the_job_that_has_them(void **state)
+static void gpus_are_summed_per_job(void **state)
 {
     (void)state;
     static const char *const names[] = { "gpu0", "gpu1", "gpu2" };
@@ -342,7 +342,7 @@ static const struct metric foreign_metrics[] = {
 };
 static const struct set foreign_set = { "perfhwstats_default", foreign_metrics, 2 };
 
-static void what_came_from_colmet_passes(void **state)
+static void sets_from_colmet_pass_through(void **state)
 {
     (void)state;
     struct sample *sample = add(&foreign_set, "", "42");
@@ -353,7 +353,7 @@ static void what_came_from_colmet_passes(void **state)
 }
 
 /* The same names at other places, in a set at the same address. */
-static void a_set_that_changed_is_looked_at_anew(void **state)
+static void a_changed_set_is_mapped_again(void **state)
 {
     (void)state;
     struct metric metrics[] = { { "rchar", "B", COUNTER, U64, "" }, { "wchar", "B", COUNTER, U64, "" } };
@@ -390,20 +390,20 @@ static void rows_come_in_the_order_of_colmets_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_names_are_those_of_our_samplers),
-        TEST(a_job_is_told_by_its_number_and_time_in_seconds),
-        TEST(ids_that_are_no_numbers_get_one),
-        TEST(the_sets_of_proc_are_one_row_of_the_node),
-        TEST(ports_are_added_up_and_parts_are_not_rows),
-        TEST(power_is_the_average_or_that_of_now),
-        TEST(counters_of_perf_are_told_as_differences),
-        TEST(a_batch_that_comes_again_gives_the_same_rows),
-        TEST(a_counter_that_began_anew_is_not_known_once),
-        TEST(energies_have_colmets_places),
-        TEST(temperatures_stand_by_the_number_of_their_zone),
-        TEST(cards_are_added_up_for_the_job_that_has_them),
-        TEST(what_came_from_colmet_passes),
-        TEST(a_set_that_changed_is_looked_at_anew),
+        TEST(source_names_match_the_samplers),
+        TEST(rows_have_the_job_number_and_time_in_seconds),
+        TEST(other_ids_are_hashed_to_numbers),
+        TEST(the_sets_of_proc_are_one_row),
+        TEST(ports_are_summed_and_instances_are_not_rows),
+        TEST(power_is_the_average_or_the_current_one),
+        TEST(perf_counters_are_differences),
+        TEST(a_repeated_batch_gives_the_same_rows),
+        TEST(a_reset_counter_is_missing_once),
+        TEST(energies_are_in_colmets_columns),
+        TEST(temperatures_are_in_the_column_of_their_zone),
+        TEST(gpus_are_summed_per_job),
+        TEST(sets_from_colmet_pass_through),
+        TEST(a_changed_set_is_mapped_again),
         TEST(rows_come_in_the_order_of_colmets_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void interrupts_are_one_row(void **state)
     ldms_batch_clear(&ldms);
 }
 
-static void two_kinds_in_one_batch_stand_side_by_side(void **state)
+static void two_kinds_of_nodes_share_a_batch(void **state)
 {
     (void)state;
     struct ldms_batch ldms = { 0 };
@@ -142,7 +142,7 @@ static void two_kinds_in_one_batch_stand_side_by_side(void **state)
     ldms_batch_clear(&ldms);
 }
 
-static void what_has_no_other_shape_is_left_alone(void **state)
+static void other_sets_are_unchanged(void **state)
 {
     (void)state;
     struct ldms_batch ldms = { 0 };
@@ -163,7 +163,7 @@ static void what_has_no_other_shape_is_left_alone(void **state)
     ldms_batch_clear(&ldms);
 }
 
-static void nodes_have_numbers(void **state)
+static void component_ids_come_from_host_names(void **state)
 {
     (void)state;
     assert_int_equal(ldms_component("n017.cluster1"), 17);
@@ -179,9 +179,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpus_and_their_sum_are_one_set),
         cmocka_unit_test(interrupts_are_one_row),
-        cmocka_unit_test(two_kinds_in_one_batch_stand_side_by_side),
-        cmocka_unit_test(what_has_no_other_shape_is_left_alone),
-        cmocka_unit_test(nodes_have_numbers),
+        cmocka_unit_test(two_kinds_of_nodes_share_a_batch),
+        cmocka_unit_test(other_sets_are_unchanged),
+        cmocka_unit_test(component_ids_come_from_host_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

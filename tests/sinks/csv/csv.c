@@ -20,7 +20,7 @@ static void field(struct bytes text, const char *expected)
     buf_clear(&out);
 }
 
-static void quotes_what_rfc_4180_wants_quoted(void **state)
+static void fields_are_quoted_as_in_rfc_4180(void **state)
 {
     (void)state;
     field(BYTES("plain"), "plain");
@@ -92,7 +92,7 @@ static void number(double value, const char *expected)
     buf_clear(&out);
 }
 
-static void infinite_is_said_and_not_a_number_is_empty(void **state)
+static void infinity_is_written_and_nan_is_empty(void **state)
 {
     (void)state;
     number(-2.5, "-2.5");
@@ -101,7 +101,7 @@ static void infinite_is_said_and_not_a_number_is_empty(void **state)
     number(NAN, "");
 }
 
-static void one_row_per_value_that_is_known(void **state)
+static void one_row_per_known_value(void **state)
 {
     (void)state;
     assert_string_equal(written(sink_find("csv"), NULL, NULL),
@@ -121,7 +121,7 @@ static void one_row_per_sample_of_a_set(void **state)
                                                                  "2000,\"node,1\",77,,,,\r\n");
 }
 
-static void json_has_no_key_for_what_is_not_known(void **state)
+static void json_omits_missing_values(void **state)
 {
     (void)state;
     assert_string_equal(
@@ -153,7 +153,7 @@ static void *open_to_add(const struct sink *sink, const char *path)
 }
 
 /* As the agent does at SIGHUP: what is open writes the rest and is closed when the new one is open. */
-static void a_file_that_is_opened_anew_has_its_titles_once(void **state)
+static void a_reopened_file_has_one_header(void **state)
 {
     (void)state;
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX], text[4096] = "";
@@ -179,7 +179,7 @@ static void a_file_that_is_opened_anew_has_its_titles_once(void **state)
     temp_remove(dir);
 }
 
-static void a_full_disk_is_told(void **state)
+static void a_full_disk_is_an_error(void **state)
 {
     (void)state;
     static const char *const names[] = { "csv", "json" };
@@ -199,7 +199,7 @@ static void a_full_disk_is_told(void **state)
     }
 }
 
-static void a_path_that_cannot_be_is_told(void **state)
+static void an_invalid_path_is_an_error(void **state)
 {
     (void)state;
     const struct sink *sink = sink_find("csv");
@@ -212,15 +212,15 @@ static void a_path_that_cannot_be_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quotes_what_rfc_4180_wants_quoted),
-        cmocka_unit_test(infinite_is_said_and_not_a_number_is_empty),
-        cmocka_unit_test(one_row_per_value_that_is_known),
+        cmocka_unit_test(fields_are_quoted_as_in_rfc_4180),
+        cmocka_unit_test(infinity_is_written_and_nan_is_empty),
+        cmocka_unit_test(one_row_per_known_value),
         cmocka_unit_test(one_row_per_sample_of_a_set),
-        cmocka_unit_test(json_has_no_key_for_what_is_not_known),
+        cmocka_unit_test(json_omits_missing_values),
         cmocka_unit_test(json_lines_have_no_array),
-        cmocka_unit_test(a_file_that_is_opened_anew_has_its_titles_once),
-        cmocka_unit_test(a_full_disk_is_told),
-        cmocka_unit_test(a_path_that_cannot_be_is_told),
+        cmocka_unit_test(a_reopened_file_has_one_header),
+        cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(an_invalid_path_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

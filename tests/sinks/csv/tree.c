@@ -112,7 +112,7 @@ static void columns_are_those_of_ldms(void **state)
     end(f);
 }
 
-static void jobs_have_folders(void **state)
+static void jobs_have_directories(void **state)
 {
     struct fixture *f = *state;
     static const struct job *const jobs[] = { &ada, &bob };
@@ -143,7 +143,7 @@ static void jobs_have_folders(void **state)
     end(f);
 }
 
-static void one_file_per_schema_as_ldms_has_it(void **state)
+static void one_file_per_ldms_schema(void **state)
 {
     struct fixture *f = *state;
     begin(f, "layout", "ldms");
@@ -158,7 +158,7 @@ static void one_file_per_schema_as_ldms_has_it(void **state)
     assert_string_equal(content(f, "sonde/meminfo"), HEADER "1.001246,1246,n017,17,0,0,2,1\n1.001246,1246,n2,2,0,0,2,1\n");
 }
 
-static void nothing_is_there_twice_after_a_crash(void **state)
+static void no_duplicates_after_a_crash(void **state)
 {
     struct fixture *f = *state;
     uint64_t position = 0;
@@ -191,7 +191,7 @@ static void nothing_is_there_twice_after_a_crash(void **state)
 }
 
 /* Between the commit of a position and the new undo log. */
-static void a_log_of_an_older_position_is_not_heeded(void **state)
+static void an_undo_log_of_an_older_position_is_ignored(void **state)
 {
     struct fixture *f = *state;
     char path[TEMP_PATH_MAX];
@@ -213,7 +213,7 @@ static void a_log_of_an_older_position_is_not_heeded(void **state)
     end(f);
 }
 
-static void another_description_begins_another_file(void **state)
+static void a_changed_header_starts_a_new_file(void **state)
 {
     struct fixture *f = *state;
     begin(f, NULL, NULL);
@@ -240,7 +240,7 @@ static unsigned count(struct fixture *f, const char *how)
     return count;
 }
 
-static void files_are_renamed_by_size(void **state)
+static void files_are_rotated_by_size(void **state)
 {
     struct fixture *f = *state;
     begin(f, "rotate_size", "150");
@@ -278,7 +278,7 @@ static void more_files_than_descriptors(void **state)
     assert_string_equal(content(f, "i699.csv"), HEADER "1.000000,0,n1,1,0,0,699,\n2.000000,0,n1,1,0,0,699,\n");
 }
 
-static void bad_templates_are_refused(void **state)
+static void invalid_templates_are_rejected(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "/abs", "../x", "a/../b", "%{usr}/x", "%x", "a b", "folder/" };
@@ -295,10 +295,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(columns_are_those_of_ldms), TEST(jobs_have_folders), TEST(one_file_per_schema_as_ldms_has_it),
-        TEST(nothing_is_there_twice_after_a_crash), TEST(a_log_of_an_older_position_is_not_heeded),
-        TEST(another_description_begins_another_file), TEST(files_are_renamed_by_size), TEST(more_files_than_descriptors),
-        cmocka_unit_test(bad_templates_are_refused),
+        TEST(columns_are_those_of_ldms), TEST(jobs_have_directories), TEST(one_file_per_ldms_schema),
+        TEST(no_duplicates_after_a_crash), TEST(an_undo_log_of_an_older_position_is_ignored),
+        TEST(a_changed_header_starts_a_new_file), TEST(files_are_rotated_by_size), TEST(more_files_than_descriptors),
+        cmocka_unit_test(invalid_templates_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void came(enum colmet_backend_id id)
     assert_int_equal(elasticsearch_colmet_add(&colmet, &outbox, &indexes, &batch), OK);
 }
 
-static void ipmi_is_as_captured(void **state)
+static void ipmi_matches_the_capture(void **state)
 {
     (void)state;
     came(COLMET_IPMI);
@@ -63,7 +63,7 @@ static void ipmi_is_as_captured(void **state)
         "\"involved_jobs\": [42, 43]}\n");
 }
 
-static void infiniband_is_as_captured(void **state)
+static void infiniband_matches_the_capture(void **state)
 {
     (void)state;
     came(COLMET_INFINIBAND);
@@ -73,7 +73,7 @@ static void infiniband_is_as_captured(void **state)
         "\"portXmitPkts\": 7, \"portRcvPkts\": 7, \"involved_jobs\": [42, 43]}\n"));
 }
 
-static void nvidia_is_as_captured(void **state)
+static void nvidia_matches_the_capture(void **state)
 {
     (void)state;
     came(COLMET_NVIDIA);
@@ -82,7 +82,7 @@ static void nvidia_is_as_captured(void **state)
         "\"utilization-gpu\": 7, \"utilization-memory\": 7, \"memory-total\": 7, \"memory-free\": 7, \"memory-used\": 7"));
 }
 
-static void what_a_counter_is_goes_with_it_once(void **state)
+static void counter_labels_are_written_once(void **state)
 {
     (void)state;
     static const struct metric energy[] = { { "package", "uJ", COUNTER, U64, "" }, { "package_range", "uJ", GAUGE, U64, "" } };
@@ -105,10 +105,10 @@ static void what_a_counter_is_goes_with_it_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(ipmi_is_as_captured, begin, end),
-        cmocka_unit_test_setup_teardown(infiniband_is_as_captured, begin, end),
-        cmocka_unit_test_setup_teardown(nvidia_is_as_captured, begin, end),
-        cmocka_unit_test_setup_teardown(what_a_counter_is_goes_with_it_once, begin, end),
+        cmocka_unit_test_setup_teardown(ipmi_matches_the_capture, begin, end),
+        cmocka_unit_test_setup_teardown(infiniband_matches_the_capture, begin, end),
+        cmocka_unit_test_setup_teardown(nvidia_matches_the_capture, begin, end),
+        cmocka_unit_test_setup_teardown(counter_labels_are_written_once, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static struct sample *add(const char *instance, const char *job)
     return sample;
 }
 
-static void a_document_has_what_is_known_and_fits(void **state)
+static void documents_have_the_values_that_fit(void **state)
 {
     (void)state;
     struct job ada = { .id = "77", .user = "ada" };
@@ -69,7 +69,7 @@ static void a_document_has_what_is_known_and_fits(void **state)
     assert_int_equal(indexes.count, 1);
 }
 
-static void events_and_gaps_are_documents_too(void **state)
+static void events_and_gaps_are_documents(void **state)
 {
     (void)state;
     const struct job ada = { .id = "77", .user = "ada", .start_ns = 5 * NS_PER_S, .cores_milli = 2000 };
@@ -104,7 +104,7 @@ static const char *id_of(const char *host, uint64_t sequence, const char *job, c
     return id;
 }
 
-static void ids_differ_whatever_bytes_they_are_made_of(void **state)
+static void ids_differ_for_any_bytes(void **state)
 {
     (void)state;
     char long_name[700], one[600];
@@ -122,7 +122,7 @@ static void ids_differ_whatever_bytes_they_are_made_of(void **state)
     assert_string_not_equal(id_of(long_name, 9, NULL, ""), one);
 }
 
-static void a_mapping_says_what_fields_are(void **state)
+static void mappings_declare_field_types(void **state)
 {
     (void)state;
     struct buf out;
@@ -165,7 +165,7 @@ static void take(void *user, size_t place, unsigned status, const char *type, co
     snprintf(verdicts->text[place], sizeof verdicts->text[place], "%s|%s", type, reason);
 }
 
-static void verdicts_are_read_one_by_one(void **state)
+static void results_are_read_per_document(void **state)
 {
     (void)state;
     struct verdicts verdicts = { 0 };
@@ -188,7 +188,7 @@ static void verdicts_are_read_one_by_one(void **state)
     assert_int_equal(verdicts.count, 3);
 }
 
-static void what_is_no_answer_gives_no_verdict(void **state)
+static void invalid_responses_give_no_results(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "{}", "[]", "<html>", "{\"error\":\"x\",\"status\":401}", "{\"errors\":1}",
@@ -202,7 +202,7 @@ static void what_is_no_answer_gives_no_verdict(void **state)
     assert_int_equal(verdicts.count, 0);
 }
 
-static void the_version_is_told_from_others(void **state)
+static void server_versions_are_recognised(void **state)
 {
     (void)state;
     unsigned major;
@@ -219,13 +219,13 @@ static void the_version_is_told_from_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_document_has_what_is_known_and_fits, begin, end),
-        cmocka_unit_test_setup_teardown(events_and_gaps_are_documents_too, begin, end),
-        cmocka_unit_test_setup_teardown(ids_differ_whatever_bytes_they_are_made_of, begin, end),
-        cmocka_unit_test_setup_teardown(a_mapping_says_what_fields_are, begin, end),
-        cmocka_unit_test(verdicts_are_read_one_by_one),
-        cmocka_unit_test(what_is_no_answer_gives_no_verdict),
-        cmocka_unit_test(the_version_is_told_from_others),
+        cmocka_unit_test_setup_teardown(documents_have_the_values_that_fit, begin, end),
+        cmocka_unit_test_setup_teardown(events_and_gaps_are_documents, begin, end),
+        cmocka_unit_test_setup_teardown(ids_differ_for_any_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(mappings_declare_field_types, begin, end),
+        cmocka_unit_test(results_are_read_per_document),
+        cmocka_unit_test(invalid_responses_give_no_results),
+        cmocka_unit_test(server_versions_are_recognised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void sizes_and_chunks_are_those_of_pytables(void **state)
     }
 }
 
-static void what_colmets_own_files_lack_is_there(void **state)
+static void columns_missing_in_colmets_files_exist(void **state)
 {
     (void)state;
     hdf5_layout_make(&layout, COLMET_TEMPERATURE, 8192);
@@ -60,13 +60,13 @@ static void values_are_packed_and_unknown_ones_are_minus_one(void **state)
     (void)state;
     union value values[30] = { [0].u64 = 8586, [1].u64 = UINT64_MAX };
     uint8_t known[30] = { 1, 1 }, row[766];
-    const struct colmet_row told = {
+    const struct colmet_row expected = {
         .backend = &colmet_backends[COLMET_TASKSTATS], .host = "node1", .job = 42, .time_s = 1794767178, .values = values,
         .known = known,
     };
     hdf5_layout_make(&layout, COLMET_TASKSTATS, 8192);
     memset(row, 'x', sizeof row);
-    hdf5_layout_pack(&layout, &told, row);
+    hdf5_layout_pack(&layout, &expected, row);
     assert_int_equal(i64_at(row, "cpu_count"), 8586);
     assert_int_equal(i64_at(row, "cpu_delay_total"), -1);
     assert_int_equal(i64_at(row, "blkio_count"), -1);
@@ -76,18 +76,18 @@ static void values_are_packed_and_unknown_ones_are_minus_one(void **state)
     assert_string_equal((char *)row + column("metric_backend")->offset, "taskstats_default");
 }
 
-static void a_list_of_jobs_is_cut_behind_a_number(void **state)
+static void a_list_of_jobs_is_truncated_after_a_number(void **state)
 {
     (void)state;
     const uint64_t jobs[] = { 42, 43, 4711 };
-    struct colmet_row told = { .involved = jobs, .involved_count = 3 };
+    struct colmet_row expected = { .involved = jobs, .involved_count = 3 };
     char text[32];
-    colmet_rows_involved(&told, text, sizeof text);
+    colmet_rows_involved(&expected, text, sizeof text);
     assert_string_equal(text, "[42, 43, 4711]");
-    colmet_rows_involved(&told, text, 14);
+    colmet_rows_involved(&expected, text, 14);
     assert_string_equal(text, "[42, 43]");
-    told.involved_count = 0;
-    colmet_rows_involved(&told, text, sizeof text);
+    expected.involved_count = 0;
+    colmet_rows_involved(&expected, text, sizeof text);
     assert_string_equal(text, "[]");
 }
 
@@ -111,8 +111,8 @@ static void files_are_named_by_the_time(void **state)
     assert_int_equal(newest, 17);
     assert_int_equal(hdf5_names_make("colmet", 1700000000, name), OK);
     assert_string_equal(name, "colmet.1700000000.hdf5");
-    temp_join(file, dir, "new/folder/colmet");
-    assert_int_equal(hdf5_names_make_folder(file), OK);
+    temp_join(file, dir, "new/directory/colmet");
+    assert_int_equal(hdf5_names_make_parents(file), OK);
     assert_int_equal(hdf5_names_newest(file, &newest), ABSENT);
     temp_remove(dir);
 }
@@ -121,9 +121,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_chunks_are_those_of_pytables),
-        cmocka_unit_test(what_colmets_own_files_lack_is_there),
+        cmocka_unit_test(columns_missing_in_colmets_files_exist),
         cmocka_unit_test(values_are_packed_and_unknown_ones_are_minus_one),
-        cmocka_unit_test(a_list_of_jobs_is_cut_behind_a_number),
+        cmocka_unit_test(a_list_of_jobs_is_truncated_after_a_number),
         cmocka_unit_test(files_are_named_by_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

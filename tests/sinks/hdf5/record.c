@@ -12,7 +12,7 @@ static void put(size_t place, uint64_t generation, uint64_t position, uint64_t r
     hdf5_record_write(&record, bytes[place], size);
 }
 
-static void the_newer_place_counts(void **state)
+static void the_newer_copy_is_used(void **state)
 {
     (void)state;
     struct hdf5_record record;
@@ -29,7 +29,7 @@ static void the_newer_place_counts(void **state)
     hdf5_record_clear(&record);
 }
 
-static void a_place_half_written_does_not(void **state)
+static void a_partly_written_copy_is_ignored(void **state)
 {
     (void)state;
     struct hdf5_record record;
@@ -51,8 +51,8 @@ static void a_place_half_written_does_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newer_place_counts),
-        cmocka_unit_test(a_place_half_written_does_not),
+        cmocka_unit_test(the_newer_copy_is_used),
+        cmocka_unit_test(a_partly_written_copy_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void hold_changes(void)
     assert_int_equal(hdf5_pages_write(&pages, fd, 0, "d", 1), OK);
 }
 
-static void what_is_held_back_is_read_and_not_in_the_file(void **state)
+static void held_back_pages_are_read_but_not_in_the_file(void **state)
 {
     (void)state;
     char text[4];
@@ -62,7 +62,7 @@ static void what_is_held_back_is_read_and_not_in_the_file(void **state)
     assert_int_equal(byte_at(HDF5_PAGE), 'a');
 }
 
-static void a_change_is_made_whole(void **state)
+static void a_change_is_applied_completely(void **state)
 {
     (void)state;
     hold_changes();
@@ -93,7 +93,7 @@ static size_t leave_redo(size_t size)
     return (size_t)got;
 }
 
-static void a_whole_redo_is_done_again(void **state)
+static void a_complete_redo_file_is_applied_again(void **state)
 {
     (void)state;
     leave_redo(SIZE_MAX);
@@ -105,7 +105,7 @@ static void a_whole_redo_is_done_again(void **state)
     assert_int_equal(hdf5_redo_recover(fd, path), OK);
 }
 
-static void a_redo_cut_anywhere_changes_nothing(void **state)
+static void a_truncated_redo_file_changes_nothing(void **state)
 {
     (void)state;
     size_t size = leave_redo(SIZE_MAX);
@@ -119,7 +119,7 @@ static void a_redo_cut_anywhere_changes_nothing(void **state)
     }
 }
 
-static void the_redo_of_another_file_is_none(void **state)
+static void the_redo_of_another_file_is_ignored(void **state)
 {
     (void)state;
     char other[TEMP_PATH_MAX];
@@ -139,8 +139,9 @@ static void the_redo_of_another_file_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_held_back_is_read_and_not_in_the_file), TEST(a_change_is_made_whole), TEST(a_whole_redo_is_done_again),
-        TEST(a_redo_cut_anywhere_changes_nothing), TEST(the_redo_of_another_file_is_none),
+        TEST(held_back_pages_are_read_but_not_in_the_file), TEST(a_change_is_applied_completely),
+        TEST(a_complete_redo_file_is_applied_again),
+        TEST(a_truncated_redo_file_changes_nothing), TEST(the_redo_of_another_file_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static int end(void **state)
     return 0;
 }
 
-static void a_line_has_what_is_known_and_has_a_form(void **state)
+static void lines_have_the_values_that_can_be_represented(void **state)
 {
     (void)state;
     batch.host = "n1";
@@ -46,7 +46,7 @@ static void a_line_has_what_is_known_and_has_a_form(void **state)
                                         "job,host=n1 cpu\\ time=9223372036854775807i,change=-5i 1000\n");
 }
 
-static void a_line_without_values_is_none(void **state)
+static void samples_without_values_have_no_line(void **state)
 {
     (void)state;
     buf_add_text(&out, "before\n");
@@ -54,7 +54,7 @@ static void a_line_without_values_is_none(void **state)
     assert_string_equal(buf_text(&out), "before\n");
 }
 
-static void nothing_breaks_a_line(void **state)
+static void special_characters_are_escaped(void **state)
 {
     (void)state;
     static const struct job job = { .id = "7\n7", .user = "a=b, c\\" };
@@ -70,7 +70,7 @@ static void nothing_breaks_a_line(void **state)
                                         "cpu\\ time=1i 1000\n");
 }
 
-static void events_and_gaps_are_lines_too(void **state)
+static void events_and_gaps_are_lines(void **state)
 {
     (void)state;
     static const struct job job = { .id = "77", .user = "ada", .start_ns = 5, .end_ns = 9 };
@@ -84,10 +84,10 @@ static void events_and_gaps_are_lines_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_line_has_what_is_known_and_has_a_form, begin, end),
-        cmocka_unit_test_setup_teardown(a_line_without_values_is_none, begin, end),
-        cmocka_unit_test_setup_teardown(nothing_breaks_a_line, begin, end),
-        cmocka_unit_test_setup_teardown(events_and_gaps_are_lines_too, begin, end),
+        cmocka_unit_test_setup_teardown(lines_have_the_values_that_can_be_represented, begin, end),
+        cmocka_unit_test_setup_teardown(samples_without_values_have_no_line, begin, end),
+        cmocka_unit_test_setup_teardown(special_characters_are_escaped, begin, end),
+        cmocka_unit_test_setup_teardown(events_and_gaps_are_lines, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

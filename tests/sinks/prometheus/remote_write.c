@@ -111,7 +111,7 @@ static const struct metric metrics[] = {
 };
 static const struct set job_set = { "job", metrics, 3 }, cpu_set = { "stat_cpu", metrics, 1, "cpu" };
 
-static void series_have_the_names_and_labels_of_metrics(void **state)
+static void series_are_named_and_labelled_as_on_metrics(void **state)
 {
     (void)state;
     static const struct job ada = { .id = "77", .user = "ada", .other_id = "", .source = "slurm" };
@@ -130,7 +130,7 @@ static void series_have_the_names_and_labels_of_metrics(void **state)
                                      "__name__=sonde_job_temperature_celsius,host=n1,job=77,user=ada 7ff8000000000001@1500\n");
 }
 
-static void labels_are_sorted_and_ours_come_before_those_of_the_settings(void **state)
+static void labels_are_sorted_and_override_configured_ones(void **state)
 {
     (void)state;
     batch.host = "n\xe9";
@@ -145,7 +145,7 @@ static void labels_are_sorted_and_ours_come_before_those_of_the_settings(void **
                         "__name__=sonde_stat_cpu_run_seconds_total,alpha=a,cpu=3,host=n\xef\xbf\xbd,zone=b 1e-06@1000\n");
 }
 
-static void what_ends_is_marked(void **state)
+static void ended_jobs_get_a_staleness_marker(void **state)
 {
     (void)state;
     static const struct job ada = { .id = "77", .user = "", .other_id = "", .source = "oar", .cores_milli = 1500,
@@ -171,9 +171,9 @@ static void what_ends_is_marked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(series_have_the_names_and_labels_of_metrics, begin, end),
-        cmocka_unit_test_setup_teardown(labels_are_sorted_and_ours_come_before_those_of_the_settings, begin, end),
-        cmocka_unit_test_setup_teardown(what_ends_is_marked, begin, end),
+        cmocka_unit_test_setup_teardown(series_are_named_and_labelled_as_on_metrics, begin, end),
+        cmocka_unit_test_setup_teardown(labels_are_sorted_and_override_configured_ones, begin, end),
+        cmocka_unit_test_setup_teardown(ended_jobs_get_a_staleness_marker, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Maps paths to functions and checks permissions. net/http.c handles the protocol; the responses are written by api/,
+/* Maps paths to functions and checks permissions. net/http_server.c handles the protocol; the responses are written by api/,
  * control.c, job_post.c and run_post.c. */
 #include "agent/agent_http.h"
 
@@ -9,7 +9,7 @@
 #include "api/schema.h"
 #include "api/sets_json.h"
 #include "api/viewer.h"
-#include "net/http.h"
+#include "net/http_server.h"
 #include "net/listen.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@
 struct agent_http {
     struct agent_http_context context;
     struct node_view node;
-    struct http *http;
+    struct http_server *http;
     char socket_path[PATH_BYTES]; /* "": none */
     uint16_t port;
 };
@@ -182,7 +182,7 @@ enum err agent_http_open(struct agent_http **server, const struct agent_http_con
         return NOMEM;
     new->context = *context;
     new->node = (struct node_view){ context->live, context->jobs, context->host ? context->host : "" };
-    enum err err = http_open(&new->http, &(struct http_handler){ handle_request, new }, NULL);
+    enum err err = http_server_open(&new->http, &(struct http_handler){ handle_request, new }, NULL);
     if (err)
         agent_http_close(server);
     return err;
@@ -195,7 +195,7 @@ enum err agent_http_listen_tcp(struct agent_http *server, const char *address, u
     if (err)
         return err;
     server->port = listen_port(fd);
-    return http_listen_take(server->http, fd, false);
+    return http_server_listen_take(server->http, fd, false);
 }
 
 enum err agent_http_listen_unix(struct agent_http *server, const char *path)
@@ -207,7 +207,7 @@ enum err agent_http_listen_unix(struct agent_http *server, const char *path)
     if (err)
         return err;
     snprintf(server->socket_path, sizeof server->socket_path, "%s", path);
-    return http_listen_take(server->http, fd, true);
+    return http_server_listen_take(server->http, fd, true);
 }
 
 void agent_http_set_programs(struct agent_http *server, struct program_metrics *programs) { server->context.programs = programs; }
@@ -218,16 +218,16 @@ const char *agent_http_socket(const struct agent_http *server) { return server->
 
 uint16_t agent_http_port(const struct agent_http *server) { return server->port; }
 
-int agent_http_fd(const struct agent_http *server) { return http_fd(server->http); }
+int agent_http_fd(const struct agent_http *server) { return http_server_fd(server->http); }
 
-void agent_http_poll(struct agent_http *server) { http_turn(server->http); }
+void agent_http_poll(struct agent_http *server) { http_server_run(server->http); }
 
 void agent_http_close(struct agent_http **server)
 {
     struct agent_http *old = *server;
     if (!old)
         return;
-    http_close(&old->http);
+    http_server_close(&old->http);
     if (old->socket_path[0])
         unlink(old->socket_path);
     free(old);

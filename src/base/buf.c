@@ -1,4 +1,4 @@
-/* The growing buffer: doubles until its maximum, and remembers that it failed. */
+/* The capacity doubles. A failure is sticky, so that callers need to check only once, with buf_err. */
 #include "base/buf.h"
 
 #include "base/vec.h"

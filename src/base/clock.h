@@ -16,14 +16,15 @@ static inline uint64_t clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Since 1970: what records and tables hold. */
+/* Since 1970, as in records and tables. */
 static inline uint64_t clock_realtime_ns(void) { return clock_ns(CLOCK_REALTIME); }
 
 /* For intervals and ticks. */
 static inline uint64_t clock_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
-/* By how much CLOCK_REALTIME is ahead of CLOCK_MONOTONIC. Read between two readings of the other that are close: who is
- * preempted between two readings would be wrong by that time, and events of two clocks would change their order. */
+/* CLOCK_REALTIME minus CLOCK_MONOTONIC. Repeats until the reading of one clock falls into a short interval of the other:
+ * being preempted between two readings would give an error as large, and events of the two clocks would change their
+ * order. */
 static inline uint64_t clock_offset_ns(void)
 {
     uint64_t offset_ns = 0, width_ns = UINT64_MAX;

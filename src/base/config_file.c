@@ -1,4 +1,4 @@
-/* Reads lines and hands them to whoever knows their meaning.
+/* Reads lines and passes them to a struct config_target.
  *
  *     # every second, but the disks every ten
  *     period = 1s
@@ -29,7 +29,7 @@ static bool is_comment(const char *text)
     return *text == '#' || *text == ';';
 }
 
-/* Quotes keep what is between them as it is; two of them stand for one. */
+/* Everything between quotes is literal; two quotes stand for one. */
 static char *clean_quoted(char *value, const char **fault)
 {
     char *end = value;
@@ -40,12 +40,12 @@ static char *clean_quoted(char *value, const char **fault)
     }
     const char *rest = *at ? at + 1 + strspn(at + 1, " \t") : "";
     if (!*at || (*rest && !is_comment(rest)))
-        *fault = "the quotes do not end";
+        *fault = "missing closing quote";
     *end = '\0';
     return value;
 }
 
-/* A comment may follow a value, behind a blank. */
+/* A comment can follow a value after a space. */
 static char *clean_value(char *value, const char **fault)
 {
     value = trim(value);
@@ -57,50 +57,50 @@ static char *clean_value(char *value, const char **fault)
     return trim(value);
 }
 
-static enum err set_pair(const struct config_target *target, const char *section, char *line, struct buf *why)
+static enum err set_pair(const struct config_target *target, const char *section, char *line, struct buf *error)
 {
     const char *fault = NULL;
     char *equals = strchr(line, '=');
     if (!equals) {
-        buf_printf(why, "'%.60s' is neither [SECTION] nor KEY = VALUE", line);
+        buf_printf(error, "'%.60s' is neither [SECTION] nor KEY = VALUE", line);
         return USAGE;
     }
     *equals = '\0';
     char *key = trim(line), *value = clean_value(equals + 1, &fault);
     if (!*key)
-        fault = "there is no key before '='";
+        fault = "missing key before '='";
     if (!fault && !*value && equals[1] != '"' && !strchr(equals + 1, '"'))
-        fault = "there is no value behind '='";
+        fault = "missing value after '='";
     if (fault) {
-        buf_add_text(why, fault);
+        buf_add_text(error, fault);
         return USAGE;
     }
-    return target->set(target->context, section, key, value, why);
+    return target->set(target->context, section, key, value, error);
 }
 
-/* Left where it is in the text. A section that nobody knows is a mistake even when it is empty. */
-static enum err begin_section(const struct config_target *target, char *line, const char **section, struct buf *why)
+/* *section points into the line. An unknown section is an error even if it is empty. */
+static enum err begin_section(const struct config_target *target, char *line, const char **section, struct buf *error)
 {
     char *end = strchr(line, ']');
     const char *rest = end ? end + 1 + strspn(end + 1, " \t") : "";
     if (!end || (*rest && !is_comment(rest))) {
-        buf_printf(why, "'%.60s' is no section: write [NAME]", line);
+        buf_printf(error, "invalid section '%.60s' (expected [NAME])", line);
         return USAGE;
     }
     *end = '\0';
     *section = trim(line + 1);
-    return **section ? target->section(target->context, *section, why) : OK;
+    return **section ? target->section(target->context, *section, error) : OK;
 }
 
-static enum err parse_line(const struct config_target *target, char *line, const char **section, struct buf *why)
+static enum err parse_line(const struct config_target *target, char *line, const char **section, struct buf *error)
 {
     line = trim(line);
     if (!*line || is_comment(line))
         return OK;
-    return *line == '[' ? begin_section(target, line, section, why) : set_pair(target, *section, line, why);
+    return *line == '[' ? begin_section(target, line, section, error) : set_pair(target, *section, line, error);
 }
 
-enum err config_file_parse(const struct config_target *target, const char *name, char *text, struct buf *why)
+enum err config_file_parse(const struct config_target *target, const char *name, char *text, struct buf *error)
 {
     struct buf reason;
     const char *section = "";
@@ -113,13 +113,13 @@ enum err config_file_parse(const struct config_target *target, const char *name,
             *next++ = '\0';
         err = parse_line(target, line, &section, &reason);
         if (err)
-            buf_printf(why, "%s:%u: %s", name, number, reason.size ? buf_text(&reason) : err_text(err));
+            buf_printf(error, "%s:%u: %s", name, number, reason.size ? buf_text(&reason) : err_text(err));
     }
     buf_clear(&reason);
     return err;
 }
 
-enum err config_file_read(const struct config_target *target, const char *path, struct buf *why)
+enum err config_file_read(const struct config_target *target, const char *path, struct buf *error)
 {
     size_t got = 0;
     char *text = malloc(CONFIG_FILE_MAX);
@@ -127,12 +127,12 @@ enum err config_file_read(const struct config_target *target, const char *path, 
         return NOMEM;
     enum err err = file_read("", path, text, CONFIG_FILE_MAX, &got);
     if (err)
-        buf_printf(why, "%s: %s", path, err_text(err));
+        buf_printf(error, "%s: %s", path, err_text(err));
     else if (got == CONFIG_FILE_MAX - 1 || strlen(text) != got) {
-        buf_printf(why, "%s: this is no configuration: it is too large or not text", path);
+        buf_printf(error, "%s: not a configuration file (too large, or binary)", path);
         err = USAGE;
     } else
-        err = config_file_parse(target, path, text, why);
+        err = config_file_parse(target, path, text, error);
     free(text);
     return err;
 }

@@ -1,5 +1,5 @@
-/* Configuration files: "key = value" lines, in sections; comments behind '#' or ';', values in quotes where they need it,
- * in which "" is one quote. */
+/* Configuration files: "key = value" lines in sections; comments after '#' or ';'; values can be quoted, with "" for a
+ * quote. */
 #ifndef SONDE_BASE_CONFIG_FILE_H
 #define SONDE_BASE_CONFIG_FILE_H
 
@@ -7,22 +7,22 @@
 
 #define CONFIG_FILE_MAX (1u << 20)
 
-/* Who knows what the lines mean. Both return USAGE, with a sentence in why, for what they do not know. */
+/* Receives what is read. Both functions return USAGE with a message in error for what is unknown or invalid. */
 struct config_target {
-    enum err (*section)(void *context, const char *section, struct buf *why); /* it begins; it may stay empty */
-    enum err (*set)(void *context, const char *section, const char *key, const char *value, struct buf *why);
+    enum err (*section)(void *context, const char *section, struct buf *error); /* at its first line; it can be empty */
+    enum err (*set)(void *context, const char *section, const char *key, const char *value, struct buf *error);
     void *context;
 };
 
-/* ABSENT, DENIED, IO: it cannot be read; USAGE: why holds "FILE:LINE: reason". */
-enum err config_file_read(const struct config_target *target, const char *path, struct buf *why);
+/* ABSENT, DENIED, IO: cannot be read; USAGE: error is "FILE:LINE: reason". */
+enum err config_file_read(const struct config_target *target, const char *path, struct buf *error);
 
-/* The same for a text, which is changed; name stands for it in messages. */
-enum err config_file_parse(const struct config_target *target, const char *name, char *text, struct buf *why);
+/* The same for a string, which is modified; name is used in messages. */
+enum err config_file_parse(const struct config_target *target, const char *name, char *text, struct buf *error);
 
-/* Values as they are read back exactly. */
+/* Writes values that are read back exactly. */
 void config_file_add_duration(struct buf *out, uint64_t ns); /* "90s", "1500ms", "7ns" */
-void config_file_add_value(struct buf *out, const char *value); /* in quotes where it would not survive without */
+void config_file_add_value(struct buf *out, const char *value); /* quoted if needed */
 void config_file_add_quoted(struct buf *out, const char *value);
 
 #endif

@@ -1,4 +1,4 @@
-/* Names of errors, and the way from errno to them. */
+/* Messages for errors, and the mapping from errno. */
 #include "base/err.h"
 
 #include <errno.h>

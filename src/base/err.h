@@ -1,25 +1,25 @@
-/* The one list of ways in which a call can fail. Results come back by pointer; whoever decides logs, once. */
+/* How a call can fail. Results are returned by pointer. Only the caller that decides what to do about an error logs it. */
 #ifndef SONDE_BASE_ERR_H
 #define SONDE_BASE_ERR_H
 
 enum err {
     OK = 0,
-    AGAIN,   /* not now: try later */
-    ABSENT,  /* the hardware, file or permission is not part of this machine */
-    GONE,    /* it vanished between two reads: normal, silent */
+    AGAIN,   /* not now, try later */
+    ABSENT,  /* there is no such hardware, file or feature on this node */
+    GONE,    /* it vanished between two reads: normal, not logged */
     DENIED,
     FULL,    /* disk, buffer or table at its maximum */
-    CORRUPT, /* bytes from outside that do not parse */
+    CORRUPT, /* input that cannot be parsed */
     IO,
     NOMEM,
-    USAGE,   /* the caller or the user asked for something that makes no sense */
-    NOFILES, /* no descriptor is left, of the process or of the machine */
+    USAGE,   /* invalid argument, of the caller or the user */
+    NOFILES, /* out of file descriptors */
 };
 
 /* Never NULL; a short lower-case phrase for messages: "permission denied". */
 const char *err_text(enum err err);
 
-/* Maps an errno value; 0 gives OK, what is not known gives IO. */
+/* Maps an errno value; 0 gives OK, others that are not listed give IO. */
 enum err err_from_errno(int number);
 
 #endif

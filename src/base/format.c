@@ -1,4 +1,4 @@
-/* Formats for people. Three digits that count, and one blank before the unit. */
+/* Three significant digits, and a space before the unit. */
 #include "base/format.h"
 
 #include "base/clock.h"
@@ -8,16 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How wide it may be. */
 struct style {
-    const char *gap;     /* between a number and its unit */
+    const char *gap;     /* between number and unit */
     uint64_t tenths_below; /* smaller numbers have one decimal */
     const char *minutes;
 };
 
 static const struct style full = { " ", 1000, "min" }, brief = { "", 100, "m" };
 
-/* By hand: a list of ten thousand jobs has fifty thousand such numbers, and snprintf took a third of its time. */
+/* Not snprintf, which took a third of the time of a list of ten thousand jobs. */
 static char *put_text(char *to, const char *text)
 {
     while (*text)
@@ -26,8 +25,8 @@ static char *put_text(char *to, const char *text)
     return to;
 }
 
-/* value with count figures, and zeros before it. */
-static char *put_figures(char *to, uint64_t value, unsigned count)
+/* value with count digits, zero-padded. */
+static char *put_digits(char *to, uint64_t value, unsigned count)
 {
     for (unsigned i = count; i > 0; i--, value /= 10)
         to[i - 1] = (char)('0' + value % 10);
@@ -37,16 +36,16 @@ static char *put_figures(char *to, uint64_t value, unsigned count)
 
 static char *put_number(char *to, uint64_t value)
 {
-    unsigned figures = 1;
+    unsigned digit_count = 1;
     for (uint64_t rest = value; rest >= 10; rest /= 10)
-        figures++;
-    return put_figures(to, value, figures);
+        digit_count++;
+    return put_digits(to, value, digit_count);
 }
 
 static char *put_tenths(char *to, uint64_t tenths)
 {
     to = put_text(put_number(to, tenths / 10), ".");
-    return put_figures(to, tenths % 10, 1);
+    return put_digits(to, tenths % 10, 1);
 }
 
 static char *put_unit(char *to, const char *unit, const struct style *style)
@@ -54,7 +53,7 @@ static char *put_unit(char *to, const char *unit, const struct style *style)
     return put_text(put_text(to, style->gap), unit);
 }
 
-/* value / scale, rounded, in parts of 1 / times; scale is at most 2^60, and times 10. */
+/* value * times / scale, rounded; scale is at most 2^60, times at most 10. */
 static uint64_t ratio(uint64_t value, uint64_t scale, uint64_t times)
 {
     return value / scale * times + (value % scale * times + scale / 2) / scale;
@@ -81,7 +80,7 @@ static struct format_text two_units(uint64_t large, const char *large_unit, uint
 {
     struct format_text text;
     char *end = put_text(put_unit(put_number(text.s, large), large_unit, style), style->gap);
-    put_unit(put_figures(end, small, 2), small_unit, style);
+    put_unit(put_digits(end, small, 2), small_unit, style);
     return text;
 }
 
@@ -89,7 +88,7 @@ static struct format_text duration(uint64_t ns, const struct style *style)
 {
     if (ns < NS_PER_US)
         return whole(ns, ns ? "ns" : "s", style);
-    /* Each limit is where rounding would reach the next unit: 999.6 ms is 1.0 s. */
+    /* Each limit is where rounding reaches the next unit: 999.6 ms is 1.0 s. */
     if (ns < 999500)
         return scaled(ns, NS_PER_US, "us", style);
     if (ns < 999500 * NS_PER_US)
@@ -163,7 +162,7 @@ struct format_text format_milli(uint64_t milli)
     if (milli % 1000 == 0)
         put_number(text.s, milli / 1000);
     else if (milli < 1000)
-        put_figures(put_text(put_number(text.s, hundredths / 100), "."), hundredths % 100, 2);
+        put_digits(put_text(put_number(text.s, hundredths / 100), "."), hundredths % 100, 2);
     else
         return format_tenths(milli);
     return text;
@@ -176,8 +175,8 @@ struct format_text format_tenths(uint64_t milli)
     return text;
 }
 
-/* Most fractions are thousandths, microseconds or nanoseconds of something. With up to 15 figures there is one decimal
- * for each double: this one, or none. */
+/* Most fractions are multiples of 1e-6 or 1e-9. Up to 15 digits, a decimal number and its double correspond uniquely, so if
+ * this one converts back it is the shortest. */
 static bool put_decimal(struct format_text *text, double value, uint64_t parts, unsigned places)
 {
     double scaled = value * (double)parts;
@@ -187,12 +186,12 @@ static bool put_decimal(struct format_text *text, double value, uint64_t parts, 
     if ((double)number / (double)parts != value)
         return false;
     uint64_t whole = number / parts;
-    unsigned figures = 1;
+    unsigned digit_count = 1;
     for (uint64_t rest = whole; rest >= 10; rest /= 10)
-        figures++;
-    char *end = put_figures(text->s, whole, figures);
+        digit_count++;
+    char *end = put_digits(text->s, whole, digit_count);
     *end++ = '.';
-    end = put_figures(end, number % parts, places);
+    end = put_digits(end, number % parts, places);
     while (end[-1] == '0')
         end--;
     end -= end[-1] == '.';
@@ -235,19 +234,19 @@ struct format_text format_time_iso(uint64_t time_ns)
     if (!local_time(time_ns, &tm))
         return text;
     long offset_min = tm.tm_gmtoff / 60;
-    unsigned away = (unsigned)(offset_min < 0 ? -offset_min : offset_min);
+    unsigned minutes = (unsigned)(offset_min < 0 ? -offset_min : offset_min);
     const struct {
         char before;
         unsigned value, count;
     } parts[] = {
         { '-', (unsigned)tm.tm_mon + 1, 2 }, { '-', (unsigned)tm.tm_mday, 2 }, { 'T', (unsigned)tm.tm_hour, 2 },
         { ':', (unsigned)tm.tm_min, 2 }, { ':', (unsigned)tm.tm_sec, 2 }, { '.', (unsigned)(time_ns % NS_PER_S), 9 },
-        { offset_min < 0 ? '-' : '+', away / 60, 2 }, { ':', away % 60, 2 },
+        { offset_min < 0 ? '-' : '+', minutes / 60, 2 }, { ':', minutes % 60, 2 },
     };
-    char *to = put_figures(text.s, (uint64_t)tm.tm_year + 1900, 4); /* 64 bits of ns end in 2554 */
+    char *to = put_digits(text.s, (uint64_t)tm.tm_year + 1900, 4); /* 64 bits of ns end in 2554 */
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         *to++ = parts[i].before;
-        to = put_figures(to, parts[i].value, parts[i].count);
+        to = put_digits(to, parts[i].value, parts[i].count);
     }
     *to = '\0';
     return text;

@@ -1,5 +1,5 @@
-/* FNV-1a of 64 bits, for short keys: of tables in memory, and of names that must be the same after a restart. It is not against
- * those who choose their keys. (Long texts, eight bytes at a step: model/dictionary.c. What was torn: journal/checksum.h.) */
+/* FNV-1a of 64 bits: for hashes that are saved or sent, and for comparing content. Anyone can make keys collide: tables with
+ * keys from outside use base/map.h. */
 #ifndef SONDE_BASE_HASH_H
 #define SONDE_BASE_HASH_H
 
@@ -9,7 +9,7 @@
 #define HASH_START 0xcbf29ce484222325ull
 #define HASH_PRIME 0x100000001b3ull
 
-/* Goes on from hash with these bytes. */
+/* Continues hash with these bytes. */
 static inline uint64_t hash_add(uint64_t hash, const void *data, size_t size)
 {
     const uint8_t *at = data;
@@ -18,7 +18,7 @@ static inline uint64_t hash_add(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-/* The same for a text, NULL as "". Its end counts too, so that "ab", "c" is not "a", "bc". */
+/* The same for a string, NULL as "". The end of the string is hashed too, so that "ab", "c" differs from "a", "bc". */
 static inline uint64_t hash_add_text(uint64_t hash, const char *text)
 {
     for (; text && *text; text++)

@@ -1,4 +1,4 @@
-/* One write per message, so that lines of several processes do not mix. */
+/* One write per message, so that lines of several processes are not interleaved. */
 #include "base/log.h"
 
 #include "base/utf8.h"
@@ -10,7 +10,7 @@
 
 #define LINE_SIZE 2048
 
-/* Of the program; a module, which has a copy of this file, looks at the program's. */
+/* In a module, which has a copy of this file, state points to the program's. */
 static struct log_state own = { .name = "sonde" }, *state = &own;
 
 void log_set_level(int level)
@@ -49,10 +49,10 @@ static void write_line(const char *text, size_t size)
     (void)ignored;
 }
 
-/* It may quote what somebody typed, or a name of a file: that shall not steer the terminal. */
+/* Messages can quote input and file names, which must not control the terminal. */
 static void write_safe(const char *text)
 {
-    static const char instead[] = ": out of memory, also for what there is to say\n";
+    static const char out_of_memory[] = ": out of memory\n";
     struct buf line;
     buf_init(&line, 8 * LINE_SIZE);
     buf_printf(&line, "%s: ", state->name);
@@ -60,14 +60,14 @@ static void write_safe(const char *text)
     buf_add_char(&line, '\n');
     if (buf_err(&line)) {
         write_line(state->name, strlen(state->name));
-        write_line(instead, sizeof instead - 1);
+        write_line(out_of_memory, sizeof out_of_memory - 1);
     } else {
         write_line(line.data, line.size);
     }
     buf_clear(&line);
 }
 
-static void say(const char *format, va_list args)
+static void log_message(const char *format, va_list args)
 {
     char text[LINE_SIZE];
     if (vsnprintf(text, sizeof text, format, args) >= 0)
@@ -78,7 +78,7 @@ void log_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    log_message(format, args);
     va_end(args);
 }
 
@@ -88,7 +88,7 @@ void log_warn(const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    say(format, args);
+    log_message(format, args);
     va_end(args);
 }
 
@@ -98,6 +98,6 @@ void log_info(const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    say(format, args);
+    log_message(format, args);
     va_end(args);
 }

@@ -1,4 +1,4 @@
-/* Edit distance with neighbours swapped (optimal string alignment), on three rows. */
+/* Edit distance with transpositions (optimal string alignment), in three rows. */
 #include "base/nearest.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ void nearest_try(struct nearest *nearest, const char *candidate)
         return;
     size_t far = distance(nearest->word, typed, candidate, size);
     if (typed > 1 && strncmp(nearest->word, candidate, typed) == 0)
-        far = 1; /* the beginning of it */
+        far = 1; /* a prefix */
     size_t allowed = typed < 3 ? 1 : typed < 6 ? 2 : 3;
     if (far > allowed || far >= size || far >= nearest->distance)
         return;

@@ -1,4 +1,4 @@
-/* Did you mean …? Finds the word that a mistyped one was most likely meant to be. */
+/* "Did you mean …?": finds the candidate that is most similar to a mistyped word. */
 #ifndef SONDE_BASE_NEAREST_H
 #define SONDE_BASE_NEAREST_H
 
@@ -6,13 +6,13 @@
 
 struct nearest {
     const char *word; /* what was typed */
-    const char *best; /* NULL: nothing is near */
+    const char *best; /* NULL: none is similar */
     size_t distance;
 };
 
 static inline struct nearest nearest_to(const char *word) { return (struct nearest){ word, NULL, (size_t)-1 }; }
 
-/* Keeps candidate in best when it is near and nearer than what was tried before. Borrows candidate. */
+/* Stores candidate in best if it is similar, and more similar than the ones before. Borrows candidate. */
 void nearest_try(struct nearest *nearest, const char *candidate);
 
 #endif

@@ -1,4 +1,4 @@
-/* The protocol of sd_notify(3): datagrams of text to a UNIX socket. */
+/* The protocol of sd_notify(3): datagrams to a UNIX socket. */
 #include "base/notify.h"
 
 #include "base/clock.h"
@@ -29,14 +29,14 @@ static int connect_to(const char *path)
     return fd;
 }
 
-/* $WATCHDOG_PID says whom it is meant for. */
+/* Only if $WATCHDOG_PID is this process. */
 static uint64_t watchdog_of_environment(void)
 {
     const char *text = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-    uint64_t us, whom;
+    uint64_t us, wanted_pid;
     if (!text || parse_u64(text, &us))
         return 0;
-    if (pid && (parse_u64(pid, &whom) || whom != (uint64_t)getpid()))
+    if (pid && (parse_u64(pid, &wanted_pid) || wanted_pid != (uint64_t)getpid()))
         return 0;
     return us * NS_PER_US;
 }

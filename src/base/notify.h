@@ -1,16 +1,16 @@
-/* Tells systemd how the agent is: ready, reloading, stopping, alive. Without systemd nothing happens. */
+/* Reports the state of a daemon to systemd: ready, reloading, stopping, alive. Does nothing without systemd. */
 #ifndef SONDE_BASE_NOTIFY_H
 #define SONDE_BASE_NOTIFY_H
 
 #include <stdint.h>
 
 struct notify {
-    int fd;               /* -1: nobody wants to know */
-    uint64_t watchdog_ns; /* it wants to hear of us so often; 0: it does not */
-    uint64_t sent_ns;     /* CLOCK_MONOTONIC */
+    int fd;               /* -1: not started by systemd */
+    uint64_t watchdog_ns; /* systemd's watchdog timeout; 0: none */
+    uint64_t sent_ns;     /* CLOCK_MONOTONIC of the last WATCHDOG=1 */
 };
 
-/* From $NOTIFY_SOCKET and $WATCHDOG_USEC, which are taken out of the environment. */
+/* Uses $NOTIFY_SOCKET and $WATCHDOG_USEC and removes them from the environment. */
 void notify_open(struct notify *notify);
 void notify_close(struct notify *notify);
 
@@ -18,7 +18,7 @@ void notify_close(struct notify *notify);
 void notify_send(const struct notify *notify, const char *text);
 void notify_reloading(const struct notify *notify);
 
-/* Called at least once a second: says that we are alive, as often as is wanted. */
+/* To be called at least once a second: sends WATCHDOG=1 as often as needed. */
 void notify_alive(struct notify *notify, uint64_t monotonic_ns);
 
 #endif

@@ -23,7 +23,7 @@ static void skip_blanks(const char **at)
         ++*at;
 }
 
-/* At least one digit. False when there is none or the number does not fit. */
+/* At least one digit. False: none, or overflow. */
 static bool read_number(const char **at, uint64_t *value)
 {
     if (!is_digit(**at))
@@ -95,7 +95,7 @@ static uint64_t read_unit(const char **at)
     return 0;
 }
 
-/* Digits behind the point, of a whole that is unit ns. */
+/* Decimals of a number whose unit is in ns. */
 static uint64_t read_fraction(const char *digits, const char *end, uint64_t unit)
 {
     uint64_t sum = 0;
@@ -106,7 +106,7 @@ static uint64_t read_fraction(const char *digits, const char *end, uint64_t unit
     return sum;
 }
 
-/* "1.5 h": one number with its unit, added to *sum. bare: a number without a unit is allowed here, in seconds. */
+/* "1.5 h": adds one number with its unit to *sum. bare: a number without a unit is seconds. */
 static bool read_amount(const char **at, bool bare, uint64_t *sum)
 {
     uint64_t whole, ns;
@@ -128,7 +128,7 @@ static bool read_amount(const char **at, bool bare, uint64_t *sum)
     return !__builtin_add_overflow(ns, read_fraction(point, end, unit), &ns) && !__builtin_add_overflow(*sum, ns, sum);
 }
 
-/* Amounts until something else begins; at least one. */
+/* One or more amounts. */
 static bool read_duration(const char **at, uint64_t *ns)
 {
     uint64_t sum = 0;
@@ -153,7 +153,7 @@ enum err parse_duration(const char *text, uint64_t *ns)
     return OK;
 }
 
-/* Exactly size digits, from low to high. */
+/* Exactly size digits, with a value from low to high. */
 static bool read_digits(const char **at, size_t size, int low, int high, int *value)
 {
     int sum = 0;
@@ -257,7 +257,7 @@ static enum err parse_date(const char *text, uint64_t *time_ns)
     return *text ? USAGE : from_tm(&tm, local, offset_s, fraction_ns, time_ns);
 }
 
-/* Midnight of the day of now, days before; or a time of that day. */
+/* Midnight of the day days_before now, or a time on that day. */
 static enum err parse_of_day(const char *clock, int days_before, uint64_t now_ns, uint64_t *time_ns)
 {
     time_t now = (time_t)(now_ns / NS_PER_S);
@@ -268,7 +268,7 @@ static enum err parse_of_day(const char *clock, int days_before, uint64_t now_ns
     tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
     tm.tm_mday -= days_before;
     tm.tm_isdst = -1;
-    if (mktime(&tm) < 0) /* makes a whole date of it again */
+    if (mktime(&tm) < 0) /* normalizes the date */
         return USAGE;
     if (clock && (!read_clock(&clock, &tm, &fraction_ns) || *clock))
         return USAGE;
@@ -299,8 +299,8 @@ static enum err parse_epoch(const char *text, uint64_t *time_ns)
     return OK;
 }
 
-/* Four digits from 1900 to 2999, and nothing behind them. */
-static bool may_be_year(const char *text)
+/* Four digits from 1900 to 2999 and nothing else. */
+static bool could_be_year(const char *text)
 {
     uint64_t number;
     const char *at = text;
@@ -327,5 +327,5 @@ enum err parse_time(const char *text, uint64_t now_ns, uint64_t *time_ns)
         return parse_date(text, time_ns);
     if (strlen(text) > 2 && text[2] == ':')
         return parse_of_day(text, 0, now_ns, time_ns);
-    return may_be_year(text) ? USAGE : parse_ago(text, now_ns, time_ns);
+    return could_be_year(text) ? USAGE : parse_ago(text, now_ns, time_ns);
 }

@@ -1,4 +1,4 @@
-/* A list in order, searched by halves. */
+/* A sorted array with binary search. */
 #include "base/ranges.h"
 
 #include "base/vec.h"
@@ -18,7 +18,7 @@ enum err ranges_reserve(struct ranges *ranges)
 }
 
 /* The first range that does not end before the number. */
-static size_t place_of(const struct ranges *ranges, uint64_t number)
+static size_t index_of(const struct ranges *ranges, uint64_t number)
 {
     size_t low = 0, high = ranges->count;
     while (low < high) {
@@ -33,9 +33,9 @@ static size_t place_of(const struct ranges *ranges, uint64_t number)
 
 size_t ranges_touching(const struct ranges *ranges, struct range range, size_t *from)
 {
-    uint64_t before = range.first ? range.first - 1 : 0, behind = range.last < UINT64_MAX ? range.last + 1 : range.last;
-    size_t end = *from = place_of(ranges, before);
-    while (end < ranges->count && ranges->list[end].first <= behind)
+    uint64_t before = range.first ? range.first - 1 : 0, after = range.last < UINT64_MAX ? range.last + 1 : range.last;
+    size_t end = *from = index_of(ranges, before);
+    while (end < ranges->count && ranges->list[end].first <= after)
         end++;
     return end - *from;
 }
@@ -68,7 +68,7 @@ enum err ranges_copy(struct ranges *to, const struct ranges *from)
 
 static bool meets(const struct ranges *ranges, struct range range)
 {
-    size_t at = place_of(ranges, range.first);
+    size_t at = index_of(ranges, range.first);
     return at < ranges->count && ranges->list[at].first <= range.last;
 }
 

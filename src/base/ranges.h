@@ -1,5 +1,5 @@
-/* A set of numbers, kept as the ranges that they form: what of a stream has come, which is one range as long as nothing is
- * missing in between. */
+/* A set of numbers, stored as ranges: which records of a stream have been received. That is a single range unless some are
+ * missing. */
 #ifndef SONDE_BASE_RANGES_H
 #define SONDE_BASE_RANGES_H
 
@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 struct range {
-    uint64_t first, last; /* both are in it */
+    uint64_t first, last; /* inclusive */
 };
 
-/* In order; no two of them overlap or touch. All 0: empty. */
+/* Sorted; ranges neither overlap nor touch. Zeros: empty. */
 struct ranges {
     struct range *list;
     size_t count, capacity;
@@ -21,15 +21,15 @@ struct ranges {
 
 void ranges_clear(struct ranges *ranges);
 
-/* After this the next ranges_add does not fail. */
+/* Ensures that the next ranges_add succeeds. */
 enum err ranges_reserve(struct ranges *ranges);
 enum err ranges_add(struct ranges *ranges, struct range range);
-enum err ranges_copy(struct ranges *to, const struct ranges *from); /* to: what it held is forgotten */
+enum err ranges_copy(struct ranges *to, const struct ranges *from); /* replaces the content of to */
 
 bool ranges_has(const struct ranges *ranges, uint64_t number);
-bool ranges_meet(const struct ranges *a, const struct ranges *b); /* a number is in both */
+bool ranges_meet(const struct ranges *a, const struct ranges *b); /* some number is in both */
 
-/* How many ranges would become one with this one, since they overlap or touch it; *from: the first of them. */
+/* How many ranges overlap or touch this one and would be merged with it; *from: index of the first. */
 size_t ranges_touching(const struct ranges *ranges, struct range range, size_t *from);
 
 #endif

@@ -1,4 +1,4 @@
-/* unlink or rename, both of which do not follow links. */
+/* unlink and rename do not follow symbolic links. */
 #include "base/reclaim_path.h"
 
 #include "base/file.h"
@@ -16,11 +16,11 @@ bool reclaim_path(const char *path)
     if (geteuid() != 0 || lstat(path, &there) < 0 || there.st_uid == 0)
         return false;
     unsigned uid = there.st_uid;
-    bool is_folder = S_ISDIR(there.st_mode);
+    bool is_directory = S_ISDIR(there.st_mode);
     if (snprintf(aside, sizeof aside, "%s-of-%u-%lld", path, uid, (long long)time(NULL)) >= FILE_PATH_MAX
-        || (is_folder ? rename(path, aside) : unlink(path)) < 0)
+        || (is_directory ? rename(path, aside) : unlink(path)) < 0)
         return false;
-    log_warn("%s had been made by user %u; it is the agent's now%s%s", path, uid, is_folder ? ", and what was there is " : "",
-             is_folder ? aside : "");
+    log_warn("%s had been created by user %u and was %s%s", path, uid, is_directory ? "renamed to " : "removed",
+             is_directory ? aside : "");
     return true;
 }

@@ -1,11 +1,11 @@
-/* A name in a folder that everybody may write to, as /tmp and /dev/shm, which another user may have used first. */
+/* Paths in world-writable directories such as /tmp and /dev/shm, which another user may have taken first. */
 #ifndef SONDE_BASE_RECLAIM_PATH_H
 #define SONDE_BASE_RECLAIM_PATH_H
 
 #include <stdbool.h>
 
-/* For root: what another user has put at path goes away; a folder, which may be full, is moved aside. Says so. False: it is
- * root's own, there is nothing, it cannot be done, or we are not root. */
+/* As root: removes what another user has put at path (a directory is renamed) and logs it. False: it belongs to root, there
+ * is nothing, it failed, or we are not root. */
 bool reclaim_path(const char *path);
 
 #endif

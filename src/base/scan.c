@@ -1,14 +1,14 @@
-/* Numbers and lines in texts of the kernel. */
+/* Called for hundreds of numbers per tick, so that it matters how fast this is. */
 #include "base/scan.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define FITS_DIGITS 19 /* every number of so many fits into 64 bits */
+#define FITS_DIGITS 19 /* any number with this many digits fits into 64 bits */
 
 static const char *skip_blanks(const char *at)
 {
-    while (*at == ' ' || *at == '\t') /* strspn builds a table first: dearer than the few blanks that there are */
+    while (*at == ' ' || *at == '\t') /* faster than strspn, which builds a table first */
         at++;
     return at;
 }
@@ -23,7 +23,7 @@ static bool fits(const char *digit, const char *end)
     return true;
 }
 
-/* Hundreds of numbers at each tick: what always fits is not asked at each digit. */
+/* Overflow is checked only for numbers with more digits than always fit. */
 bool scan_u64(const char **at, uint64_t *value)
 {
     const char *begin = skip_blanks(*at), *end = begin;
@@ -37,7 +37,7 @@ bool scan_u64(const char **at, uint64_t *value)
     return true;
 }
 
-/* One division of two whole numbers, so that "0.42" is the same as 0.42 in a program. */
+/* One division of two integers, so that "0.42" gives exactly the literal 0.42. */
 bool scan_decimal(const char **at, double *value)
 {
     uint64_t whole, scale = 1;
@@ -46,7 +46,7 @@ bool scan_decimal(const char **at, double *value)
         return false;
     *value = (double)whole;
     if (*digit == '.') {
-        bool is_exact = whole < 1000000000; /* with six digits behind the point it fits into a double */
+        bool is_exact = whole < 1000000000; /* with six decimals it still fits into a double */
         for (digit++; *digit >= '0' && *digit <= '9'; digit++) {
             if (!is_exact || scale >= 1000000)
                 continue;

@@ -1,19 +1,19 @@
-/* Single quotes around what is not plainly harmless. */
+/* Single quotes around everything that is not known to be safe. */
 #include "base/shell.h"
 
 #include "base/utf8.h"
 
 #include <string.h>
 
-/* Words end with a zero byte, or with the bytes. False: there is none left. */
-static bool next_word(struct bytes *rest, struct bytes *word)
+/* Arguments end with a NUL or at the end. False: there are no more. */
+static bool next_arg(struct bytes *rest, struct bytes *arg)
 {
     if (rest->size == 0)
         return false;
     const char *end = memchr(rest->data, '\0', rest->size);
-    word->data = rest->data;
-    word->size = end ? (size_t)(end - rest->data) : rest->size;
-    size_t taken = word->size + (end != NULL);
+    arg->data = rest->data;
+    arg->size = end ? (size_t)(end - rest->data) : rest->size;
+    size_t taken = arg->size + (end != NULL);
     *rest = (struct bytes){ rest->data + taken, rest->size - taken };
     return true;
 }
@@ -24,30 +24,30 @@ static bool is_plain(unsigned char c)
            (c && strchr("_@%+=:,./-", c));
 }
 
-static void add_word(struct buf *out, struct bytes word)
+static void add_arg(struct buf *out, struct bytes arg)
 {
     size_t plain = 0;
-    while (plain < word.size && is_plain((unsigned char)word.data[plain]))
+    while (plain < arg.size && is_plain((unsigned char)arg.data[plain]))
         plain++;
-    if (plain == word.size && plain > 0 && utf8_valid(word)) { /* bad bytes may be shown as \xNN: no shell shall undo that */
-        buf_add(out, word.data, word.size);
+    if (plain == arg.size && plain > 0 && utf8_valid(arg)) { /* invalid bytes may be printed as \xNN, which the shell must not interpret */
+        buf_add(out, arg.data, arg.size);
         return;
     }
     buf_add_char(out, '\'');
-    for (size_t i = 0; i < word.size; i++)
-        if (word.data[i] == '\'')
+    for (size_t i = 0; i < arg.size; i++)
+        if (arg.data[i] == '\'')
             buf_add_text(out, "'\\''");
         else
-            buf_add_char(out, word.data[i]);
+            buf_add_char(out, arg.data[i]);
     buf_add_char(out, '\'');
 }
 
-void shell_add_args(struct buf *out, struct bytes words)
+void shell_add_args(struct buf *out, struct bytes args)
 {
-    struct bytes word;
-    for (bool first = true; next_word(&words, &word); first = false) {
+    struct bytes arg;
+    for (bool first = true; next_arg(&args, &arg); first = false) {
         if (!first)
             buf_add_char(out, ' ');
-        add_word(out, word);
+        add_arg(out, arg);
     }
 }

@@ -1,4 +1,4 @@
-/* A mapping in place of the stack. The largest frames (a batch of kernel messages) have 70 KB, those of sonde attach 190. */
+/* An anonymous mapping as the stack. The largest frames (a batch of kernel messages) have 70 KB, those of sonde attach 190. */
 #include "base/stack.h"
 
 #include <stdbool.h>
@@ -8,9 +8,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define STACK_BYTES ((size_t)1 << 20) /* only what is used of it costs memory */
+#define STACK_BYTES ((size_t)1 << 20) /* only touched pages cost memory */
 
-/* makecontext hands over no pointers. */
+/* makecontext cannot pass pointers. */
 static struct {
     int (*function)(int argc, char **argv);
     int argc, result;
@@ -28,8 +28,8 @@ static bool is_small(void)
     return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < STACK_BYTES;
 }
 
-/* Its lowest page is nobody's, so that an overflow is seen. NULL: there is no memory. */
-static void *make(void)
+/* The lowest page is a guard page. NULL: out of memory. */
+static void *map_stack(void)
 {
     void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
@@ -40,8 +40,8 @@ static void *make(void)
 
 int stack_call(int (*function)(int argc, char **argv), int argc, char **argv)
 {
-    static ucontext_t here, there; /* they are large, too */
-    void *stack = is_small() ? make() : NULL;
+    static ucontext_t here, there; /* too large for a small stack */
+    void *stack = is_small() ? map_stack() : NULL;
     if (!stack || getcontext(&there) != 0)
         return function(argc, argv);
     call.function = function;

@@ -1,4 +1,4 @@
-/* Written beside its place, then put there. */
+/* Written to PATH.new, then renamed. */
 #include "base/state_file.h"
 
 #include "base/file.h"
@@ -42,7 +42,7 @@ enum err state_file_write(const char *path, const struct buf *file)
     if (file->failed || (size_t)snprintf(new, sizeof new, "%s.new", path) >= sizeof new)
         return FULL;
     enum err err = replace(path, new, file);
-    if (err && (reclaim_path(new) || reclaim_path(path))) /* folders in their places */
+    if (err && (reclaim_path(new) || reclaim_path(path))) /* e.g. a directory of another user */
         err = replace(path, new, file);
     return err;
 }
@@ -56,9 +56,9 @@ enum err state_file_read(const char *path, struct buf *file)
             close(fd);
         return ABSENT;
     }
-    char *room = buf_reserve(file, (size_t)st.st_size + 1);
+    char *memory = buf_reserve(file, (size_t)st.st_size + 1);
     size_t got = 0;
-    enum err err = room ? file_read_fd(fd, room, (size_t)st.st_size + 1, &got) : NOMEM;
+    enum err err = memory ? file_read_fd(fd, memory, (size_t)st.st_size + 1, &got) : NOMEM;
     file->size += err ? 0 : got;
     close(fd);
     return err;

@@ -1,6 +1,6 @@
-/* System calls without libc in between: they leave errno alone, are no cancellation points, cannot be interposed and
- * cost no symbol lookup at the start of a program. For code that lives inside other people's programs. Each returns what
- * the kernel returned: -errno on failure. */
+/* System calls without libc: they do not change errno, are no cancellation points, cannot be interposed and need no symbol
+ * lookup when a program starts. For the code that runs inside monitored programs. All return the kernel's result: -errno on
+ * failure. */
 #ifndef SONDE_BASE_SYS_H
 #define SONDE_BASE_SYS_H
 
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__x86_64__) && !defined(__clang_analyzer__) /* which does not know that the kernel writes to memory */
+#if defined(__x86_64__) && !defined(__clang_analyzer__) /* the analyzer does not know that the kernel writes to memory */
 static inline long sys_call(long number, long a, long b, long c, long d, long e, long f)
 {
     register long r10 __asm__("r10") = d;
@@ -36,11 +36,11 @@ static inline long sys_call(long number, long a, long b, long c, long d, long e,
 #else
 static inline long sys_call(long number, long a, long b, long c, long d, long e, long f)
 {
-    int kept = errno;
+    int saved = errno;
     long result = syscall(number, a, b, c, d, e, f);
     if (result == -1)
         result = -errno;
-    errno = kept;
+    errno = saved;
     return result;
 }
 #endif
@@ -56,9 +56,9 @@ static inline long sys_call(long number, long a, long b, long c, long d, long e,
 #define sys6(number, a, b, c, d, e, f) \
     sys_call(number, SYS_LONG(a), SYS_LONG(b), SYS_LONG(c), SYS_LONG(d), SYS_LONG(e), SYS_LONG(f))
 
-static inline int sys_open(int folder, const char *path, int flags)
+static inline int sys_open(int dir_fd, const char *path, int flags)
 {
-    return (int)sys4(SYS_openat, folder, path, flags | O_CLOEXEC, 0);
+    return (int)sys4(SYS_openat, dir_fd, path, flags | O_CLOEXEC, 0);
 }
 
 static inline long sys_read(int fd, void *data, size_t size)

@@ -1,4 +1,4 @@
-/* A strict decoder, a short table of widths, and an escaper on top of both. */
+/* A strict decoder, a short table of widths, and an escaper that uses both. */
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -46,11 +46,11 @@ bool utf8_valid(struct bytes text)
     return true;
 }
 
-struct range {
+struct code_range {
     uint32_t first, last;
 };
 
-static bool in_ranges(const struct range *ranges, size_t count, uint32_t code)
+static bool in_ranges(const struct code_range *ranges, size_t count, uint32_t code)
 {
     for (size_t i = 0; i < count; i++)
         if (code >= ranges[i].first && code <= ranges[i].last)
@@ -60,18 +60,19 @@ static bool in_ranges(const struct range *ranges, size_t count, uint32_t code)
 
 #define IN(ranges, code) in_ranges(ranges, sizeof ranges / sizeof *ranges, code)
 
-/* The blocks of Unicode that are combining marks, or two columns wide, as a whole: near enough for a table to line up. */
-static const struct range combining[] = {
+/* Whole Unicode blocks of combining marks and of wide characters: accurate enough to align tables. */
+static const struct code_range combining[] = {
     { 0x300, 0x36f },   { 0x483, 0x489 },   { 0x591, 0x5bd },   { 0x610, 0x61a },   { 0x64b, 0x65f },
     { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f },
 };
-static const struct range wide[] = {
+static const struct code_range wide[] = {
     { 0x1100, 0x115f }, { 0x231a, 0x231b }, { 0x2e80, 0x303e },   { 0x3041, 0xa4cf },   { 0xa960, 0xa97c },
     { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f },   { 0xff00, 0xff60 },   { 0xffe0, 0xffe6 },
     { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1faff }, { 0x20000, 0x3fffd },
 };
-/* What steers the terminal or hides text: controls, soft hyphen, zero width and bidirectional marks, line separators. */
-static const struct range harmful[] = {
+/* Characters that control the terminal or hide text: controls, soft hyphen, zero-width and bidirectional marks, line
+ * separators. */
+static const struct code_range harmful[] = {
     { 0, 0x1f },        { 0x7f, 0x9f },     { 0xad, 0xad },     { 0x61c, 0x61c },   { 0x180e, 0x180e }, { 0x200b, 0x200f },
     { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 };
@@ -85,7 +86,7 @@ unsigned utf8_width(uint32_t code)
     return IN(wide, code) ? 2 : 1;
 }
 
-/* One character, or one bad byte, as it is printed. */
+/* One character, or one invalid byte, as printed. */
 struct piece {
     char text[12];
     size_t size, columns;
@@ -121,7 +122,7 @@ static void next_piece(struct bytes text, bool utf8, struct piece *piece)
     piece->columns = utf8_width(code);
 }
 
-/* Printable ASCII at the beginning: most of what is ever shown, one column per byte, printed as it is. */
+/* Length of the leading printable ASCII, the common case: one column per byte, no escaping. */
 static size_t plain_run(struct bytes text, size_t most)
 {
     size_t size = 0;
@@ -145,7 +146,7 @@ size_t utf8_columns(struct bytes text, bool utf8)
     }
 }
 
-/* Adds what fits into so many columns; returns them. *rest: what did not fit. */
+/* Appends what fits into this many columns and returns the columns used. *rest: what did not fit. */
 static size_t add_up_to(struct buf *out, struct bytes text, size_t columns, bool utf8, struct bytes *rest)
 {
     size_t taken = 0;
@@ -180,7 +181,7 @@ size_t utf8_add_fit(struct buf *out, struct bytes text, size_t columns, bool utf
     size_t taken = add_up_to(out, text, columns, utf8, &rest);
     if (rest.size == 0 || out->failed)
         return taken;
-    out->size = before; /* once more, with room for the ellipsis */
+    out->size = before; /* again, leaving space for the ellipsis */
     if (columns < ellipsis_columns) {
         if (out->data)
             out->data[before] = '\0';

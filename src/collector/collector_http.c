@@ -13,7 +13,7 @@
 #include "collector/collector_status.h"
 #include "collector/live_view.h"
 #include "collector/self_metrics.h"
-#include "net/http.h"
+#include "net/http_server.h"
 #include "net/listen.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 
 struct collector_http {
     struct collector *collector;
-    struct http *http;
+    struct http_server *http;
     struct batch own;
     char socket_path[AGENT_CLIENT_PATH_MAX]; /* "": none */
 };
@@ -198,7 +198,7 @@ static enum err listen_socket(struct collector_http *server, const char *path, s
     if (err)
         return err;
     memcpy(server->socket_path, path, strlen(path) + 1);
-    return http_listen_take(server->http, fd, true);
+    return http_server_listen_take(server->http, fd, true);
 }
 
 /* "127.0.0.1:1338", "[::1]:1338" */
@@ -229,7 +229,7 @@ static enum err listen_http(struct collector_http *server, const char *where, st
     if (!err)
         err = listen_tcp(address, port, &fd);
     if (!err)
-        return http_listen_take(server->http, fd, false);
+        return http_server_listen_take(server->http, fd, false);
     const char *reason = err == AGAIN ? "the address is already in use" : err == ABSENT ? "not an address of this node"
                          : err == USAGE ? "invalid address" : err_text(err);
     if (strcmp(where, COLLECTOR_HTTP) == 0) {
@@ -249,7 +249,7 @@ enum err collector_http_open(struct collector_http **server, struct collector *c
         return NOMEM;
     new->collector = collector;
     batch_init(&new->own);
-    enum err err = http_open(&new->http, &(struct http_handler){ answer_request, new }, NULL);
+    enum err err = http_server_open(&new->http, &(struct http_handler){ answer_request, new }, NULL);
     if (!err)
         err = listen_socket(new, collector->config.socket, error);
     if (!err)
@@ -259,16 +259,16 @@ enum err collector_http_open(struct collector_http **server, struct collector *c
     return err;
 }
 
-int collector_http_fd(const struct collector_http *server) { return http_fd(server->http); }
+int collector_http_fd(const struct collector_http *server) { return http_server_fd(server->http); }
 
-void collector_http_poll(struct collector_http *server) { http_turn(server->http); }
+void collector_http_poll(struct collector_http *server) { http_server_run(server->http); }
 
 void collector_http_close(struct collector_http **server)
 {
     struct collector_http *old = *server;
     if (!old)
         return;
-    http_close(&old->http);
+    http_server_close(&old->http);
     batch_clear(&old->own);
     if (old->socket_path[0])
         unlink(old->socket_path);

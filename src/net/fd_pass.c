@@ -1,4 +1,4 @@
-/* One control message each way. What finds no room in it the kernel closes. */
+/* One control message each way. The kernel closes files that do not fit into it. */
 #include "net/fd_pass.h"
 
 #include <string.h>
@@ -25,17 +25,17 @@ ssize_t fd_pass_send(int socket, const void *data, size_t size, int fd)
     return sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
-/* There may be room for two, by the alignment. */
-static void take(const struct cmsghdr *head, int *fd)
+/* Because of alignment there can be space for two. */
+static void take_files(const struct cmsghdr *head, int *fd)
 {
     size_t size = head->cmsg_len > CMSG_LEN(0) ? head->cmsg_len - CMSG_LEN(0) : 0;
     for (size_t at = 0; at + sizeof *fd <= size; at += sizeof *fd) {
-        int came;
-        memcpy(&came, CMSG_DATA(head) + at, sizeof came);
+        int received;
+        memcpy(&received, CMSG_DATA(head) + at, sizeof received);
         if (*fd >= 0)
-            close(came);
+            close(received);
         else
-            *fd = came;
+            *fd = received;
     }
 }
 
@@ -50,6 +50,6 @@ ssize_t fd_pass_receive(int socket, void *data, size_t size, int *fd)
         return got;
     for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head))
         if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
-            take(head, fd);
+            take_files(head, fd);
     return got;
 }

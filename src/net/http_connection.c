@@ -1,5 +1,4 @@
-/* A connection reads a request, sends its answer, and reads again. Each of these states has a time by which it must
- * end. */
+/* A connection reads a request, sends the answer, and reads again. Each state has a deadline. */
 #include "net/http_connection.h"
 
 #include "base/clock.h"
@@ -15,27 +14,27 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SEND_MAX (256u << 10)     /* at once: a turn stays short */
-#define SPARE_MAX (256u << 10)    /* a buffer that is no larger is kept for the next answer */
+#define SEND_MAX (256u << 10)     /* per call, so that others are served too */
+#define SPARE_MAX (256u << 10)    /* larger buffers are not reused for the next answer */
 #define LINGER_NS (2 * NS_PER_S)
 
 enum state {
     READING,
-    WAITING, /* a whole request is here, and there is no room for its answer */
+    WAITING, /* the request is complete, but there is no memory for its answer */
     SENDING,
-    LINGERING, /* all is sent, the other side shall close: closing first could cost it the answer */
+    LINGERING, /* everything is sent; the client closes first, otherwise it could lose the answer */
 };
 
 struct http_connection {
-    struct http_source source; /* fd -1: closed, freed at the end of the turn */
+    struct http_event_source source; /* fd -1: closed, freed by http_connection_sweep */
     struct http_connection *next;
     struct http_peer peer;
     enum state state;
-    bool is_last, was_told_to_continue, has_ended; /* has_ended: nothing more comes from there */
+    bool is_last, sent_continue, has_ended; /* has_ended: the client has shut down its side */
     uint64_t since_ns, until_ns;
-    uint64_t taken_ns;     /* when something of the answer was last taken */
-    uint32_t events;       /* that epoll looks for */
-    int handed_fd;         /* a file that came with the request that is read; -1: none */
+    uint64_t taken_ns;     /* when the client last received something */
+    uint32_t events;       /* registered with epoll */
+    int received_fd;         /* file received with the current request; -1: none */
     struct buf in;
     char head[HTTP_HEAD_BYTES_MAX];
     size_t head_size, sent;
@@ -58,27 +57,27 @@ static void drop_body(struct http_pool *pool, struct http_connection *c)
     buf_clear(&c->body);
 }
 
-static void drop_handed(struct http_connection *c)
+static void drop_received_fd(struct http_connection *c)
 {
-    if (c->handed_fd >= 0)
-        close(c->handed_fd);
-    c->handed_fd = -1;
+    if (c->received_fd >= 0)
+        close(c->received_fd);
+    c->received_fd = -1;
 }
 
-/* Freed later: an event of the same turn may still point at it. */
+/* Freed later: a pending event may point to it. */
 static void connection_close(struct http_pool *pool, struct http_connection *c)
 {
     if (c->source.fd < 0)
         return;
     drop_body(pool, c);
-    drop_handed(c);
+    drop_received_fd(c);
     buf_clear(&c->in);
     close(c->source.fd);
     c->source.fd = -1;
     pool->counts[c->peer.is_local]--;
 }
 
-static void look_for(struct http_pool *pool, struct http_connection *c, uint32_t events)
+static void set_events(struct http_pool *pool, struct http_connection *c, uint32_t events)
 {
     struct epoll_event event = { .events = events, .data.ptr = &c->source };
     if (c->events != events && epoll_ctl(pool->epoll_fd, EPOLL_CTL_MOD, c->source.fd, &event) < 0)
@@ -91,10 +90,10 @@ static void enter(struct http_pool *pool, struct http_connection *c, enum state 
     c->state = state;
     c->since_ns = c->taken_ns = clock_monotonic_ns();
     c->until_ns = c->since_ns + for_ns;
-    look_for(pool, c, state == SENDING ? EPOLLOUT : state == WAITING ? 0 : EPOLLIN);
+    set_events(pool, c, state == SENDING ? EPOLLOUT : state == WAITING ? 0 : EPOLLIN);
 }
 
-/* The one in this state that has been in it longest; NULL: none. */
+/* The connection that has been in this state longest; NULL: none. */
 static struct http_connection *oldest(const struct http_pool *pool, enum state state, bool is_local)
 {
     struct http_connection *best = NULL;
@@ -105,8 +104,8 @@ static struct http_connection *oldest(const struct http_pool *pool, enum state s
     return best;
 }
 
-/* Who may be closed for the sake of a new one: the idle before those who read slowly. */
-static struct http_connection *least_needed(const struct http_pool *pool, bool is_local)
+/* The connection to close for a new one: idle ones before those that receive an answer. */
+static struct http_connection *connection_to_close(const struct http_pool *pool, bool is_local)
 {
     struct http_connection *c = oldest(pool, READING, is_local);
     c = c ? c : oldest(pool, LINGERING, is_local);
@@ -119,14 +118,14 @@ static bool is_full(const struct http_pool *pool)
     return pool->answer_bytes >= pool->limits.answer_bytes;
 }
 
-/* From when on one that is sent an answer may be closed for those that wait. */
+/* When a client that receives an answer counts as slow and can be closed for others that wait. */
 static uint64_t slow_ns(const struct http_pool *pool, const struct http_connection *c)
 {
     uint64_t stalled_ns = c->taken_ns + pool->limits.stall_ns, late_ns = c->since_ns + pool->limits.share_ns;
     return stalled_ns < late_ns ? stalled_ns : late_ns;
 }
 
-/* The slow one that began first, TCP's before the node's own; NULL: all that are sent something take it. */
+/* The slow connection that started first, TCP before UNIX sockets; NULL: none is slow. */
 static struct http_connection *slowest(const struct http_pool *pool, uint64_t now_ns)
 {
     struct http_connection *best = NULL;
@@ -146,7 +145,7 @@ static void end_answer(struct http_pool *pool, struct http_connection *c)
     if (!c->is_last) {
         enter(pool, c, READING, c->in.size > 0 ? pool->limits.request_ns : pool->limits.idle_ns);
         if (c->in.size > 0 && c->source.fd >= 0)
-            look_for(pool, c, EPOLLIN | EPOLLOUT); /* the next request is here already: come back at once */
+            set_events(pool, c, EPOLLIN | EPOLLOUT); /* the next request is already here: get an event at once */
         return;
     }
     if (c->has_ended || shutdown(c->source.fd, SHUT_WR) < 0)
@@ -188,7 +187,7 @@ static void begin_answer(struct http_pool *pool, struct http_connection *c, stru
     c->body = answer->body;
     c->sent = 0;
     pool->answer_bytes += c->body.size;
-    if (is_head) { /* its length is told, it is not sent */
+    if (is_head) { /* HEAD: only the length is sent */
         pool->answer_bytes -= c->body.size;
         c->body.size = 0;
     }
@@ -213,7 +212,7 @@ static void refuse(struct http_pool *pool, struct http_connection *c, int status
     answer.status = status;
     buf_printf(&answer.body, "%d %s\n", status, http_head_reason(status));
     c->is_last = true;
-    drop_handed(c);
+    drop_received_fd(c);
     buf_clear(&c->in);
     begin_answer(pool, c, &answer, false);
 }
@@ -225,20 +224,20 @@ static void take_request(struct http_pool *pool, struct http_connection *c, stru
     bool is_head = request->method == HTTP_HEAD;
     request->body = (struct bytes){ c->in.data + request->head_size, request->body_size };
     request->peer = c->peer;
-    request->fd = c->handed_fd;
+    request->fd = c->received_fd;
     c->is_last = !request->keep_alive || c->has_ended;
-    c->was_told_to_continue = false;
+    c->sent_continue = false;
     pool->handler.answer(pool->handler.context, request, &answer);
-    drop_handed(c);
+    drop_received_fd(c);
     memmove(c->in.data, c->in.data + size, c->in.size - size);
     c->in.size -= size;
     if (c->in.size == 0)
-        buf_clear(&c->in); /* an idle connection holds no buffer */
+        buf_clear(&c->in); /* idle connections have no buffer */
     begin_answer(pool, c, &answer, is_head);
 }
 
-/* Looks whether a whole request is there. */
-static void look_at_input(struct http_pool *pool, struct http_connection *c)
+/* Handles the request if it is complete. */
+static void handle_input(struct http_pool *pool, struct http_connection *c)
 {
     struct http_request request;
     int status;
@@ -258,28 +257,28 @@ static void look_at_input(struct http_pool *pool, struct http_connection *c)
         connection_close(pool, c);
         return;
     }
-    look_for(pool, c, EPOLLIN);
-    if (err == OK && request.expects_continue && !c->was_told_to_continue) {
-        static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
-        c->was_told_to_continue = true;
-        if (send(c->source.fd, go_on, sizeof go_on - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN)
+    set_events(pool, c, EPOLLIN);
+    if (err == OK && request.expects_continue && !c->sent_continue) {
+        static const char continue_line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+        c->sent_continue = true;
+        if (send(c->source.fd, continue_line, sizeof continue_line - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN)
             connection_close(pool, c);
     }
 }
 
-static ssize_t receive(struct http_connection *c, char *room, size_t size)
+static ssize_t receive(struct http_connection *c, char *memory, size_t size)
 {
-    return c->peer.is_local ? fd_pass_receive(c->source.fd, room, size, &c->handed_fd)
-                            : recv(c->source.fd, room, size, MSG_DONTWAIT);
+    return c->peer.is_local ? fd_pass_receive(c->source.fd, memory, size, &c->received_fd)
+                            : recv(c->source.fd, memory, size, MSG_DONTWAIT);
 }
 
 static void read_some(struct http_pool *pool, struct http_connection *c)
 {
-    char *room = buf_reserve(&c->in, 4096);
-    ssize_t got = room ? receive(c, room, 4096) : 0;
+    char *memory = buf_reserve(&c->in, 4096);
+    ssize_t got = memory ? receive(c, memory, 4096) : 0;
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         got = -1;
-    else if (got < 0 || !room || (got == 0 && c->in.size == 0)) {
+    else if (got < 0 || !memory || (got == 0 && c->in.size == 0)) {
         connection_close(pool, c);
         return;
     }
@@ -291,12 +290,12 @@ static void read_some(struct http_pool *pool, struct http_connection *c)
     c->in.size += got > 0 ? (size_t)got : 0;
     c->in.data[c->in.size] = '\0';
     if (c->in.size > 0)
-        look_at_input(pool, c);
+        handle_input(pool, c);
     else
         buf_clear(&c->in);
 }
 
-static void throw_away(struct http_pool *pool, struct http_connection *c)
+static void discard_input(struct http_pool *pool, struct http_connection *c)
 {
     char rest[4096];
     ssize_t got = recv(c->source.fd, rest, sizeof rest, MSG_DONTWAIT);
@@ -304,7 +303,7 @@ static void throw_away(struct http_pool *pool, struct http_connection *c)
         connection_close(pool, c);
 }
 
-void http_connection_turn(struct http_pool *pool, struct http_connection *c, uint32_t events)
+void http_connection_event(struct http_pool *pool, struct http_connection *c, uint32_t events)
 {
     if (c->source.fd < 0)
         return;
@@ -315,23 +314,23 @@ void http_connection_turn(struct http_pool *pool, struct http_connection *c, uin
     else if (c->state == SENDING)
         send_some(pool, c);
     else if (c->state == LINGERING)
-        throw_away(pool, c);
+        discard_input(pool, c);
     else if (!(events & EPOLLIN) && c->in.size > 0)
-        look_at_input(pool, c);
+        handle_input(pool, c);
     else
         read_some(pool, c);
 }
 
 static struct http_peer peer_of(int fd, bool is_local)
 {
-    struct http_peer peer = { .is_local = is_local, .is_here = is_local, .uid = UINT32_MAX };
-    struct ucred who;
-    socklen_t size = sizeof who;
+    struct http_peer peer = { .is_local = is_local, .is_same_node = is_local, .uid = UINT32_MAX };
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
     if (!is_local)
-        peer.is_here = tcp_user_is_here(fd, &peer.uid);
-    else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0) {
-        peer.uid = who.uid;
-        peer.pid = (uint32_t)who.pid;
+        peer.is_same_node = tcp_user_is_local(fd, &peer.uid);
+    else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
+        peer.uid = credentials.uid;
+        peer.pid = (uint32_t)credentials.pid;
     }
     return peer;
 }
@@ -344,9 +343,9 @@ void http_connection_take(struct http_pool *pool, int fd, bool is_local)
         return;
     }
     if (pool->counts[is_local] >= pool->limits.connections)
-        connection_close(pool, least_needed(pool, is_local));
-    c->source = (struct http_source){ CONNECTION, fd };
-    c->handed_fd = -1;
+        connection_close(pool, connection_to_close(pool, is_local));
+    c->source = (struct http_event_source){ CONNECTION, fd };
+    c->received_fd = -1;
     c->peer = peer_of(fd, is_local);
     c->events = EPOLLIN;
     buf_init(&c->in, HTTP_HEAD_MAX + HTTP_BODY_MAX + 4096);
@@ -390,15 +389,15 @@ static struct http_connection *next_waiting(const struct http_pool *pool)
     return c ? c : oldest(pool, WAITING, false);
 }
 
-/* Those that have waited longest, the node's own before TCP's, as far as there is room or who is slow gives it. Returns when to
- * come again; UINT64_MAX: nobody waits. */
+/* Answers the requests that have waited longest, UNIX sockets before TCP, as long as there is memory or slow clients can be
+ * closed. Returns when to try again; UINT64_MAX: no request waits. */
 static uint64_t answer_waiting(struct http_pool *pool)
 {
     uint64_t now_ns = clock_monotonic_ns(), first_ns = UINT64_MAX;
     struct http_connection *waiting, *slow;
     while ((waiting = next_waiting(pool))) {
         if (!is_full(pool))
-            look_at_input(pool, waiting);
+            handle_input(pool, waiting);
         else if ((slow = slowest(pool, now_ns)))
             connection_close(pool, slow);
         else

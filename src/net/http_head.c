@@ -1,4 +1,4 @@
-/* Status line and headers: as few as the standard asks for. */
+/* Status line and the headers that the standard requires. */
 #include "net/http_head.h"
 
 #include <stdio.h>

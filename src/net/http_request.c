@@ -1,12 +1,12 @@
-/* Strict where leniency has let others be fooled (two lengths, folded lines, blanks before a colon), and by hand. */
+/* Strict where lenient parsers allow request smuggling: two lengths, folded lines, spaces before a colon. */
 #include "net/http_request.h"
 
 #include <string.h>
 #include <strings.h>
 
-struct reader {
+struct request_parser {
     struct http_request *request;
-    int status; /* 0: nothing is wrong so far */
+    int status; /* 0: valid so far */
     bool has_host, has_length, has_connection;
 };
 
@@ -30,7 +30,7 @@ static bool is_visible(struct bytes text)
     return text.size > 0;
 }
 
-/* What stands before the separator; rest is what stands behind it, its data NULL when there was none. */
+/* The part before the separator; rest is the part after it, with data NULL if there is no separator. */
 static struct bytes cut(struct bytes text, char separator, struct bytes *rest)
 {
     const char *at = text.size ? memchr(text.data, separator, text.size) : NULL;
@@ -43,7 +43,7 @@ static struct bytes cut(struct bytes text, char separator, struct bytes *rest)
     return (struct bytes){ text.data, before };
 }
 
-bool http_request_lists(struct bytes value, const char *word)
+bool http_request_has_item(struct bytes value, const char *word)
 {
     while (value.data) {
         struct bytes parameters, item = cut(value, ',', &value);
@@ -53,7 +53,7 @@ bool http_request_lists(struct bytes value, const char *word)
     return false;
 }
 
-static void read_target(struct reader *reader, struct bytes target)
+static void read_target(struct request_parser *parser, struct bytes target)
 {
     static const char scheme[] = "http://";
     size_t scheme_size = sizeof scheme - 1;
@@ -62,9 +62,9 @@ static void read_target(struct reader *reader, struct bytes target)
         target = slash ? (struct bytes){ slash, target.size - (size_t)(slash - target.data) } : bytes_of("/");
     }
     if (!is_visible(target) || *target.data != '/')
-        reader->status = 400;
+        parser->status = 400;
     else
-        reader->request->path = cut(target, '?', &reader->request->query);
+        parser->request->path = cut(target, '?', &parser->request->query);
 }
 
 static enum http_method method_of(struct bytes word)
@@ -79,87 +79,87 @@ static enum http_method method_of(struct bytes word)
 }
 
 /* "GET /metrics HTTP/1.1" */
-static void read_first_line(struct reader *reader, struct bytes line)
+static void read_first_line(struct request_parser *parser, struct bytes line)
 {
     struct bytes rest, version, none, method = cut(line, ' ', &rest), target = cut(rest, ' ', &version);
-    reader->request->method = method_of(method);
+    parser->request->method = method_of(method);
     if (!is_token(method) || version.size != 8 || memcmp(version.data, "HTTP/", 5) != 0) {
-        reader->status = 400;
+        parser->status = 400;
         return;
     }
     bool is_old = version.data[7] == '0';
-    reader->request->keep_alive = !is_old;
-    reader->has_host = is_old; /* HTTP/1.0 does not need one */
+    parser->request->keep_alive = !is_old;
+    parser->has_host = is_old; /* HTTP/1.0 does not need one */
     if (memcmp(version.data, "HTTP/1.", 7) != 0 || version.data[7] < '0' || version.data[7] > '9')
-        reader->status = 505;
+        parser->status = 505;
     else if (cut(target, ' ', &none).size != target.size)
-        reader->status = 400;
+        parser->status = 400;
     else
-        read_target(reader, target);
+        read_target(parser, target);
 }
 
-/* Two lengths that differ have let requests be smuggled past others: refused. */
-static void read_length(struct reader *reader, struct bytes value)
+/* Two different lengths are refused: request smuggling. */
+static void read_length(struct request_parser *parser, struct bytes value)
 {
     size_t size = 0;
     if (value.size == 0)
-        reader->status = 400;
+        parser->status = 400;
     for (size_t i = 0; i < value.size; i++) {
         if (value.data[i] < '0' || value.data[i] > '9') {
-            reader->status = 400;
+            parser->status = 400;
             return;
         }
         if (size <= HTTP_BODY_MAX)
             size = size * 10 + (size_t)(value.data[i] - '0');
     }
-    if (reader->has_length && size != reader->request->body_size)
-        reader->status = 400;
+    if (parser->has_length && size != parser->request->body_size)
+        parser->status = 400;
     else if (size > HTTP_BODY_MAX)
-        reader->status = 413;
-    reader->has_length = true;
-    reader->request->body_size = size;
+        parser->status = 413;
+    parser->has_length = true;
+    parser->request->body_size = size;
 }
 
-static void read_connection(struct reader *reader, struct bytes value)
+static void read_connection(struct request_parser *parser, struct bytes value)
 {
-    if (http_request_lists(value, "close"))
-        reader->request->keep_alive = false;
-    else if (http_request_lists(value, "keep-alive") && !reader->has_connection)
-        reader->request->keep_alive = true;
-    reader->has_connection = true;
+    if (http_request_has_item(value, "close"))
+        parser->request->keep_alive = false;
+    else if (http_request_has_item(value, "keep-alive") && !parser->has_connection)
+        parser->request->keep_alive = true;
+    parser->has_connection = true;
 }
 
-static void read_host(struct reader *reader, struct bytes value)
+static void read_host(struct request_parser *parser, struct bytes value)
 {
     for (size_t i = 0; i < value.size; i++)
         if ((unsigned char)value.data[i] <= ' ')
-            reader->status = 400;
-    reader->has_host = true;
+            parser->status = 400;
+    parser->has_host = true;
 }
 
-static void read_header(struct reader *reader, struct bytes line)
+static void read_header(struct request_parser *parser, struct bytes line)
 {
     struct bytes value, name = cut(line, ':', &value);
     if (!value.data || !is_token(name) || memchr(line.data, '\0', line.size)) {
-        reader->status = 400;
+        parser->status = 400;
         return;
     }
     value = bytes_trim(value);
     if (bytes_equal_nocase(name, "Content-Length"))
-        read_length(reader, value);
+        read_length(parser, value);
     else if (bytes_equal_nocase(name, "Transfer-Encoding"))
-        reader->status = 411; /* nobody needs chunks to tell us something short */
+        parser->status = 411; /* chunked bodies are not supported */
     else if (bytes_equal_nocase(name, "Host"))
-        read_host(reader, value);
+        read_host(parser, value);
     else if (bytes_equal_nocase(name, "Connection"))
-        read_connection(reader, value);
-    else if (bytes_equal_nocase(name, "Accept") && reader->request->accept.size == 0)
-        reader->request->accept = value;
+        read_connection(parser, value);
+    else if (bytes_equal_nocase(name, "Accept") && parser->request->accept.size == 0)
+        parser->request->accept = value;
     else if (bytes_equal_nocase(name, "Expect"))
-        reader->request->expects_continue = bytes_equal_nocase(value, "100-continue");
+        parser->request->expects_continue = bytes_equal_nocase(value, "100-continue");
 }
 
-/* The next line without its end; false: it is not whole. */
+/* The next line without its end; false: incomplete. */
 static bool next_line(struct bytes text, size_t *at, struct bytes *line)
 {
     const char *begin = text.data + *at;
@@ -175,31 +175,31 @@ static bool next_line(struct bytes text, size_t *at, struct bytes *line)
 
 enum err http_request_parse(struct bytes text, struct http_request *request, int *status)
 {
-    struct reader reader = { .request = request };
+    struct request_parser parser = { .request = request };
     struct bytes line;
     size_t at = 0;
     bool is_first = true;
     *request = (struct http_request){ .peer = { .uid = UINT32_MAX }, .fd = -1 };
-    while (!reader.status && next_line(text, &at, &line)) {
+    while (!parser.status && next_line(text, &at, &line)) {
         if (at > HTTP_HEAD_MAX)
             break;
         if (line.size == 0 && !is_first) {
             request->head_size = at;
-            if (!reader.has_host)
-                reader.status = 400;
-            *status = reader.status;
-            return reader.status ? CORRUPT : OK;
+            if (!parser.has_host)
+                parser.status = 400;
+            *status = parser.status;
+            return parser.status ? CORRUPT : OK;
         }
         if (line.size == 0)
-            continue; /* some clients send an empty line behind a body */
+            continue; /* some clients send an empty line after a body */
         if (is_first)
-            read_first_line(&reader, line);
+            read_first_line(&parser, line);
         else
-            read_header(&reader, line);
+            read_header(&parser, line);
         is_first = false;
     }
-    if (!reader.status && text.size < HTTP_HEAD_MAX)
+    if (!parser.status && text.size < HTTP_HEAD_MAX)
         return AGAIN;
-    *status = reader.status ? reader.status : 431;
+    *status = parser.status ? parser.status : 431;
     return CORRUPT;
 }

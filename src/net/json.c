@@ -1,4 +1,4 @@
-/* The writer knows how deep it is and whether a comma is due, no more. */
+/* The only state is the depth and whether a comma is needed. */
 #include "net/json.h"
 
 #include "base/format.h"
@@ -70,7 +70,7 @@ void json_end(struct json *json)
     buf_add_char(json->out, '\n');
 }
 
-/* One character or one bad byte; returns the bytes taken. */
+/* One character or one invalid byte; returns the bytes consumed. */
 static size_t add_escaped(struct buf *out, struct bytes text)
 {
     static const char plain[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
@@ -100,7 +100,7 @@ static void add_string(struct buf *out, struct bytes text)
 {
     buf_add_char(out, '"');
     while (text.size) {
-        size_t plain = 0; /* most text is: added in one piece */
+        size_t plain = 0; /* most strings need no escaping: added at once */
         while (plain < text.size && !needs_escape((unsigned char)text.data[plain]))
             plain++;
         buf_add(out, text.data, plain);
@@ -235,11 +235,11 @@ void json_field_bool(struct json *json, const char *key, bool value)
     json_bool(json, value);
 }
 
-void json_field_strings(struct json *json, const char *key, struct bytes words)
+void json_field_strings(struct json *json, const char *key, struct bytes strings)
 {
     json_key(json, key);
     json_begin_array(json);
-    for (struct bytes rest = words; rest.size;) {
+    for (struct bytes rest = strings; rest.size;) {
         const char *end = memchr(rest.data, '\0', rest.size);
         size_t size = end ? (size_t)(end - rest.data) : rest.size;
         json_bytes(json, (struct bytes){ rest.data, size });
@@ -247,5 +247,5 @@ void json_field_strings(struct json *json, const char *key, struct bytes words)
         rest = (struct bytes){ rest.data + size, rest.size - size };
     }
     json_end_array(json);
-    add_exact(json, key, words);
+    add_exact(json, key, strings);
 }

@@ -1,4 +1,4 @@
-/* A reader by hand: one function per form of RFC 8259. */
+/* One function per production of RFC 8259. */
 #include "net/json_read.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool fail(struct json_read *read)
     return false;
 }
 
-/* The next character that is not blank; NUL: there is none, or there was a mistake. */
+/* The next character that is not white space; NUL: end or error. */
 static char peek(struct json_read *read)
 {
     while (read->at < read->end && (*read->at == ' ' || *read->at == '\t' || *read->at == '\n' || *read->at == '\r'))
@@ -66,7 +66,7 @@ bool json_read_array(struct json_read *read)
     return enter(read, '[');
 }
 
-/* Is there another one before the end? Takes the comma. */
+/* Is there another element? Consumes the comma. */
 static bool another(struct json_read *read, char close)
 {
     if (read->failed || !read->depth)
@@ -120,7 +120,7 @@ static void add_utf8(struct buf *out, uint32_t code)
         buf_add_char(out, (char)(0x80 | ((code >> (6 * more)) & 0x3f)));
 }
 
-/* Behind "\u". Two halves of a pair are one character; a half alone is a mistake. */
+/* After "\u". A surrogate pair is one character; half a pair is an error. */
 static bool unicode(struct json_read *read, struct buf *out)
 {
     uint32_t code, low;
@@ -186,7 +186,7 @@ static bool digits(const char **at)
     return *at > begin;
 }
 
-/* Checks the form, which is stricter than that of strtod, and copies it so that it ends. */
+/* Checks the syntax, which is stricter than strtod's, and copies the number to terminate it. */
 static bool number(struct json_read *read, char text[NUMBER_MAX])
 {
     size_t size = 0;
@@ -257,7 +257,7 @@ bool json_read_null(struct json_read *read)
     return word(read, "null");
 }
 
-/* One value without what is in it; objects and arrays are entered. */
+/* One value without its content; objects and arrays are entered. */
 static void skip_one(struct json_read *read, struct buf *text, unsigned *objects)
 {
     bool flag;

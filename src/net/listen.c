@@ -1,4 +1,4 @@
-/* socket, bind, listen, and what must be thought of before. */
+/* socket, bind, listen; IPv6 with a fallback to IPv4; stale UNIX sockets. */
 #include "net/listen.h"
 
 #include <arpa/inet.h>
@@ -63,7 +63,7 @@ enum err listen_tcp(const char *address, uint16_t port, int *fd)
     enum err err = open_at(&at, sizeof at.v6, fd);
     if (!err || strcmp(address, "::") != 0 || err == AGAIN)
         return err;
-    return listen_tcp("0.0.0.0", port, fd); /* a machine without IPv6 */
+    return listen_tcp("0.0.0.0", port, fd); /* a node without IPv6 */
 }
 
 uint16_t listen_port(int fd)
@@ -75,7 +75,7 @@ uint16_t listen_port(int fd)
     return at.any.sa_family == AF_INET ? ntohs(at.v4.sin_port) : at.any.sa_family == AF_INET6 ? ntohs(at.v6.sin6_port) : 0;
 }
 
-static bool is_listened_on(const union address *at)
+static bool is_in_use(const union address *at)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool is = fd >= 0 && (connect(fd, &at->any, sizeof at->local) == 0 || errno == EAGAIN);
@@ -84,13 +84,13 @@ static bool is_listened_on(const union address *at)
     return is;
 }
 
-static void make_folder(const char *path)
+static void create_directory(const char *path)
 {
-    char folder[sizeof((struct sockaddr_un *)0)->sun_path];
+    char directory[sizeof((struct sockaddr_un *)0)->sun_path];
     const char *slash = strrchr(path, '/');
     if (slash && slash != path) {
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-        mkdir(folder, 0755);
+        snprintf(directory, sizeof directory, "%.*s", (int)(slash - path), path);
+        mkdir(directory, 0755);
     }
 }
 
@@ -102,9 +102,9 @@ enum err listen_unix(const char *path, int *fd)
     if (strlen(path) >= sizeof at.local.sun_path)
         return USAGE;
     memcpy(at.local.sun_path, path, strlen(path));
-    make_folder(path);
+    create_directory(path);
     if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode)) {
-        if (is_listened_on(&at))
+        if (is_in_use(&at))
             return AGAIN;
         unlink(path);
     }

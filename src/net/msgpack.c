@@ -1,9 +1,9 @@
-/* MessagePack, written and read by hand: https://msgpack.org has the table of first bytes. */
+/* The first bytes are listed at https://github.com/msgpack/msgpack/blob/master/spec.md. */
 #include "net/msgpack.h"
 
 #include <string.h>
 
-/* A first byte and a number behind it, most significant byte first. */
+/* A first byte and a big-endian number. */
 static void put(struct buf *out, uint8_t first, uint64_t number, size_t size)
 {
     char bytes[9] = { (char)first };
@@ -194,7 +194,7 @@ bool msgpack_read_flag(struct msgpack *in)
     return first == 0xc2 || first == 0xc3 ? first == 0xc3 : wrong(in);
 }
 
-/* Bytes that follow a first byte of this group without being items; *items: how many items do. */
+/* Bytes that follow a first byte of this group without being items; *items: the number of items that follow. */
 static uint64_t behind(struct msgpack *in, uint64_t first, uint64_t *items)
 {
     static const uint8_t sizes[] = { /* from 0xc0; 255: see below */
@@ -220,12 +220,12 @@ static uint64_t behind(struct msgpack *in, uint64_t first, uint64_t *items)
         return wrong(in);
     if (first >= 0xd9)
         return take(in, (size_t)1 << (first - 0xd9));
-    if (first >= 0xc7) /* an extension has its type too */
+    if (first >= 0xc7) /* an extension also has a type */
         return take(in, (size_t)1 << (first - 0xc7)) + 1;
     return take(in, (size_t)1 << (first - 0xc4));
 }
 
-/* Counts what is still to come instead of going down into it: depth costs nothing. */
+/* Counts pending items instead of recursing, so that depth costs nothing. */
 void msgpack_skip(struct msgpack *in)
 {
     for (uint64_t left = 1; left && !in->bad; left--) {
@@ -236,7 +236,7 @@ void msgpack_skip(struct msgpack *in)
         }
         in->at += size;
         left += items;
-        if (left > (uint64_t)(in->end - in->at) + 1) /* each takes a byte at least */
+        if (left > (uint64_t)(in->end - in->at) + 1) /* each takes at least a byte */
             in->bad = true;
     }
 }

@@ -1,5 +1,5 @@
-/* One question through NETLINK_SOCK_DIAG: the kernel knows the other socket by our two addresses turned round. Anybody may
- * ask it. A walk through /proc/net/tcp would tell the same, at a cost that grows with the connections of the machine. */
+/* One NETLINK_SOCK_DIAG request, which needs no privileges: the peer's socket is found by our two addresses, swapped.
+ * /proc/net/tcp has the same data, but reading it costs time proportional to the number of connections. */
 #include "net/tcp_user.h"
 
 #include <linux/inet_diag.h>
@@ -11,10 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* An end of a connection, IPv4 as such also where it came through a socket of IPv6. */
+/* One end of a connection. IPv4 addresses mapped into IPv6 are stored as IPv4. */
 struct end {
     uint8_t family;
-    uint16_t port; /* in network order, as the addresses */
+    uint16_t port; /* network byte order, like the addresses */
     uint32_t address[4], scope;
 };
 
@@ -47,35 +47,35 @@ static bool is_loopback(const struct end *end)
                                   : memcmp(end->address, &in6addr_loopback, sizeof end->address) == 0;
 }
 
-static bool ask(int fd, const struct end *theirs, const struct end *ours)
+static bool send_query(int fd, const struct end *theirs, const struct end *ours)
 {
     struct {
         struct nlmsghdr head;
         struct inet_diag_req_v2 body;
-    } question = {
-        .head = { .nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST },
+    } query = {
+        .head = { .nlmsg_len = sizeof query, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST },
         .body = { .sdiag_family = theirs->family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = UINT32_MAX,
                   .id = { .idiag_sport = theirs->port, .idiag_dport = ours->port, .idiag_if = theirs->scope,
                           .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
     };
     struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-    memcpy(question.body.id.idiag_src, theirs->address, sizeof theirs->address);
-    memcpy(question.body.id.idiag_dst, ours->address, sizeof ours->address);
-    return sendto(fd, &question, sizeof question, 0, (struct sockaddr *)&kernel, sizeof kernel) == sizeof question;
+    memcpy(query.body.id.idiag_src, theirs->address, sizeof theirs->address);
+    memcpy(query.body.id.idiag_dst, ours->address, sizeof ours->address);
+    return sendto(fd, &query, sizeof query, 0, (struct sockaddr *)&kernel, sizeof kernel) == sizeof query;
 }
 
-/* The kernel answers before sendto returns. It may have found a listener of that port in place of the connection; and one
- * that its program has closed is shown as root's, but has no inode any more. */
-static bool hear(int fd, const struct end *ours, uint32_t *uid)
+/* The kernel answers before sendto returns. It can have found a listener on that port instead of the connection. A connection
+ * that its process has closed is shown as root's, but has no inode. */
+static bool receive_reply(int fd, const struct end *ours, uint32_t *uid)
 {
     union {
         struct nlmsghdr head;
-        char room[4096];
-    } answer;
-    ssize_t got = recv(fd, &answer, sizeof answer, MSG_DONTWAIT);
-    if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) || answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+        char bytes[4096];
+    } reply;
+    ssize_t got = recv(fd, &reply, sizeof reply, MSG_DONTWAIT);
+    if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) || reply.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return false;
-    const struct inet_diag_msg *found = NLMSG_DATA(&answer.head);
+    const struct inet_diag_msg *found = NLMSG_DATA(&reply.head);
     if (found->id.idiag_dport != ours->port || found->idiag_state == TCP_LISTEN || found->idiag_inode == 0)
         return false;
     *uid = found->idiag_uid;
@@ -87,12 +87,12 @@ static bool look_up(const struct end *theirs, const struct end *ours, uint32_t *
     int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0)
         return false;
-    bool is_found = ask(fd, theirs, ours) && hear(fd, ours, uid);
+    bool is_found = send_query(fd, theirs, ours) && receive_reply(fd, ours, uid);
     close(fd);
     return is_found;
 }
 
-bool tcp_user_is_here(int fd, uint32_t *uid)
+bool tcp_user_is_local(int fd, uint32_t *uid)
 {
     struct sockaddr_storage there = { 0 }, here = { 0 };
     socklen_t there_size = sizeof there, here_size = sizeof here;
@@ -100,6 +100,6 @@ bool tcp_user_is_here(int fd, uint32_t *uid)
     *uid = UINT32_MAX;
     if (getpeername(fd, (struct sockaddr *)&there, &there_size) < 0
         || getsockname(fd, (struct sockaddr *)&here, &here_size) < 0 || !end_of(&there, &theirs) || !end_of(&here, &ours))
-        return true; /* it has gone: nobody's is shown the least */
+        return true; /* already closed: an unknown local user has the fewest rights */
     return look_up(&theirs, &ours, uid) || is_loopback(&theirs);
 }

@@ -84,17 +84,17 @@ static void error_has_line_and_reason(void **state)
             "agent.conf:2: invalid period 'often' (expected a duration such as 1s, 250ms or 5m)");
     refused(f, "period = 1us", "agent.conf:1: invalid period '1us' (expected 1ms to 7d)");
     refused(f, "\n\n[memifo]\n", "agent.conf:3: unknown sensor 'memifo'; did you mean 'meminfo'?");
-    refused(f, "[meminfo\nperiod=1s", "agent.conf:1: '[meminfo' is no section: write [NAME]");
+    refused(f, "[meminfo\nperiod=1s", "agent.conf:1: invalid section '[meminfo' (expected [NAME])");
     refused(f, "[meminfo]\nfields = 2", "agent.conf:2: meminfo has no setting 'fields'");
     refused(f, "[null]\nsetp = 2", "agent.conf:2: null has no setting 'setp'; did you mean 'step'?");
     refused(f, "[stat]\nenabled = perhaps", "agent.conf:2: invalid enabled 'perhaps' (expected yes or no)");
     refused(f, "perod = 1s", "agent.conf:1: unknown key 'perod'; did you mean 'period'?");
     refused(f, "hello", "agent.conf:1: 'hello' is neither [SECTION] nor KEY = VALUE");
-    refused(f, "period =", "agent.conf:1: there is no value behind '='");
-    refused(f, "= 1s", "agent.conf:1: there is no key before '='");
-    refused(f, "socket = \"/run", "agent.conf:1: the quotes do not end");
-    refused(f, "socket = \"/run\"\"", "agent.conf:1: the quotes do not end");
-    refused(f, "socket = \"/run\" x", "agent.conf:1: the quotes do not end");
+    refused(f, "period =", "agent.conf:1: missing value after '='");
+    refused(f, "= 1s", "agent.conf:1: missing key before '='");
+    refused(f, "socket = \"/run", "agent.conf:1: missing closing quote");
+    refused(f, "socket = \"/run\"\"", "agent.conf:1: missing closing quote");
+    refused(f, "socket = \"/run\" x", "agent.conf:1: missing closing quote");
     refused(f, "listen = 1337", "agent.conf:1: invalid address '1337' (expected 127.0.0.1:1337, [::1]:1337 or none)");
     refused(f, "listen = a:70000", "agent.conf:1: invalid address 'a:70000' (expected 127.0.0.1:1337, [::1]:1337 or none)");
     assert_int_equal(parse(f, "sink = nowhere"), USAGE);
@@ -198,7 +198,7 @@ static void quotes_in_values(void **state)
     assert_string_equal(f->config.uplink.spool, "/\"x\"");
     assert_string_equal(f->config.uplink.key, "\"");
     assert_string_equal(f->config.sinks[0].settings.list[0].value, "/a\"b");
-    assert_string_equal(f->config.programs.boards, "/d \"e");
+    assert_string_equal(f->config.programs.segment_dir, "/d \"e");
     assert_string_equal(f->config.programs.profiles, "/ f\t");
     buf_clear(&text);
 }
@@ -216,7 +216,7 @@ static void readable_and_unreadable_files(void **state)
     temp_write(path, "period = 3s\0\n", 13);
     buf_reset(&f->error);
     assert_int_equal(agent_config_read(&f->config, path, &f->error), USAGE);
-    snprintf(expected, sizeof expected, "%s: this is no configuration", path);
+    snprintf(expected, sizeof expected, "%s: not a configuration file", path);
     assert_non_null(strstr(buf_text(&f->error), expected));
     temp_remove(dir);
 }

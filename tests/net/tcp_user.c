@@ -60,13 +60,13 @@ static void expect_user(const char *listen, const char *to, uint32_t uid)
     uint32_t found;
     if (!connect_pair(&pair, listen, to, uid))
         leave_out("this machine has no such address");
-    assert_true(tcp_user_is_here(pair.ours, &found));
+    assert_true(tcp_user_is_local(pair.ours, &found));
     assert_int_equal(found, uid);
     shutdown(pair.theirs, SHUT_WR); /* it may still read */
-    assert_true(tcp_user_is_here(pair.ours, &found));
+    assert_true(tcp_user_is_local(pair.ours, &found));
     assert_int_equal(found, uid);
     close(pair.theirs);
-    assert_true(tcp_user_is_here(pair.ours, &found));
+    assert_true(tcp_user_is_local(pair.ours, &found));
     assert_int_equal(found, UINT32_MAX); /* not 0, which is what the kernel calls it */
     close(pair.ours);
 }
@@ -118,11 +118,11 @@ static int look_from_afar(void)
         return 100;
     if (!connect_pair(&far, "10.9.8.7", "10.9.8.7", SOMEBODY) || !connect_pair(&near, "127.0.0.1", "127.0.0.1", SOMEBODY))
         return 101;
-    int result = tcp_user_is_here(far.ours, &uid) && uid == SOMEBODY ? 1 : 0;
+    int result = tcp_user_is_local(far.ours, &uid) && uid == SOMEBODY ? 1 : 0;
     if (unshare(CLONE_NEWNET)) /* from here the other end is as little to be seen as on another machine */
         return 102;
-    result |= !tcp_user_is_here(far.ours, &uid) && uid == UINT32_MAX ? 2 : 0;
-    result |= tcp_user_is_here(near.ours, &uid) && uid == UINT32_MAX ? 4 : 0;
+    result |= !tcp_user_is_local(far.ours, &uid) && uid == UINT32_MAX ? 2 : 0;
+    result |= tcp_user_is_local(near.ours, &uid) && uid == UINT32_MAX ? 4 : 0;
     return result;
 }
 

@@ -215,7 +215,7 @@ begin_level() {
     setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter level - 7 wait <>"$T/others" 3>&- &
     wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7'
     begin_level
-    wait_for 'grep "a program of user 0 .* level is a gauge of one program and a counter of another" "$T/said"'
+    wait_for 'grep "a program of user 0 .* level is a gauge in one program and a counter in another" "$T/said"'
     is "sonde_programs_refused_total{host=\"$(host)\"}" 1
     is "level{host=\"$(host)\",user=\"nobody\"}" 7
     echo >"$T/others"
@@ -250,7 +250,7 @@ begin_level() {
     export TAU_METRIC_PROXY=$T/place/tau.sock
     as_nobody /usr/bin/python3 -c "import socket; s = socket.socket(socket.AF_UNIX); s.bind('$TAU_METRIC_PROXY'); s.listen()"
     start </dev/null
-    grep "had been made by user 65534" "$T/said"
+    grep "had been created by user 65534" "$T/said"
     tau counter x_total add x_total 1
     stop
     as_nobody mkdir -p "$TAU_METRIC_PROXY/full"
@@ -270,7 +270,7 @@ begin_level() {
         # shellcheck disable=SC2086 # words of a command
         as_nobody $way "$SONDE_BOARDS/sonde-agent"
         start </dev/null
-        grep "sonde-agent had been made by user 65534" "$T/said"
+        grep "sonde-agent had been created by user 65534" "$T/said"
         program sonde counter x_total - 5
         wait_for 'is "x_total{host=\"$(host)\"}" 5'
         stop
@@ -281,7 +281,7 @@ begin_level() {
 @test "a second agent steals nothing; a dead socket is replaced; what is no socket is told" {
     start </dev/null
     run -1 env SONDE_SOCKET_DIR="$T/other" "$SONDE" agent --root "$T/root" -c "$T/conf" --sensors loadavg --listen none
-    [[ $output == *"another agent or proxy listens at $TAU_METRIC_PROXY"* ]]
+    [[ $output == *"another agent or proxy listens on $TAU_METRIC_PROXY"* ]]
     tau counter x_total add x_total 1 # still there
     stop KILL || :
     [ -S "$TAU_METRIC_PROXY" ]

@@ -1,6 +1,6 @@
-/* Listeners, one timer that stands at the earliest time by which a connection must have done something, and the turn in
- * which epoll's events are handed out. The connections themselves are in http_connection.c. */
-#include "net/http.h"
+/* Listeners, one timer for the earliest deadline of all connections, and the dispatch of epoll events. The connections are in
+ * http_connection.c. */
+#include "net/http_server.h"
 
 #include "net/http_connection.h"
 #include "base/clock.h"
@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #define EVENTS_MAX 32
-#define ACCEPTS_MAX 16            /* in one turn */
+#define ACCEPTS_MAX 16            /* per call of http_server_run */
 #define LISTENERS_MAX 8
 #define PAUSE_NS (1 * NS_PER_S)
 #define NEVER UINT64_MAX
 
-const struct http_limits http_limits_usual = {
+const struct http_server_limits http_server_default_limits = {
     .connections = 96,
     .answer_bytes = 48u << 20,
     .idle_ns = 90 * NS_PER_S,
@@ -29,33 +29,33 @@ const struct http_limits http_limits_usual = {
 };
 
 struct listener {
-    struct http_source source;
+    struct http_event_source source;
     bool is_local, is_paused;
 };
 
-struct http {
+struct http_server {
     struct http_pool pool;
-    struct http_source timer;
-    uint64_t timer_ns; /* NEVER: it is not set */
+    struct http_event_source timer;
+    uint64_t timer_ns; /* NEVER: not set */
     struct listener listeners[LISTENERS_MAX];
     size_t listener_count;
 };
 
-static void listener_look(struct http *http, struct listener *listener, bool is_paused)
+static void listener_watch(struct http_server *http, struct listener *listener, bool is_paused)
 {
     struct epoll_event event = { .events = is_paused ? 0 : EPOLLIN, .data.ptr = &listener->source };
     epoll_ctl(http->pool.epoll_fd, EPOLL_CTL_MOD, listener->source.fd, &event);
     listener->is_paused = is_paused;
 }
 
-/* Out of descriptors: an idle connection gives its own, or the queue waits a second, since epoll would not. */
-static void out_of_descriptors(struct http *http, struct listener *listener)
+/* Closes an idle connection, or stops accepting for a second: epoll would report the listener again at once. */
+static void out_of_descriptors(struct http_server *http, struct listener *listener)
 {
     if (!http_connection_close_idle(&http->pool, listener->is_local))
-        listener_look(http, listener, true);
+        listener_watch(http, listener, true);
 }
 
-static void listener_turn(struct http *http, struct listener *listener)
+static void accept_connections(struct http_server *http, struct listener *listener)
 {
     for (int i = 0; i < ACCEPTS_MAX; i++) {
         int fd = accept4(listener->source.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -63,14 +63,14 @@ static void listener_turn(struct http *http, struct listener *listener)
             http_connection_take(&http->pool, fd, listener->is_local);
         else if (errno == ECONNABORTED || errno == EINTR)
             continue;
-        else if (i == 0 && errno != EAGAIN) /* later on it may be that nobody waits any more: Linux does not look first */
+        else if (i == 0 && errno != EAGAIN) /* after the first, Linux reports it even if no connection is waiting */
             out_of_descriptors(http, listener);
         if (fd < 0)
             return;
     }
 }
 
-static void timer_turn(struct http *http)
+static void timer_expired(struct http_server *http)
 {
     uint64_t count, now_ns = clock_monotonic_ns();
     if (read(http->timer.fd, &count, sizeof count) < 0)
@@ -79,11 +79,11 @@ static void timer_turn(struct http *http)
     http_connection_close_late(&http->pool, now_ns);
     for (size_t i = 0; i < http->listener_count; i++)
         if (http->listeners[i].is_paused)
-            listener_look(http, &http->listeners[i], false);
+            listener_watch(http, &http->listeners[i], false);
 }
 
-/* Set anew only when it must ring earlier: one that rings for nobody costs less than setting it at each request. */
-static void set_timer(struct http *http, uint64_t first_ns)
+/* Only moved to an earlier time: an expiry for nothing costs less than setting it for each request. */
+static void set_timer(struct http_server *http, uint64_t first_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
     for (size_t i = 0; i < http->listener_count; i++)
@@ -96,29 +96,29 @@ static void set_timer(struct http *http, uint64_t first_ns)
         http->timer_ns = first_ns;
 }
 
-void http_turn(struct http *http)
+void http_server_run(struct http_server *http)
 {
     struct epoll_event events[EVENTS_MAX];
     int count = epoll_wait(http->pool.epoll_fd, events, EVENTS_MAX, 0);
     for (int i = 0; i < count; i++) {
-        struct http_source *source = events[i].data.ptr;
+        struct http_event_source *source = events[i].data.ptr;
         if (source->kind == LISTENER)
-            listener_turn(http, (struct listener *)source);
+            accept_connections(http, (struct listener *)source);
         else if (source->kind == TIMER)
-            timer_turn(http);
+            timer_expired(http);
         else
-            http_connection_turn(&http->pool, (struct http_connection *)source, events[i].events);
+            http_connection_event(&http->pool, (struct http_connection *)source, events[i].events);
     }
     set_timer(http, http_connection_sweep(&http->pool));
 }
 
-static enum err add_source(struct http *http, struct http_source *source)
+static enum err add_source(struct http_server *http, struct http_event_source *source)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = source };
     return epoll_ctl(http->pool.epoll_fd, EPOLL_CTL_ADD, source->fd, &event) < 0 ? err_from_errno(errno) : OK;
 }
 
-enum err http_listen_take(struct http *http, int fd, bool is_local)
+enum err http_server_listen_take(struct http_server *http, int fd, bool is_local)
 {
     if (http->listener_count == LISTENERS_MAX) {
         close(fd);
@@ -134,26 +134,26 @@ enum err http_listen_take(struct http *http, int fd, bool is_local)
     return err;
 }
 
-enum err http_open(struct http **http, const struct http_handler *handler, const struct http_limits *limits)
+enum err http_server_open(struct http_server **http, const struct http_handler *handler, const struct http_server_limits *limits)
 {
-    struct http *new = calloc(1, sizeof *new);
+    struct http_server *new = calloc(1, sizeof *new);
     *http = new;
     if (!new)
         return NOMEM;
     new->pool.handler = *handler;
-    new->pool.limits = limits ? *limits : http_limits_usual;
+    new->pool.limits = limits ? *limits : http_server_default_limits;
     new->timer_ns = NEVER;
     new->pool.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    new->timer = (struct http_source){ TIMER, timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC) };
+    new->timer = (struct http_event_source){ TIMER, timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC) };
     enum err err = new->pool.epoll_fd < 0 || new->timer.fd < 0 ? err_from_errno(errno) : add_source(new, &new->timer);
     if (err)
-        http_close(http);
+        http_server_close(http);
     return err;
 }
 
-void http_close(struct http **http)
+void http_server_close(struct http_server **http)
 {
-    struct http *old = *http;
+    struct http_server *old = *http;
     if (!old)
         return;
     http_connection_close_all(&old->pool);
@@ -167,8 +167,8 @@ void http_close(struct http **http)
     *http = NULL;
 }
 
-int http_fd(const struct http *http) { return http->pool.epoll_fd; }
+int http_server_fd(const struct http_server *http) { return http->pool.epoll_fd; }
 
-size_t http_connections(const struct http *http) { return http->pool.counts[0] + http->pool.counts[1]; }
+size_t http_server_connections(const struct http_server *http) { return http->pool.counts[0] + http->pool.counts[1]; }
 
-size_t http_answer_bytes(const struct http *http) { return http->pool.answer_bytes; }
+size_t http_server_answer_bytes(const struct http_server *http) { return http->pool.answer_bytes; }

@@ -2,7 +2,7 @@
 #include "tools/unit.h"
 
 #include "net/fd_pass.h"
-#include "net/http.h"
+#include "net/http_server.h"
 #include "net/listen.h"
 #include "base/clock.h"
 #include "tools/temp.h"
@@ -20,7 +20,7 @@
 #define BIG (8u << 20)
 
 struct fixture {
-    struct http *http;
+    struct http_server *http;
     uint16_t port;
     int requests;
     size_t size; /* of the answer */
@@ -47,14 +47,14 @@ static void answer(void *context, const struct http_request *request, struct htt
     }
 }
 
-static void begin(struct fixture *f, const struct http_limits *limits)
+static void begin(struct fixture *f, const struct http_server_limits *limits)
 {
     int fd;
     *f = (struct fixture){ 0 };
-    assert_int_equal(http_open(&f->http, &(struct http_handler){ answer, f }, limits), OK);
+    assert_int_equal(http_server_open(&f->http, &(struct http_handler){ answer, f }, limits), OK);
     assert_int_equal(listen_tcp("127.0.0.1", 0, &fd), OK);
     f->port = listen_port(fd);
-    assert_int_equal(http_listen_take(f->http, fd, false), OK);
+    assert_int_equal(http_server_listen_take(f->http, fd, false), OK);
 }
 
 static int client(const struct fixture *f)
@@ -70,9 +70,9 @@ static void turns(struct fixture *f, int ms)
 {
     uint64_t end_ns = clock_monotonic_ns() + (uint64_t)ms * NS_PER_MS;
     while (clock_monotonic_ns() < end_ns) {
-        struct pollfd ready = { .fd = http_fd(f->http), .events = POLLIN };
+        struct pollfd ready = { .fd = http_server_fd(f->http), .events = POLLIN };
         poll(&ready, 1, 1);
-        http_turn(f->http);
+        http_server_run(f->http);
     }
 }
 
@@ -118,12 +118,12 @@ static void keeps_alive_and_takes_pipelines(void **state)
     assert_non_null(strstr(text, "you want /c\n"));
     assert_non_null(strstr(text, "Connection: close\r\n\r\nyou want /d\nclosed"));
     assert_int_equal(f.requests, 4);
-    assert_true(f.peer.is_here && !f.peer.is_local);
+    assert_true(f.peer.is_same_node && !f.peer.is_local);
     assert_int_equal(f.peer.uid, geteuid());
     close(fd);
     turns(&f, 5);
-    assert_int_equal(http_connections(f.http), 0);
-    http_close(&f.http);
+    assert_int_equal(http_server_connections(f.http), 0);
+    http_server_close(&f.http);
 }
 
 static void says_no_body_to_head(void **state)
@@ -135,9 +135,9 @@ static void says_no_body_to_head(void **state)
     say(fd, "HEAD /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     const char *text = hear(&f, fd, NULL);
     assert_non_null(strstr(text, "Content-Length: 12\r\nConnection: close\r\n\r\nclosed"));
-    assert_int_equal(http_answer_bytes(f.http), 0);
+    assert_int_equal(http_server_answer_bytes(f.http), 0);
     close(fd);
-    http_close(&f.http);
+    http_server_close(&f.http);
 }
 
 static void answers_one_who_has_said_all(void **state)
@@ -150,7 +150,7 @@ static void answers_one_who_has_said_all(void **state)
     shutdown(fd, SHUT_WR);
     assert_non_null(strstr(hear(&f, fd, NULL), "you want /a\nclosed"));
     close(fd);
-    http_close(&f.http);
+    http_server_close(&f.http);
 }
 
 /* All of it arrives, although more was sent than is read. */
@@ -174,7 +174,7 @@ static void refuses_garbage_and_goes_on(void **state)
     assert_non_null(strstr(hear(&f, fd, "you want /a\n"), "you want /a\n"));
     assert_int_equal(f.requests, 1);
     close(fd);
-    http_close(&f.http);
+    http_server_close(&f.http);
 }
 
 static void tells_to_continue(void **state)
@@ -189,7 +189,7 @@ static void tells_to_continue(void **state)
     assert_non_null(strstr(hear(&f, fd, "you want /p\n"), "200 OK"));
     assert_string_equal(f.body, "body");
     close(fd);
-    http_close(&f.http);
+    http_server_close(&f.http);
 }
 
 static void three_hundred_idle_ones_are_harmless(void **state)
@@ -204,7 +204,7 @@ static void three_hundred_idle_ones_are_harmless(void **state)
             say(fds[i], "GET /half");
         turns(&f, 1);
     }
-    assert_int_equal(http_connections(f.http), http_limits_usual.connections);
+    assert_int_equal(http_server_connections(f.http), http_server_default_limits.connections);
     int fd = client(&f);
     say(fd, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_non_null(strstr(hear(&f, fd, "you want /a\n"), "200 OK"));
@@ -212,15 +212,15 @@ static void three_hundred_idle_ones_are_harmless(void **state)
     for (size_t i = 0; i < 300; i++)
         close(fds[i]);
     turns(&f, 20);
-    assert_int_equal(http_connections(f.http), 0);
-    http_close(&f.http);
+    assert_int_equal(http_server_connections(f.http), 0);
+    http_server_close(&f.http);
 }
 
 static void slow_readers_cost_a_bounded_amount(void **state)
 {
     (void)state;
     struct fixture f;
-    struct http_limits limits = http_limits_usual;
+    struct http_server_limits limits = http_server_default_limits;
     int fds[20], small = 4096;
     limits.answer_bytes = 3 * BIG;
     limits.stall_ns = 20 * NS_PER_MS;
@@ -232,10 +232,10 @@ static void slow_readers_cost_a_bounded_amount(void **state)
         say(fds[i], "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
         for (int tries = 0; tries < 1000 && f.requests <= (int)i; tries++)
             turns(&f, 10); /* once for most: to make 8 MB takes its time */
-        assert_true(http_answer_bytes(f.http) <= limits.answer_bytes);
+        assert_true(http_server_answer_bytes(f.http) <= limits.answer_bytes);
     }
     assert_int_equal(f.requests, 20);
-    assert_int_equal(http_answer_bytes(f.http), 3 * BIG);
+    assert_int_equal(http_server_answer_bytes(f.http), 3 * BIG);
     f.size = 0;
     int fd = client(&f);
     say(fd, "GET /b HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -244,8 +244,8 @@ static void slow_readers_cost_a_bounded_amount(void **state)
     for (size_t i = 0; i < 20; i++)
         close(fds[i]);
     turns(&f, 20);
-    assert_int_equal(http_answer_bytes(f.http), 0);
-    http_close(&f.http);
+    assert_int_equal(http_server_answer_bytes(f.http), 0);
+    http_server_close(&f.http);
 }
 
 /* More answers than there is room for: who takes what comes gets all of it, also while others take nothing. */
@@ -254,7 +254,7 @@ static void a_crowd_of_readers_is_answered(void **state)
     (void)state;
     struct fixture f;
     static char part[1 << 18];
-    struct http_limits limits = http_limits_usual;
+    struct http_server_limits limits = http_server_default_limits;
     int fds[20], stuck[3], ready = 0, small = 4096;
     size_t totals[20] = { 0 };
     limits.answer_bytes = 3 * BIG;
@@ -271,7 +271,7 @@ static void a_crowd_of_readers_is_answered(void **state)
         say(fds[i], "GET / HTTP/1.0\r\n\r\n");
     }
     for (int round = 0; round < 100000 && ready < 20; round++) {
-        http_turn(f.http);
+        http_server_run(f.http);
         for (size_t i = 0; i < 20; i++) {
             ssize_t got = fds[i] < 0 ? -1 : recv(fds[i], part, sizeof part, 0);
             totals[i] += got > 0 ? (size_t)got : 0;
@@ -286,7 +286,7 @@ static void a_crowd_of_readers_is_answered(void **state)
         assert_true(totals[i] > BIG && totals[i] < BIG + 512);
     for (size_t i = 0; i < 3; i++)
         close(stuck[i]);
-    http_close(&f.http);
+    http_server_close(&f.http);
 }
 
 static void a_large_answer_arrives_whole(void **state)
@@ -300,7 +300,7 @@ static void a_large_answer_arrives_whole(void **state)
     say(fd, "GET /a HTTP/1.0\r\n\r\n");
     size_t total = 0;
     for (int i = 0; i < 100000; i++) {
-        http_turn(f.http);
+        http_server_run(f.http);
         ssize_t got = recv(fd, part, sizeof part, 0);
         if (got == 0)
             break;
@@ -308,7 +308,7 @@ static void a_large_answer_arrives_whole(void **state)
     }
     assert_true(total > BIG && total < BIG + 512);
     close(fd);
-    http_close(&f.http);
+    http_server_close(&f.http);
 }
 
 /* Nobody says anything, half of it, or takes nothing: each is gone when its time is over. */
@@ -316,7 +316,7 @@ static void time_runs_out(void **state)
 {
     (void)state;
     struct fixture f;
-    struct http_limits limits = http_limits_usual;
+    struct http_server_limits limits = http_server_default_limits;
     limits.idle_ns = 150 * NS_PER_MS;
     limits.request_ns = limits.answer_ns = 50 * NS_PER_MS;
     begin(&f, &limits);
@@ -326,16 +326,16 @@ static void time_runs_out(void **state)
     say(half, "GET / HTT");
     say(slow, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     turns(&f, 15);
-    assert_int_equal(http_connections(f.http), 3);
+    assert_int_equal(http_server_connections(f.http), 3);
     turns(&f, 80);
-    assert_int_equal(http_connections(f.http), 1);
+    assert_int_equal(http_server_connections(f.http), 1);
     assert_string_equal(hear(&f, half, NULL), "closed");
     turns(&f, 150);
-    assert_int_equal(http_connections(f.http), 0);
+    assert_int_equal(http_server_connections(f.http), 0);
     close(idle);
     close(half);
     close(slow);
-    http_close(&f.http);
+    http_server_close(&f.http);
 }
 
 static void knows_who_is_at_a_unix_socket(void **state)
@@ -349,7 +349,7 @@ static void knows_who_is_at_a_unix_socket(void **state)
     temp_dir(dir);
     temp_join(path, dir, "made/agent.sock");
     assert_int_equal(listen_unix(path, &fd), OK);
-    assert_int_equal(http_listen_take(f.http, fd, true), OK);
+    assert_int_equal(http_server_listen_take(f.http, fd, true), OK);
     assert_int_equal(listen_unix(path, &other), AGAIN);
     snprintf(at.sun_path, sizeof at.sun_path, "%.100s", path);
     int c = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -361,7 +361,7 @@ static void knows_who_is_at_a_unix_socket(void **state)
     assert_int_equal(f.peer.uid, geteuid());
     assert_int_equal(f.fd, -1);
     close(c);
-    http_close(&f.http);
+    http_server_close(&f.http);
     assert_int_equal(listen_unix(path, &fd), OK); /* what nobody listens on is replaced */
     close(fd);
     temp_remove(dir);
@@ -378,7 +378,7 @@ static int local_client(const struct fixture *f)
     ends[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(ends[0], (struct sockaddr *)&at, size), 0);
     assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
-    assert_int_equal(http_listen_take(f->http, listener, true), OK);
+    assert_int_equal(http_server_listen_take(f->http, listener, true), OK);
     return ends[0];
 }
 
@@ -408,7 +408,7 @@ static void a_file_comes_with_one_request_and_is_closed_after_it(void **state)
     close(after);
     close(before);
     close(file);
-    http_close(&f.http);
+    http_server_close(&f.http);
 }
 
 static void descriptors_run_out(void **state)
@@ -426,14 +426,14 @@ static void descriptors_run_out(void **state)
     setrlimit(RLIMIT_NOFILE, &tight);
     turns(&f, 5);
     setrlimit(RLIMIT_NOFILE, &before);
-    assert_int_equal(http_connections(f.http), 3); /* an idle one had to go for the new one */
+    assert_int_equal(http_server_connections(f.http), 3); /* an idle one had to go for the new one */
     say(late, "GET /late HTTP/1.0\r\n\r\n");
     assert_non_null(strstr(hear(&f, late, NULL), "you want /late"));
     close(one);
     close(two);
     close(three);
     close(late);
-    http_close(&f.http);
+    http_server_close(&f.http);
 }
 
 static void addresses(void **state)

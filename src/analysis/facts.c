@@ -22,8 +22,8 @@ static const char *keep(struct facts *facts, const char *data, size_t size)
     if (size)
         memcpy(text->data, data, size);
     text->data[size] = '\0';
-    text->next = facts->texts;
-    facts->texts = text;
+    text->next = facts->strings;
+    facts->strings = text;
     return text->data;
 }
 
@@ -181,9 +181,9 @@ void facts_free(struct facts **facts)
 {
     if (!*facts)
         return;
-    while ((*facts)->texts) {
-        struct facts_text *text = (*facts)->texts;
-        (*facts)->texts = text->next;
+    while ((*facts)->strings) {
+        struct facts_text *text = (*facts)->strings;
+        (*facts)->strings = text->next;
         free(text);
     }
     store_runs_clear(&(*facts)->runs);

@@ -50,7 +50,7 @@ struct facts {
     struct mpi mpi;     /* derived from them: MPI calls */
     struct syscall_stats calls; /* and system calls */
     struct syscall_stats_gap syscall_stats_gap;
-    struct facts_text *texts; /* owns the strings above, except those of job */
+    struct facts_text *strings; /* owns the strings above, except those of job */
 };
 
 /* Reads the facts of a job, whose strings must stay valid until facts_free. On error *facts is NULL. */

@@ -70,8 +70,8 @@ double facts_kernel_share(const struct facts *facts)
     double system_us, user_us;
     if (!facts_sum(facts, COUNTER_systemtime, &system_us) || !facts_sum(facts, COUNTER_usertime, &user_us))
         return NAN;
-    double told_us = system_us + user_us;
-    return told_us > 0 && told_us >= COVERED_MIN * facts_cpu_s(facts) * 1e6 ? system_us / told_us : NAN;
+    double known_us = system_us + user_us;
+    return known_us > 0 && known_us >= COVERED_MIN * facts_cpu_s(facts) * 1e6 ? system_us / known_us : NAN;
 }
 
 double facts_cores_allocated(const struct facts *facts)

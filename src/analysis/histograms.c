@@ -32,11 +32,11 @@ bool histogram_is_bucket(const char *instance)
 static char *name_of(const char *instance, const char *bound, size_t base)
 {
     const char *labels = instance + base + strlen(BUCKET);
-    size_t room = strlen(instance) + 1;
-    char *name = malloc(room);
+    size_t capacity = strlen(instance) + 1;
+    char *name = malloc(capacity);
     bool has_others = bound > labels + 1;
     if (name)
-        snprintf(name, room, "%.*s%.*s%s", (int)base, instance, has_others ? (int)(bound - labels - 1) : 0, labels,
+        snprintf(name, capacity, "%.*s%.*s%s", (int)base, instance, has_others ? (int)(bound - labels - 1) : 0, labels,
                 has_others ? "}" : "");
     return name;
 }
@@ -119,11 +119,11 @@ static struct histogram *owner_of(const struct histograms *histograms, const cha
     size_t base = strcspn(instance, "{"), size = strlen(suffix);
     if (!histograms->count || base <= size || memcmp(instance + base - size, suffix, size) != 0)
         return NULL;
-    size_t room = strlen(instance) + 1;
-    char *name = malloc(room);
+    size_t capacity = strlen(instance) + 1;
+    char *name = malloc(capacity);
     if (!name)
         return NULL;
-    snprintf(name, room, "%.*s%s", (int)(base - size), instance, instance + base);
+    snprintf(name, capacity, "%.*s%s", (int)(base - size), instance, instance + base);
     struct histogram *found = bsearch(name, histograms->list, histograms->count, sizeof *histograms->list, compare_name);
     free(name);
     return found;

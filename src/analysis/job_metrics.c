@@ -37,7 +37,7 @@ void job_metrics_init(struct job_metrics *metrics)
 
 void job_metrics_clear(struct job_metrics *metrics)
 {
-    for (struct job_metrics_string *text = metrics->texts, *next; text; text = next) {
+    for (struct job_metrics_string *text = metrics->strings, *next; text; text = next) {
         next = text->next;
         free(text);
     }
@@ -51,12 +51,12 @@ void job_metrics_clear(struct job_metrics *metrics)
 
 static bool grow(struct job_metrics_table *table)
 {
-    if (table->count < table->room)
+    if (table->count < table->capacity)
         return true;
-    size_t room = vec_capacity(table->room, table->count + 1, ROWS_MAX);
-    if (table->count >= ROWS_MAX || array_resize(table->rows, room) || array_resize(table->values, room * table->width * PARTS))
+    size_t capacity = vec_capacity(table->capacity, table->count + 1, ROWS_MAX);
+    if (table->count >= ROWS_MAX || array_resize(table->rows, capacity) || array_resize(table->values, capacity * table->width * PARTS))
         return false;
-    table->room = room;
+    table->capacity = capacity;
     return true;
 }
 
@@ -75,8 +75,8 @@ static struct job_metrics_string *copy_text(const char *from, size_t size)
 
 static const char *keep_text(struct job_metrics *metrics, struct job_metrics_string *text)
 {
-    text->next = metrics->texts;
-    metrics->texts = text;
+    text->next = metrics->strings;
+    metrics->strings = text;
     return text->text;
 }
 
@@ -217,7 +217,7 @@ static void meet_runs(const struct job_metrics_table *table, const struct set *s
     }
 }
 
-static bool begins_anew(const struct set *set, const struct run_series *series)
+static bool restarts_at_zero(const struct set *set, const struct run_series *series)
 {
     return series->by_agent && (set == &syscall_set || set == &syscall_time_set);
 }
@@ -240,7 +240,7 @@ static void take_counts(const struct job_metrics_table *table, const struct set 
     double *values = values_of(table, row, part), *whole = values_of(table, row, WHOLE);
     for (size_t i = 0; i < table->width; i++) {
         const char *name = set->metrics[i].name;
-        values[i] = join(set, i, values[i], begins_anew(set, series) ? sum_of(series, name) : last_of(series, name));
+        values[i] = join(set, i, values[i], restarts_at_zero(set, series) ? sum_of(series, name) : last_of(series, name));
         double seen = choose(set, i, values_of(table, row, BY_AGENT)[i], values_of(table, row, BY_RUNS)[i]);
         whole[i] = join(set, i, join(set, i, values_of(table, row, BEFORE)[i], values_of(table, row, ELSE)[i]), seen);
     }

@@ -28,13 +28,13 @@ struct job_metrics_row {
 struct job_metrics_table {
     struct job_metrics_row *rows;
     double *values;
-    size_t count, room, width;
+    size_t count, capacity, width;
     struct dictionary index;
 };
 
 struct job_metrics {
     struct job_metrics_table tables[JOB_METRICS_SETS];
-    struct job_metrics_string *texts; /* owns instances and hosts */
+    struct job_metrics_string *strings; /* owns instances and hosts */
     const char *host;        /* of the last series */
 };
 

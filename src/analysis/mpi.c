@@ -152,7 +152,7 @@ static void note_function(struct mpi_rank *rank, const char *name, const struct 
 
 /* The life of a rank is compared to its time in MPI, so it is unknown for a rank that only counted calls, and so is the
  * sum for all ranks. Such a rank has ended when it called MPI_Finalize: whether that returned is unknown. */
-static void judge_lives(struct mpi *mpi)
+static void add_lives(struct mpi *mpi)
 {
     bool have_times = true;
     for (size_t i = 0; i < mpi->rank_count; i++) {
@@ -210,7 +210,7 @@ static enum err read_sums(struct mpi *mpi, const struct job_metrics *metrics)
         fill_rank(&mpi->ranks[i], &by_rank[i]);
     free(by_rank);
     if (!err)
-        judge_lives(mpi);
+        add_lives(mpi);
     if (!err)
         qsort(mpi->functions, mpi->function_count, sizeof *mpi->functions, by_cost);
     return err;

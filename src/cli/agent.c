@@ -51,7 +51,7 @@ static enum err add_list(struct agent_config *config, const char *name, const ch
 
 static enum err add_uplink(const struct agent_options *settings, struct agent_config *config, struct buf *error)
 {
-    const struct { const char *name, *value; } texts[] = {
+    const struct { const char *name, *value; } strings[] = {
         { "key", settings->key }, { "spool", settings->spool }, { "spool-size", settings->spool_size },
         { "spool-age", settings->spool_age }, { "plain", settings->plain ? "yes" : NULL },
         { "plain-network", settings->plain_network ? "yes" : NULL }, { "munge", settings->munge ? "yes" : NULL },
@@ -59,8 +59,8 @@ static enum err add_uplink(const struct agent_options *settings, struct agent_co
     enum err err = add_list(config, "collector", settings->collectors, error);
     if (!err)
         err = add_list(config, "collector-key", settings->collector_keys, error);
-    for (size_t i = 0; !err && i < sizeof texts / sizeof *texts; i++)
-        err = add_option(config, texts[i].name, texts[i].value, error);
+    for (size_t i = 0; !err && i < sizeof strings / sizeof *strings; i++)
+        err = add_option(config, strings[i].name, strings[i].value, error);
     return err;
 }
 

@@ -46,7 +46,7 @@ static enum err add_list(struct collector_config *config, const char *name, cons
 
 static enum err add_options(const struct collect_options *settings, struct collector_config *config, struct buf *error)
 {
-    const struct { const char *name, *value; } texts[] = {
+    const struct { const char *name, *value; } strings[] = {
         { "key", settings->key }, { "allow", settings->allow }, { "journal", settings->journal },
         { "journal-size", settings->journal_size }, { "journal-age", settings->journal_age }, { "http", settings->http },
         { "socket", settings->socket }, { "rollup", settings->rollup }, { "colmet", settings->colmet },
@@ -54,8 +54,8 @@ static enum err add_options(const struct collect_options *settings, struct colle
         { "plain-network", settings->plain_network ? "yes" : NULL }, { "munge", settings->munge ? "yes" : NULL },
     };
     enum err err = OK;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && !err; i++)
-        err = add(config, texts[i].name, texts[i].value, error);
+    for (size_t i = 0; i < sizeof strings / sizeof *strings && !err; i++)
+        err = add(config, strings[i].name, strings[i].value, error);
     if (!err)
         err = add_list(config, "listen", settings->listen, error);
     if (!err)

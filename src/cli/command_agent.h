@@ -8,8 +8,8 @@
 
 #define COMMAND_ANSWER_MAX (512u << 20)
 
-/* where: as in agent_client_request(); NULL is the agent of this node. Returns EXIT_GOOD if the agent has reported success; otherwise
- * prints what went wrong. */
+/* where: as in agent_client_request(); NULL is the agent of this node. Returns EXIT_GOOD if the agent has reported
+ * success; otherwise prints what went wrong. */
 int command_request(const struct command_call *call, const char *where, const char *method, const char *path,
                 struct bytes body, struct buf *answer);
 

@@ -22,66 +22,66 @@ static void begin_set(struct json *json)
 }
 
 /* KEY=VALUE; suffix is appended to the key. False: there is no '='. */
-static bool add_pair(struct json *json, const char *word, const char *suffix)
+static bool add_pair(struct json *json, const char *arg, const char *suffix)
 {
-    const char *equals = strchr(word, '=');
+    const char *equals = strchr(arg, '=');
     char key[256];
-    size_t size = equals ? (size_t)(equals - word) : 0;
+    size_t size = equals ? (size_t)(equals - arg) : 0;
     if (!size || size + strlen(suffix) >= sizeof key)
         return false;
-    memcpy(key, word, size);
+    memcpy(key, arg, size);
     memcpy(key + size, suffix, strlen(suffix) + 1);
     json_field_text(json, key, equals + 1);
     return true;
 }
 
 /* "5s", "meminfo=10s" */
-static bool add_periods(struct json *json, char **words)
+static bool add_periods(struct json *json, char **args)
 {
-    if (!*words)
+    if (!*args)
         return false;
     begin_set(json);
-    for (; *words; words++)
-        if (!strchr(*words, '='))
-            json_field_text(json, "period", *words);
-        else if (!add_pair(json, *words, ".period"))
+    for (; *args; args++)
+        if (!strchr(*args, '='))
+            json_field_text(json, "period", *args);
+        else if (!add_pair(json, *args, ".period"))
             return false;
     json_end_object(json);
     return true;
 }
 
 /* "+vmstat", "-nfs"; or a list as in sonde agent --sensors. */
-static bool add_sensors(struct json *json, char **words)
+static bool add_sensors(struct json *json, char **args)
 {
     char key[256];
-    if (!*words)
+    if (!*args)
         return false;
     begin_set(json);
-    for (; *words; words++) {
-        const char *word = *words;
-        if (*word != '+' && (*word != '-' || strchr(word, ','))) {
-            json_field_text(json, API_SENSORS, word);
+    for (; *args; args++) {
+        const char *arg = *args;
+        if (*arg != '+' && (*arg != '-' || strchr(arg, ','))) {
+            json_field_text(json, API_SENSORS, arg);
             continue;
         }
-        size_t size = strlen(word + 1);
+        size_t size = strlen(arg + 1);
         if (!size || size + sizeof ".enabled" > sizeof key)
             return false;
-        memcpy(key, word + 1, size);
+        memcpy(key, arg + 1, size);
         memcpy(key + size, ".enabled", sizeof ".enabled");
-        json_field_text(json, key, *word == '+' ? "yes" : "no");
+        json_field_text(json, key, *arg == '+' ? "yes" : "no");
     }
     json_end_object(json);
     return true;
 }
 
-static bool add_events(struct json *json, char **words)
+static bool add_events(struct json *json, char **args)
 {
     struct buf list;
-    if (!*words)
+    if (!*args)
         return false;
     buf_init(&list, BODY_MAX);
-    for (; *words; words++)
-        buf_printf(&list, "%s%s", list.size ? "," : "", *words);
+    for (; *args; args++)
+        buf_printf(&list, "%s%s", list.size ? "," : "", *args);
     begin_set(json);
     json_field_text(json, "perf.events", buf_text(&list));
     json_end_object(json);
@@ -89,49 +89,49 @@ static bool add_events(struct json *json, char **words)
     return true;
 }
 
-static bool add_settings(struct json *json, char **words)
+static bool add_settings(struct json *json, char **args)
 {
-    if (!*words)
+    if (!*args)
         return false;
     begin_set(json);
-    for (; *words; words++)
-        if (!add_pair(json, *words, ""))
+    for (; *args; args++)
+        if (!add_pair(json, *args, ""))
             return false;
     json_end_object(json);
     return true;
 }
 
-static bool add_reload(struct json *json, char **words)
+static bool add_reload(struct json *json, char **args)
 {
     json_field_bool(json, API_RELOAD, true);
-    return !*words;
+    return !*args;
 }
 
 /* "4711", "4711 time" */
-static bool add_syscalls(struct json *json, char **words)
+static bool add_syscalls(struct json *json, char **args)
 {
-    const char *wish = words[0] && words[1] ? words[1] : "count";
+    const char *wish = args[0] && args[1] ? args[1] : "count";
     bool is_wish = !strcmp(wish, "count") || !strcmp(wish, "time") || !strcmp(wish, "no");
-    if (!words[0] || (words[1] && words[2]) || !is_wish)
+    if (!args[0] || (args[1] && args[2]) || !is_wish)
         return false;
     json_key(json, API_ASK);
     json_begin_object(json);
-    json_field_text(json, API_ID, words[0]);
+    json_field_text(json, API_ID, args[0]);
     json_field_text(json, API_SYSCALLS, wish);
     json_end_object(json);
     return true;
 }
 
-static bool add_none(struct json *json, char **words)
+static bool add_none(struct json *json, char **args)
 {
     (void)json;
-    return !*words;
+    return !*args;
 }
 
 /* The subcommands. */
 static const struct ctl_verb {
     const char *name, *form;
-    bool (*add)(struct json *json, char **words); /* false: invalid arguments */
+    bool (*add)(struct json *json, char **args); /* false: invalid arguments */
     bool shows; /* print the answer */
     const char *path; /* NULL: /ctl */
 } verbs[] = {
@@ -198,13 +198,13 @@ static int send_request(const struct command_call *call, const struct ctl_verb *
 
 static int ctl_run(const struct command_call *call)
 {
-    const char *word = call->count ? call->operands[0] : "show";
-    const struct ctl_verb *verb = find_verb(word);
+    const char *arg = call->count ? call->operands[0] : "show";
+    const struct ctl_verb *verb = find_verb(arg);
     struct json json;
     struct buf body;
     if (!verb)
         return command_usage_error(call, "unknown subcommand '%s' (expected show, period, sensors, events, set, "
-                                         "syscalls or reload)", word);
+                                         "syscalls or reload)", arg);
     buf_init(&body, BODY_MAX);
     json_init_line(&json, &body);
     json_begin_object(&json);

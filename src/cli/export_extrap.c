@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_ROOM 4096
+#define PATH_CAPACITY 4096
 #define DEPTH_MAX 4
 
 struct exporting {
@@ -65,7 +65,7 @@ static enum err add_directory(struct exporting *exporting, const char *path, int
     if (!dir)
         return skip(exporting, "directory", path, "cannot be read");
     for (const struct dirent *entry; !err && (entry = readdir(dir));) {
-        char below[PATH_ROOM];
+        char below[PATH_CAPACITY];
         if (entry->d_name[0] == '.' || snprintf(below, sizeof below, "%s/%s", path, entry->d_name) >= (int)sizeof below)
             continue;
         if (is_profile(entry->d_name))

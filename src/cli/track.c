@@ -40,7 +40,7 @@ struct written {
     struct dictionary names;
     struct metric_list texts; /* owns the names */
     struct numbers *numbers;
-    size_t room;
+    size_t capacity;
 };
 
 struct track {
@@ -86,7 +86,7 @@ static struct numbers numbers_of(const struct metric_item *item)
 /* False: memory ran out. */
 static bool grow(struct written *seen, uint32_t number)
 {
-    return !array_reserve(seen->numbers, seen->room, (size_t)number + 1, VEC_MAX);
+    return !array_reserve(seen->numbers, seen->capacity, (size_t)number + 1, VEC_MAX);
 }
 
 /* True: these values have not been written yet. */

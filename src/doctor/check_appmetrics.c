@@ -18,19 +18,21 @@
 #include <unistd.h>
 
 #define LEFT_SHOWN_S 60 /* younger segments may still be read */
-#define BOARDS_FEW_BYTES (16ull << 20)
+#define SEGMENTS_FREE_MIN (16ull << 20)
 
 /* Reports segments left by killed programs of this user, unless an agent is running, which handles them. */
-static void report_space(struct finding *finding, uint64_t room)
+static void report_space(struct finding *finding, uint64_t free_space)
 {
     struct segment_leftovers left;
     segment_leftovers_find(SEGMENT_DIR, LEFT_SHOWN_S, false, &left);
     if (left.count && !left.is_claimed)
         finding_available(finding,
-                          "%s free in " SEGMENT_DIR ". Killed programs left %zu metrics segments in it (%s), and no agent is running to read them: the next sonde run removes those older than a day, sonde agent all of them",
-                          format_bytes(room).s, left.count, format_bytes(left.bytes).s);
+                          "%s free in " SEGMENT_DIR ". Killed programs left %zu metrics segments in it (%s), and no "
+                          "agent is running to read them: the next sonde run removes those older than a day, sonde agent "
+                          "all of them",
+                          format_bytes(free_space).s, left.count, format_bytes(left.bytes).s);
     else
-        finding_available(finding, "%s free in " SEGMENT_DIR, format_bytes(room).s);
+        finding_available(finding, "%s free in " SEGMENT_DIR, format_bytes(free_space).s);
 }
 
 void check_appmetrics_segments(const struct doctor_target *target, struct finding *finding)
@@ -44,15 +46,16 @@ void check_appmetrics_segments(const struct doctor_target *target, struct findin
         segment_dir_delete(path);
     if (lock_fd >= 0)
         close(lock_fd);
-    uint64_t room = statvfs(SEGMENT_DIR, &fs) ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize;
+    uint64_t free_space = statvfs(SEGMENT_DIR, &fs) ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize;
     if (err)
         finding_missing(finding, "mount -t tmpfs tmpfs " SEGMENT_DIR,
-                        "Cannot create a directory in " SEGMENT_DIR ": %s. Metrics of libsonde, MPI calls and system calls of programs are unavailable",
+                        "Cannot create a directory in " SEGMENT_DIR ": %s. Metrics of libsonde, MPI calls and system "
+                        "calls of programs are unavailable",
                         err_text(err));
-    else if (room < BOARDS_FEW_BYTES)
+    else if (free_space < SEGMENTS_FREE_MIN)
         finding_missing(finding, "Free space in it", SEGMENT_DIR " is full: metrics of new programs are unavailable");
     else
-        report_space(finding, room);
+        report_space(finding, free_space);
 }
 
 static bool is_listened_on(const char *path)

@@ -61,16 +61,16 @@ void check_install_spool(const struct doctor_target *target, struct finding *fin
                         "Cannot use %s: %s", fault, spool_dir_reason(err));
         return;
     }
-    uint64_t room = free_bytes(spool.dir);
+    uint64_t free_space = free_bytes(spool.dir);
     char *last = strrchr(spool.dir, '/');
     spool_dir_remove(&spool);
     if (last)
         *last = '\0';
-    if (room < SPACE_FEW_BYTES)
+    if (free_space < SPACE_FEW_BYTES)
         finding_missing(finding, "Free space, or use sonde run -o DIR",
-                        "%s has only %s left, too little for a long run", spool.dir, format_bytes(room).s);
+                        "%s has only %s left, too little for a long run", spool.dir, format_bytes(free_space).s);
     else
-        finding_available(finding, "%s, %s free", spool.dir, format_bytes(room).s);
+        finding_available(finding, "%s, %s free", spool.dir, format_bytes(free_space).s);
 }
 
 /* The lock is free: the run is over. */
@@ -168,7 +168,7 @@ static void check_agent_store(struct finding *finding)
                         STORE_AGENT " sonde run would send jobs to the agent of this node, but none is running");
 }
 
-static const char *store_remedy(enum err err, const char *message)
+static const char *store_fix(enum err err, const char *message)
 {
     if (err != USAGE)
         return "Set $SONDE_DB to another location, or move the file away";
@@ -203,7 +203,7 @@ void check_install_store(const struct doctor_target *target, struct finding *fin
     else if (!err || err == ABSENT)
         check_directory(path, !err, finding);
     else
-        finding_missing(finding, store_remedy(err, message), "%s: %s", path, message ? message : err_text(err));
+        finding_missing(finding, store_fix(err, message), "%s: %s", path, message ? message : err_text(err));
     free(message);
 }
 

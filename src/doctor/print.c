@@ -10,6 +10,7 @@
 
 #define NAME_COLUMNS 19
 #define TEXT_AT (2 + 2 + NAME_COLUMNS) /* indent, mark and space, name */
+#define FIX_COLUMNS 5 /* "Fix: " */
 
 /* Leaves out what is unknown. */
 static void print_head(struct page *page, const struct doctor *doctor)
@@ -50,7 +51,7 @@ static void print_finding(struct page *page, const struct finding *finding)
         return;
     page_spaces(page, TEXT_AT);
     terminal_add(page->out, &page->terminal, BOLD, "Fix: ");
-    page_wrap(page, PLAIN, bytes_of(finding->fix), TEXT_AT + 7, TEXT_AT + 7, 0);
+    page_wrap(page, PLAIN, bytes_of(finding->fix), TEXT_AT + FIX_COLUMNS, TEXT_AT + FIX_COLUMNS, 0);
 }
 
 void doctor_print(const struct doctor *doctor, const struct terminal *terminal, struct buf *out)

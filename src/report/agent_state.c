@@ -17,7 +17,7 @@ struct agent_state {
     struct buf key, text, settings;
     struct buf host, listen, socket;
     uint64_t period_ns, ticks, late, missed, worst_ns, jobs, entries;
-    struct buf uplink, collector, uplink_why, spool_trouble;
+    struct buf uplink, collector, uplink_error, spool_trouble;
     uint64_t acked, lag_bytes, lag_ns, lost, unspooled;
     struct table table;
 };
@@ -116,8 +116,8 @@ static void read_uplink(struct agent_state *state)
         { API_RECORDS_ACKED, &state->acked }, { API_LAG_BYTES, &state->lag_bytes },   { API_LAG_NS, &state->lag_ns },
         { API_LOST, &state->lost },           { API_UNSPOOLED, &state->unspooled },
     };
-    const struct { const char *key; struct buf *text; } texts[] = {
-        { API_STATE, &state->uplink }, { API_COLLECTOR, &state->collector }, { API_ERROR_REASON, &state->uplink_why },
+    const struct { const char *key; struct buf *text; } strings[] = {
+        { API_STATE, &state->uplink }, { API_COLLECTOR, &state->collector }, { API_ERROR_REASON, &state->uplink_error },
         { API_TROUBLE, &state->spool_trouble },
     };
     json_read_object(&state->json);
@@ -128,9 +128,9 @@ static void read_uplink(struct agent_state *state)
         for (size_t i = 0; !is_taken && i < sizeof numbers / sizeof *numbers; i++)
             if ((is_taken = is(state, numbers[i].key)))
                 json_read_u64(&state->json, numbers[i].number);
-        for (size_t i = 0; !is_taken && i < sizeof texts / sizeof *texts; i++)
-            if ((is_taken = is(state, texts[i].key)))
-                json_read_text(&state->json, texts[i].text);
+        for (size_t i = 0; !is_taken && i < sizeof strings / sizeof *strings; i++)
+            if ((is_taken = is(state, strings[i].key)))
+                json_read_text(&state->json, strings[i].text);
         if (!is_taken)
             json_read_skip(&state->json);
     }
@@ -143,7 +143,7 @@ static void read_field(struct agent_state *state)
         { API_MISSED, &state->missed },       { API_WORST_NS, &state->worst_ns }, { API_JOBS, &state->jobs },
         { API_ENTRIES, &state->entries },
     };
-    const struct { const char *key; struct buf *text; } texts[] = {
+    const struct { const char *key; struct buf *text; } strings[] = {
         { API_HOST, &state->host }, { API_LISTEN, &state->listen }, { API_SOCKET, &state->socket },
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -151,9 +151,9 @@ static void read_field(struct agent_state *state)
             json_read_u64(&state->json, numbers[i].number);
             return;
         }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (is(state, texts[i].key)) {
-            json_read_text(&state->json, texts[i].text);
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+        if (is(state, strings[i].key)) {
+            json_read_text(&state->json, strings[i].text);
             return;
         }
     if (is(state, API_SENSORS))
@@ -174,9 +174,9 @@ static void print_uplink(const struct agent_state *state, const struct terminal 
     utf8_add_safe(out, bytes_of(buf_text(&state->collector)), terminal->utf8);
     buf_add_text(out, ": ");
     terminal_add(out, terminal, strcmp(how, "up") == 0 ? GREEN : YELLOW, how);
-    if (state->uplink_why.size) {
+    if (state->uplink_error.size) {
         buf_add_text(out, " (");
-        utf8_add_safe(out, bytes_of(buf_text(&state->uplink_why)), terminal->utf8);
+        utf8_add_safe(out, bytes_of(buf_text(&state->uplink_error)), terminal->utf8);
         buf_add_char(out, ')');
     }
     buf_printf(out, "; %s %s acknowledged", format_count(state->acked).s, state->acked == 1 ? "record" : "records");
@@ -219,7 +219,7 @@ enum err agent_state_print(const char *json, size_t size, const struct terminal 
 {
     struct agent_state state = { 0 };
     struct buf *const bufs[] = { &state.key, &state.text, &state.settings, &state.host, &state.listen, &state.socket,
-                                 &state.uplink, &state.collector, &state.uplink_why, &state.spool_trouble };
+                                 &state.uplink, &state.collector, &state.uplink_error, &state.spool_trouble };
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
         buf_init(bufs[i], TEXT_MAX);
     table_init(&state.table, columns, sizeof columns / sizeof *columns, terminal->utf8);

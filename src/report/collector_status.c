@@ -184,8 +184,8 @@ static void read_host(struct status_page *page)
     page->silent_count += is_silent;
     table_add_text(&page->hosts, BOLD, text_of(&host, API_HOST));
     table_add_text(&page->hosts, is_silent ? RED : GREEN, text_of(&host, API_STATE));
-    uint64_t heard_ns = number_of(&host, API_RECEIVED_NS);
-    table_add_text(&page->hosts, PLAIN, number_of(&host, API_SAMPLE_NS) ? ago(page, heard_ns).s : "-");
+    uint64_t received_ns = number_of(&host, API_RECEIVED_NS);
+    table_add_text(&page->hosts, PLAIN, number_of(&host, API_SAMPLE_NS) ? ago(page, received_ns).s : "-");
     table_add_text(&page->hosts, PLAIN, find(&host, API_LAG_NS) && !is_silent
                    ? format_duration_short(number_of(&host, API_LAG_NS)).s : "-");
     add_count(&page->hosts, PLAIN, number_of(&host, API_RECORDS));
@@ -238,7 +238,8 @@ static void read_refused(struct status_page *page)
     struct status_fields refused;
     read_object(page, &refused);
     buf_printf(&page->refused, "  %s%s%s: %s\n", *text_of(&refused, API_HOST) ? text_of(&refused, API_HOST) : "unknown host",
-               *text_of(&refused, API_ADDRESS) ? " at " : "", text_of(&refused, API_ADDRESS), text_of(&refused, API_ERROR_REASON));
+               *text_of(&refused, API_ADDRESS) ? " at " : "", text_of(&refused, API_ADDRESS),
+               text_of(&refused, API_ERROR_REASON));
 }
 
 static void read_list(struct status_page *page, void (*read)(struct status_page *))

@@ -132,7 +132,7 @@ static void add_sources(struct row_writer *rows, unsigned sources)
 }
 
 /* Host and user. */
-static void add_origin(struct table_export *table, uint32_t number, const struct process *p)
+static void add_host_and_user(struct table_export *table, uint32_t number, const struct process *p)
 {
     const struct store_run *run = store_runs_find(&table->runs, number);
     const char *user = store_run_user(run, p);
@@ -170,7 +170,7 @@ static enum err write_process(void *context, uint32_t number, const struct proce
     row_writer_u64(rows, p->thread_count);
     row_writer_u64(rows, p->inclusive_cpu_us);
     add_counters(rows, &p->counters);
-    add_origin(table, number, p);
+    add_host_and_user(table, number, p);
     return row_writer_write_if_large(rows);
 }
 
@@ -201,7 +201,7 @@ static void write_thread(struct table_export *table, uint32_t number, const stru
     add_known(rows, start_ns, start_ns);
     add_known(rows, end_ns, end_ns);
     add_counters(rows, counters);
-    add_origin(table, number, process);
+    add_host_and_user(table, number, process);
     add_sources(rows, process->sources); /* for a single thread they say how exact its numbers are */
 }
 

@@ -29,7 +29,7 @@ void extrap_clear(struct extrap *extrap)
 
 static enum err add_job(struct extrap *extrap, const char *id, double size, struct extrap_job **job)
 {
-    if (array_reserve(extrap->jobs, extrap->room, extrap->count + 1, VEC_MAX))
+    if (array_reserve(extrap->jobs, extrap->capacity, extrap->count + 1, VEC_MAX))
         return NOMEM;
     *job = &extrap->jobs[extrap->count];
     **job = (struct extrap_job){ .id = strdup(id), .size = size };
@@ -71,15 +71,15 @@ static double size_of(const struct store_job *job, const struct mpi *mpi)
     return job->cores_allowed_milli ? (double)job->cores_allowed_milli / 1000 : job->cores ? (double)job->cores : NAN;
 }
 
-enum err extrap_add_job(struct extrap *extrap, struct store *store, const struct store_job *job, const char **why)
+enum err extrap_add_job(struct extrap *extrap, struct store *store, const struct store_job *job, const char **reason)
 {
     struct job_metrics metrics;
     struct mpi mpi = { 0 };
     struct extrap_job *made;
-    *why = !job->ended                                                       ? "unfinished"
+    *reason = !job->ended                                                       ? "unfinished"
            : job->status_known && (job->exit_code != 0 || job->exit_signal != 0) ? "failed"
                                                                              : NULL;
-    if (*why)
+    if (*reason)
         return OK;
     job_metrics_init(&metrics);
     enum err err = store_series(store, job->row, each_series, &metrics);
@@ -87,24 +87,24 @@ enum err extrap_add_job(struct extrap *extrap, struct store *store, const struct
         err = mpi_read(&mpi, &metrics);
     double size = err ? NAN : size_of(job, &mpi);
     if (!err && isnan(size))
-        *why = "unknown size: it has no MPI ranks, and no tag such as ranks:64";
+        *reason = "unknown size: it has no MPI ranks, and no tag such as ranks:64";
     else if (!err)
         err = add_job(extrap, job->job_id, size, &made);
-    if (!err && !*why)
+    if (!err && !*reason)
         err = extrap_store_metrics(&made->metrics, job, &metrics, &mpi);
     mpi_clear(&mpi);
     job_metrics_clear(&metrics);
     return err;
 }
 
-enum err extrap_add_profile(struct extrap *extrap, const struct tau_profile *profile, const char **why)
+enum err extrap_add_profile(struct extrap *extrap, const struct tau_profile *profile, const char **reason)
 {
     struct extrap_job *made;
-    *why = profile->job.size <= 0 ? "unknown number of ranks" : NULL;
-    for (size_t i = 0; i < profile->count && !*why; i++)
+    *reason = profile->job.size <= 0 ? "unknown number of ranks" : NULL;
+    for (size_t i = 0; i < profile->count && !*reason; i++)
         if (strcmp(profile->metrics[i].event.name, BAD_RETURN) == 0 && profile->metrics[i].event.value > 0)
-            *why = "a command in it failed";
-    if (*why)
+            *reason = "a command in it failed";
+    if (*reason)
         return OK;
     enum err err = add_job(extrap, profile->job.id, profile->job.size, &made);
     for (size_t i = 0; i < profile->count && !err; i++)

@@ -18,7 +18,7 @@ struct extrap_job {
 
 struct extrap {
     struct extrap_job *jobs;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 void extrap_init(struct extrap *extrap);
@@ -26,10 +26,10 @@ void extrap_clear(struct extrap *extrap);
 
 /* *why: why the job was skipped, NULL if it was not. From the job database: it is unfinished, failed, or its size is
  * unknown. */
-enum err extrap_add_job(struct extrap *extrap, struct store *store, const struct store_job *job, const char **why);
+enum err extrap_add_job(struct extrap *extrap, struct store *store, const struct store_job *job, const char **reason);
 
 /* The same for a profile: a command in it failed, or its size is unknown. */
-enum err extrap_add_profile(struct extrap *extrap, const struct tau_profile *profile, const char **why);
+enum err extrap_add_profile(struct extrap *extrap, const struct tau_profile *profile, const char **reason);
 
 /* Writes all jobs, smallest first; metrics that a job does not have are 0. has_callpath: with callpath and metric. */
 enum err extrap_write(struct extrap *extrap, struct output *stream, bool has_callpath);

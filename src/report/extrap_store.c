@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_ROOM 256
+#define NAME_CAPACITY 256
 
 enum err extrap_store_add(struct metric_list *list, const char *name, double value)
 {
@@ -28,7 +28,7 @@ enum err extrap_store_add(struct metric_list *list, const char *name, double val
 
 static enum err add_labelled(struct metric_list *list, const char *base, const char *label, const char *text, double value)
 {
-    char name[NAME_ROOM];
+    char name[NAME_CAPACITY];
     snprintf(name, sizeof name, "%s{%s=\"%.100s\"}", base, label, text);
     return extrap_store_add(list, name, value);
 }
@@ -41,7 +41,7 @@ static double or_nothing(double value)
 
 static enum err add_function(struct metric_list *list, const struct mpi_function *function)
 {
-    char name[NAME_ROOM];
+    char name[NAME_CAPACITY];
     const struct mpi_sum *sum = &function->sum;
     snprintf(name, sizeof name, "%s", function->name);
     for (char *at = name; *at; at++)

@@ -18,7 +18,7 @@
 
 struct metric_list_piece {
     struct metric_list_piece *next;
-    size_t used, room;
+    size_t used, capacity;
     char data[];
 };
 
@@ -39,7 +39,7 @@ void metric_list_clear(struct metric_list *list)
 
 struct metric_item *metric_list_add(struct metric_list *list)
 {
-    if (array_reserve(list->items, list->room, list->count + 1, VEC_MAX))
+    if (array_reserve(list->items, list->capacity, list->count + 1, VEC_MAX))
         return NULL;
     struct metric_item *item = &list->items[list->count++];
     *item = (struct metric_item){ .name = "", .doc = "", .unit = "", .value = NAN, .ts_s = NAN };
@@ -52,12 +52,12 @@ const char *metric_list_text(struct metric_list *list, const char *text)
 {
     size_t size = strlen(text) + 1;
     struct metric_list_piece *piece = list->pieces;
-    if (!piece || piece->room - piece->used < size) {
-        size_t room = size > PIECE_BYTES ? size : PIECE_BYTES;
-        piece = malloc(sizeof *piece + room);
+    if (!piece || piece->capacity - piece->used < size) {
+        size_t capacity = size > PIECE_BYTES ? size : PIECE_BYTES;
+        piece = malloc(sizeof *piece + capacity);
         if (!piece)
             return "";
-        *piece = (struct metric_list_piece){ .next = list->pieces, .room = room };
+        *piece = (struct metric_list_piece){ .next = list->pieces, .capacity = capacity };
         list->pieces = piece;
     }
     char *copy = memcpy(piece->data + piece->used, text, size);

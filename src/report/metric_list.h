@@ -27,7 +27,7 @@ struct metric_item {
 
 struct metric_list {
     struct metric_item *items;
-    size_t count, room;
+    size_t count, capacity;
     struct metric_list_piece *pieces; /* memory of the strings */
 };
 

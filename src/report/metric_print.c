@@ -150,8 +150,8 @@ static void begin_line(struct bullet *bullet)
 /* How much of a word fits on a line of its own. */
 static size_t piece_of(const struct bullet *bullet, struct bytes word)
 {
-    size_t size = word.size, room = bullet->terminal->width - BULLET_COLUMNS;
-    while (size > 1 && utf8_columns((struct bytes){ word.data, size }, bullet->terminal->utf8) > room)
+    size_t size = word.size, columns = bullet->terminal->width - BULLET_COLUMNS;
+    while (size > 1 && utf8_columns((struct bytes){ word.data, size }, bullet->terminal->utf8) > columns)
         do
             size--;
         while (size > 1 && ((unsigned char)word.data[size] & 0xc0) == 0x80);
@@ -180,7 +180,7 @@ static void add_word(struct bullet *bullet, struct bytes word, enum colour colou
     bullet->column += gap + columns;
 }
 
-static void add_words(struct bullet *bullet, const char *text, enum colour colour)
+static void add_text_words(struct bullet *bullet, const char *text, enum colour colour)
 {
     while (*text) {
         size_t size = strcspn(text, " ");
@@ -204,9 +204,9 @@ static void add_spread(struct bullet *bullet, const struct metric_item *item)
     struct print_field fields[FIELDS_MAX];
     size_t count = add_optional(fields, 0, item);
     for (size_t i = 0; i < count; i++) {
-        add_words(bullet, fields[i].key, FAINT);
+        add_text_words(bullet, fields[i].key, FAINT);
         if (fields[i].text)
-            add_words(bullet, fields[i].text, PLAIN);
+            add_text_words(bullet, fields[i].text, PLAIN);
         else
             add_number(bullet, fields[i].number, PLAIN);
     }
@@ -219,7 +219,7 @@ static void add_histogram(struct bullet *bullet, const struct metric_item *item)
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         if (isnan(item->spread[shown[i]]))
             continue;
-        add_words(bullet, metric_list_spread_names[shown[i]], FAINT);
+        add_text_words(bullet, metric_list_spread_names[shown[i]], FAINT);
         add_number(bullet, item->spread[shown[i]], PLAIN);
     }
 }
@@ -231,17 +231,17 @@ void metric_print_md(struct buf *out, const struct metric_item *item, enum metri
     bool is_listed = columns != METRIC_VALUES;
     char type[64];
     buf_printf(out, " %s ", terminal_sign(terminal, "•", "*"));
-    add_words(&bullet, item->name, is_listed ? BOLD : PLAIN);
+    add_text_words(&bullet, item->name, is_listed ? BOLD : PLAIN);
     if (is_listed) {
         snprintf(type, sizeof type, "(%s)", metric_list_type_name(item->type));
-        add_words(&bullet, type, PLAIN);
-        add_words(&bullet, ":", PLAIN);
-        add_words(&bullet, item->doc, PLAIN);
+        add_text_words(&bullet, type, PLAIN);
+        add_text_words(&bullet, ":", PLAIN);
+        add_text_words(&bullet, item->doc, PLAIN);
     }
     if (columns != METRIC_DESCRIPTIONS) {
-        add_words(&bullet, "=", PLAIN);
+        add_text_words(&bullet, "=", PLAIN);
         add_number(&bullet, item->value, BOLD);
-        add_words(&bullet, "@", PLAIN);
+        add_text_words(&bullet, "@", PLAIN);
         add_number(&bullet, item->ts_s, PLAIN);
     }
     if (columns == METRIC_ALL)

@@ -81,9 +81,9 @@ static size_t take_columns(struct bytes text, size_t columns)
 
 /* How much of text goes on a line: up to the last space that fits, or what fits if a word is too long for a whole line.
  * 0: nothing, start a new line. */
-static size_t break_line(struct bytes text, size_t room, size_t whole_line)
+static size_t break_line(struct bytes text, size_t space, size_t whole_line)
 {
-    size_t fits = take_columns(text, room);
+    size_t fits = take_columns(text, space);
     if (fits >= text.size)
         return text.size;
     size_t at = fits;
@@ -111,11 +111,11 @@ static struct bytes skip(struct bytes text, size_t size)
 static void wrap_safe(struct page *page, enum colour colour, struct bytes text, size_t at, size_t indent, size_t lines)
 {
     for (size_t line = 1; text.size; line++) {
-        size_t room = page->width > at ? page->width - at : 1;
+        size_t space = page->width > at ? page->width - at : 1;
         buf_add_text(page->out, colour == PLAIN ? "" : terminal_colour(&page->terminal, colour));
-        size_t size = break_line(text, room, page->width - indent);
+        size_t size = break_line(text, space, page->width - indent);
         if (line == lines && size < text.size) {
-            utf8_add_fit(page->out, text, room, page->terminal.utf8);
+            utf8_add_fit(page->out, text, space, page->terminal.utf8);
             size = text.size;
         } else {
             buf_add(page->out, text.data, size);

@@ -8,7 +8,7 @@
 struct process_threads {
     struct thread *threads;
     uint32_t *numbers; /* of the threads' processes */
-    size_t count, room, at;
+    size_t count, capacity, at;
     enum err (*each)(void *context, uint32_t number, const struct process *process, const struct thread *threads,
                      size_t count);
     void *context;
@@ -16,17 +16,17 @@ struct process_threads {
 
 static enum err grow(struct process_threads *state)
 {
-    size_t room = vec_capacity(state->room, state->count + 1, VEC_MAX);
-    if (array_resize(state->threads, room) || array_resize(state->numbers, room))
+    size_t capacity = vec_capacity(state->capacity, state->count + 1, VEC_MAX);
+    if (array_resize(state->threads, capacity) || array_resize(state->numbers, capacity))
         return NOMEM;
-    state->room = room;
+    state->capacity = capacity;
     return OK;
 }
 
 static enum err keep_thread(void *context, uint32_t number, const struct thread *thread)
 {
     struct process_threads *state = context;
-    if (state->count == state->room && grow(state))
+    if (state->count == state->capacity && grow(state))
         return NOMEM;
     state->numbers[state->count] = number;
     state->threads[state->count++] = *thread;

@@ -112,16 +112,16 @@ static void add_exit(struct drawer *d, const char *text)
                *text ? terminal_colour(terminal, PLAIN) : "");
 }
 
-static const char *cpu_cell(struct format_text *room, bool known, uint64_t us)
+static const char *cpu_cell(struct format_text *space, bool known, uint64_t us)
 {
-    *room = format_duration_short(us * NS_PER_US);
-    return known ? room->s : "";
+    *space = format_duration_short(us * NS_PER_US);
+    return known ? space->s : "";
 }
 
-static const char *bytes_cell(struct format_text *room, bool known, uint64_t bytes)
+static const char *bytes_cell(struct format_text *space, bool known, uint64_t bytes)
 {
-    *room = format_bytes_short(bytes);
-    return known ? room->s : "";
+    *space = format_bytes_short(bytes);
+    return known ? space->s : "";
 }
 
 static void add_numbers(struct drawer *d, const struct tree_node *node)
@@ -176,7 +176,7 @@ static size_t add_branches(struct drawer *d, const struct tree_node *node, bool 
     return columns;
 }
 
-static size_t room_for(const struct drawer *d, size_t used)
+static size_t space_for(const struct drawer *d, size_t used)
 {
     if (d->view->args)
         return LINE_MAX_BYTES;
@@ -185,20 +185,20 @@ static size_t room_for(const struct drawer *d, size_t used)
 }
 
 /* The whole command for one process, only the name for several. */
-static void add_command(struct drawer *d, const struct tree_node *node, size_t room)
+static void add_command(struct drawer *d, const struct tree_node *node, size_t space)
 {
     const struct terminal *t = &d->view->terminal;
     struct bytes name = tree_name(d->tree, node), args = tree_args(d->tree, node);
-    struct buf words;
-    buf_init(&words, LINE_MAX_BYTES);
+    struct buf line_words;
+    buf_init(&line_words, LINE_MAX_BYTES);
     if (args.size && node->count == 1)
-        shell_add_args(&words, args);
+        shell_add_args(&line_words, args);
     else if (name.size)
-        buf_add(&words, name.data, name.size);
+        buf_add(&line_words, name.data, name.size);
     else
-        buf_add_text(&words, "?");
-    utf8_add_fit(&d->line, (struct bytes){ buf_text(&words), words.size }, room, t->utf8);
-    buf_clear(&words);
+        buf_add_text(&line_words, "?");
+    utf8_add_fit(&d->line, (struct bytes){ buf_text(&line_words), line_words.size }, space, t->utf8);
+    buf_clear(&line_words);
 }
 
 static void add_row(struct drawer *d, const struct tree_node *node)
@@ -219,7 +219,7 @@ static void add_row(struct drawer *d, const struct tree_node *node)
         buf_add_text(&d->line, terminal_sign(t, "⇒ ", "=> "));
         used += t->utf8 ? 2 : 3;
     }
-    add_command(d, node, room_for(d, used));
+    add_command(d, node, space_for(d, used));
     buf_add_text(&d->line, many);
     buf_add_text(&d->line, below);
     buf_printf(&d->stream->out, " %s\n", buf_text(&d->line));
@@ -251,7 +251,7 @@ static void add_thread(struct drawer *d, const struct tree_node *node, const str
         snprintf(label, sizeof label, "{%.*s}", (int)strnlen(thread->name, sizeof thread->name), thread->name);
     else /* the name is in the kernel's exit record, which not every user may read */
         snprintf(label, sizeof label, "%s", thread->tid == node->pid ? "main thread" : "thread");
-    utf8_add_fit(&d->line, bytes_of(label), room_for(d, used + 2), d->view->terminal.utf8);
+    utf8_add_fit(&d->line, bytes_of(label), space_for(d, used + 2), d->view->terminal.utf8);
     buf_printf(&d->stream->out, " %s\n", buf_text(&d->line));
 }
 

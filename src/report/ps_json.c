@@ -75,7 +75,7 @@ static bool cpu_known(const struct counters *c)
     return counters_has(c, COUNTER_usertime) || counters_has(c, COUNTER_systemtime);
 }
 
-static void add_origin(struct json *json, const struct store_run *run, const struct process *p)
+static void add_host_and_user(struct json *json, const struct store_run *run, const struct process *p)
 {
     const char *user = store_run_user(run, p);
     if (run)
@@ -89,7 +89,7 @@ void ps_json_process(struct json *json, uint32_t number, const struct process *p
 {
     json_begin_object(json);
     add_identity(json, number, p);
-    add_origin(json, run, p);
+    add_host_and_user(json, run, p);
     add_known_text(json, "name", p->name);
     add_known_text(json, "path", p->path);
     if (p->args.size)

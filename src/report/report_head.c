@@ -24,11 +24,11 @@ static void add_title(struct page *page, const struct store_job *job)
 static void add_command(struct page *page, const struct store_job *job)
 {
     struct buf line;
-    struct bytes words = job->command;
-    if (words.size > 1 << 14)
-        words.size = 1 << 14;
+    struct bytes args = job->command;
+    if (args.size > 1 << 14)
+        args.size = 1 << 14;
     buf_init(&line, 1 << 17);
-    shell_add_args(&line, words);
+    shell_add_args(&line, args);
     page_label(page, "command");
     page_wrap(page, PLAIN, line.size ? (struct bytes){ line.data, line.size } : bytes_of("?"), VALUE_COLUMN,
               VALUE_COLUMN, COMMAND_LINES);

@@ -200,7 +200,7 @@ static void add_missing(struct page *page, const struct mpi *mpi)
                     "time of the last call of %s that did not finish MPI: a call has no time before it returns",
                     phrase_plural(mpi->unended_count, "rank", "ranks").s);
     if (mpi->requests_lost > 0)
-        page_printf(page, "missing", "bytes of %s requests: more were open at a time than the probe can track",
+        page_printf(page, "missing", "bytes of %s requests: more were pending than the probe can track",
                     phrase_count(mpi->requests_lost).s);
 }
 
@@ -296,10 +296,10 @@ static struct format_text own_number(double value)
 
 static void add_own_row(struct page *page, const char *name, const double *values, size_t count)
 {
-    size_t room = page->width - PAGE_INDENT - count * OWN_NUMBER;
+    size_t space = page->width - PAGE_INDENT - count * OWN_NUMBER;
     page_spaces(page, PAGE_INDENT);
-    size_t used = utf8_add_fit(page->out, bytes_of(name), room, page->terminal.utf8);
-    page_spaces(page, room - used);
+    size_t used = utf8_add_fit(page->out, bytes_of(name), space, page->terminal.utf8);
+    page_spaces(page, space - used);
     for (size_t i = 0; i < count; i++)
         buf_printf(page->out, "%*s", OWN_NUMBER, isnan(values[i]) ? "" : own_number(values[i]).s);
     buf_add_char(page->out, '\n');

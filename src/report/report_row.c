@@ -21,15 +21,15 @@ static size_t width_of(const struct report_row *row, size_t cell)
 
 void report_row_add(struct page *page, const struct report_row *row, enum colour colour)
 {
-    size_t room = page->width, shown = 0;
+    size_t space = page->width, shown = 0;
     /* A narrow terminal does not get the columns on the right. */
-    for (; shown < REPORT_CELLS && room >= width_of(row, shown) + NAME_MIN; shown++)
-        room -= width_of(row, shown);
+    for (; shown < REPORT_CELLS && space >= width_of(row, shown) + NAME_MIN; shown++)
+        space -= width_of(row, shown);
     size_t indent = colour == BOLD ? 0 : PAGE_INDENT;
     page_spaces(page, indent);
     buf_add_text(page->out, colour == PLAIN ? "" : terminal_colour(&page->terminal, colour));
-    size_t used = utf8_add_fit(page->out, row->name, room - indent, page->terminal.utf8);
-    page_spaces(page, room - indent - used);
+    size_t used = utf8_add_fit(page->out, row->name, space - indent, page->terminal.utf8);
+    page_spaces(page, space - indent - used);
     for (size_t i = 0; i < shown; i++)
         buf_printf(page->out, "%*s", (int)width_of(row, i), row->cells[i].s);
     buf_add_text(page->out, colour == PLAIN ? "" : terminal_colour(&page->terminal, PLAIN));

@@ -45,7 +45,8 @@ static bool is_known(const struct facts *facts, enum counter counter)
 
 /* The name, or the path if two of the executables shown have the same name. buffer: for a name whose path is unknown,
  * as that of a set-uid program, which may or may not be the other one. */
-static struct bytes executable_name(const struct facts *facts, const struct summary_executable *executable, struct format_text *buffer)
+static struct bytes executable_name(const struct facts *facts, const struct summary_executable *executable,
+                                    struct format_text *buffer)
 {
     for (size_t i = 0; i < facts->executable_count && executable->name.size; i++) {
         const struct summary_executable *other = &facts->executables[i];

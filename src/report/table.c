@@ -21,12 +21,12 @@ void table_clear(struct table *table)
     free(table->cells);
     buf_clear(&table->text);
     table->cells = NULL;
-    table->count = table->room = 0;
+    table->count = table->capacity = 0;
 }
 
 void table_add(struct table *table, enum colour colour, struct bytes text)
 {
-    if (array_reserve(table->cells, table->room, table->count + 1, VEC_MAX)) {
+    if (array_reserve(table->cells, table->capacity, table->count + 1, VEC_MAX)) {
         table->text.failed = true;
         return;
     }

@@ -23,7 +23,7 @@ struct table {
     size_t column_count;
     bool utf8;
     struct table_cell *cells; /* row after row */
-    size_t count, room;
+    size_t count, capacity;
     struct buf text;
 };
 

@@ -6,30 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXTS_MAX (4ull << 30)
+#define STRINGS_MAX (4ull << 30)
 #define NO_TEXT ((size_t)-1)
 
 void tree_init(struct tree *tree, size_t args_max)
 {
     *tree = (struct tree){ .first_root = TREE_NONE, .last_root = TREE_NONE, .args_max = args_max };
-    buf_init(&tree->texts, TEXTS_MAX);
+    buf_init(&tree->strings, STRINGS_MAX);
 }
 
 void tree_clear(struct tree *tree)
 {
     free(tree->nodes);
     free(tree->threads);
-    buf_clear(&tree->texts);
+    buf_clear(&tree->strings);
     tree_init(tree, tree->args_max);
 }
 
 static size_t keep_text(struct tree *tree, struct bytes text, size_t max)
 {
-    size_t at = tree->texts.size, size = text.size < max ? text.size : max;
+    size_t at = tree->strings.size, size = text.size < max ? text.size : max;
     if (text.size == 0)
         return NO_TEXT;
-    buf_add(&tree->texts, &size, sizeof size);
-    buf_add(&tree->texts, text.data, size);
+    buf_add(&tree->strings, &size, sizeof size);
+    buf_add(&tree->strings, text.data, size);
     return at;
 }
 
@@ -38,8 +38,8 @@ static struct bytes text_at(const struct tree *tree, size_t at)
     size_t size;
     if (at == NO_TEXT)
         return (struct bytes){ 0 };
-    memcpy(&size, tree->texts.data + at, sizeof size);
-    return (struct bytes){ tree->texts.data + at + sizeof size, size };
+    memcpy(&size, tree->strings.data + at, sizeof size);
+    return (struct bytes){ tree->strings.data + at + sizeof size, size };
 }
 
 struct bytes tree_name(const struct tree *tree, const struct tree_node *node)
@@ -95,7 +95,7 @@ static void link_to_parent(struct tree *tree, uint32_t at)
 enum err tree_add(void *context, uint32_t number, const struct process *process)
 {
     struct tree *tree = context;
-    if (array_reserve(tree->nodes, tree->room, tree->count + 1, VEC_MAX))
+    if (array_reserve(tree->nodes, tree->capacity, tree->count + 1, VEC_MAX))
         return NOMEM;
     struct tree_node *node = &tree->nodes[tree->count];
     *node = (struct tree_node){
@@ -114,7 +114,7 @@ enum err tree_add(void *context, uint32_t number, const struct process *process)
     node->name = keep_text(tree, process->name.size ? process->name : process->path, 4096);
     node->args = keep_text(tree, process->args, tree->args_max);
     link_to_parent(tree, tree->count++);
-    return buf_err(&tree->texts);
+    return buf_err(&tree->strings);
 }
 
 enum err tree_add_thread(void *context, uint32_t number, const struct thread *thread)
@@ -123,7 +123,7 @@ enum err tree_add_thread(void *context, uint32_t number, const struct thread *th
     uint32_t at = find_number(tree, number);
     if (at == TREE_NONE)
         return OK;
-    if (array_reserve(tree->threads, tree->thread_room, tree->thread_count + 1, VEC_MAX))
+    if (array_reserve(tree->threads, tree->thread_capacity, tree->thread_count + 1, VEC_MAX))
         return NOMEM;
     if (tree->nodes[at].thread_count++ == 0)
         tree->nodes[at].thread_first = tree->thread_count;
@@ -202,29 +202,29 @@ static int compare(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static void sort_list(struct tree *tree, uint32_t *first, uint32_t *last, enum tree_order order, struct sorted *room)
+static void sort_list(struct tree *tree, uint32_t *first, uint32_t *last, enum tree_order order, struct sorted *scratch)
 {
     size_t count = 0;
     for (uint32_t n = *first; n != TREE_NONE; n = tree->nodes[n].next)
-        room[count++] = (struct sorted){ sort_key(&tree->nodes[n], order), n };
+        scratch[count++] = (struct sorted){ sort_key(&tree->nodes[n], order), n };
     if (count < 2)
         return;
-    qsort(room, count, sizeof *room, compare);
+    qsort(scratch, count, sizeof *scratch, compare);
     for (size_t i = 0; i < count; i++)
-        tree->nodes[room[i].node].next = i + 1 < count ? room[i + 1].node : TREE_NONE;
-    *first = room[0].node;
-    *last = room[count - 1].node;
+        tree->nodes[scratch[i].node].next = i + 1 < count ? scratch[i + 1].node : TREE_NONE;
+    *first = scratch[0].node;
+    *last = scratch[count - 1].node;
 }
 
 enum err tree_sort(struct tree *tree, enum tree_order order)
 {
-    struct sorted *room = malloc((tree->count + 1) * sizeof *room);
-    if (!room)
+    struct sorted *scratch = malloc((tree->count + 1) * sizeof *scratch);
+    if (!scratch)
         return NOMEM;
-    sort_list(tree, &tree->first_root, &tree->last_root, order, room);
+    sort_list(tree, &tree->first_root, &tree->last_root, order, scratch);
     for (uint32_t n = 0; n < tree->count; n++)
         if (!tree->nodes[n].gone)
-            sort_list(tree, &tree->nodes[n].first_child, &tree->nodes[n].last_child, order, room);
-    free(room);
+            sort_list(tree, &tree->nodes[n].first_child, &tree->nodes[n].last_child, order, scratch);
+    free(scratch);
     return OK;
 }

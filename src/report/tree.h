@@ -33,11 +33,11 @@ struct tree_thread {
 
 struct tree {
     struct tree_node *nodes; /* parents before children */
-    uint32_t count, room;
+    uint32_t count, capacity;
     struct tree_thread *threads;
-    uint32_t thread_count, thread_room;
+    uint32_t thread_count, thread_capacity;
     uint32_t first_root, last_root;
-    struct buf texts;
+    struct buf strings;
     size_t args_max;         /* longer arguments are truncated */
     uint64_t hidden_below_us, hidden, hidden_us; /* by tree_hide: the threshold, the number of processes, their CPU time */
 };

@@ -20,18 +20,18 @@ static int compare_u64(const void *a, const void *b)
 }
 
 /* Hash of executable and exit status, and the kinds of the children, regardless of their number. */
-static uint64_t alike_of(const struct tree *tree, const struct tree_node *node, uint64_t *room)
+static uint64_t alike_of(const struct tree *tree, const struct tree_node *node, uint64_t *scratch)
 {
     size_t count = 0;
     for (uint32_t n = node->first_child; n != TREE_NONE; n = tree->nodes[n].next)
-        room[count++] = tree->nodes[n].alike;
-    qsort(room, count, sizeof *room, compare_u64);
+        scratch[count++] = tree->nodes[n].alike;
+    qsort(scratch, count, sizeof *scratch, compare_u64);
     uint64_t end = (uint64_t)node->state << 24 | (uint64_t)node->status_known << 16 | node->exit_code << 8 | node->exit_signal;
     struct bytes name = tree_name(tree, node);
     uint64_t hash = mix(hash_add(HASH_START, name.data, name.size) ^ mix(end));
     for (size_t i = 0; i < count; i++)
-        if (i == 0 || room[i] != room[i - 1])
-            hash = mix(hash + room[i]);
+        if (i == 0 || scratch[i] != scratch[i - 1])
+            hash = mix(hash + scratch[i]);
     return hash;
 }
 
@@ -152,17 +152,17 @@ enum err tree_fold(struct tree *tree)
     if (fold.small_us < TREE_FOLD_ALWAYS_US)
         fold.small_us = TREE_FOLD_ALWAYS_US;
     fold.groups = malloc(places * sizeof *fold.groups);
-    uint64_t *room = malloc(((size_t)tree->count + 1) * sizeof *room);
-    if (fold.groups && room) {
+    uint64_t *scratch = malloc(((size_t)tree->count + 1) * sizeof *scratch);
+    if (fold.groups && scratch) {
         for (uint32_t n = tree->count; n-- > 0;)
-            tree->nodes[n].alike = alike_of(tree, &tree->nodes[n], room);
+            tree->nodes[n].alike = alike_of(tree, &tree->nodes[n], scratch);
         fold_list(&fold, tree->first_root, &tree->last_root);
         for (uint32_t n = 0; n < tree->count; n++)
             if (!tree->nodes[n].gone)
                 fold_list(&fold, tree->nodes[n].first_child, &tree->nodes[n].last_child);
     }
-    enum err err = fold.groups && room ? OK : NOMEM;
+    enum err err = fold.groups && scratch ? OK : NOMEM;
     free(fold.groups);
-    free(room);
+    free(scratch);
     return err;
 }

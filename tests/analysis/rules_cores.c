@@ -201,7 +201,7 @@ static void too_many_threads(void **state)
     facts.job.summary.threads_peak = 127;
     silent("too-many-threads");
     facts.job.summary.threads_peak = 128;
-    says("too-many-threads", SEVERITY_HINT, "Up to 128 threads at a time on 16 cores.", "Each costs");
+    says("too-many-threads", SEVERITY_HINT, "A peak of 128 threads on 16 cores.", "Each costs");
     plain_count(&facts, COUNTER_time_waiting, 1000e9);
     silent("too-many-threads"); /* run-queue has said it */
     plain_count(&facts, COUNTER_time_waiting, 0);
@@ -209,7 +209,7 @@ static void too_many_threads(void **state)
     facts.job.summary.threads_peak = 63;
     silent("too-many-threads");
     facts.job.summary.threads_peak = 64;
-    says("too-many-threads", SEVERITY_HINT, "Up to 64 threads at a time on 1 core.", "Each costs");
+    says("too-many-threads", SEVERITY_HINT, "A peak of 64 threads on 1 core.", "Each costs");
     facts.job.cores_allowed_milli = facts.job.cores = 0;
     silent("too-many-threads");
 }

@@ -27,7 +27,7 @@ static void write_to_text(struct extrap *extrap, bool has_callpath)
 }
 
 static void add_profile(struct extrap *extrap, const char *id, int32_t size, const char *name, double value,
-                        const char *why)
+                        const char *reason)
 {
     struct tau_job job = { .size = size };
     struct tau_profile profile;
@@ -36,9 +36,9 @@ static void add_profile(struct extrap *extrap, const char *id, int32_t size, con
     tau_profile_init(&profile, &job);
     assert_int_equal(tau_profile_add(&profile, TAU_COUNTER, name, "", value, 1), OK);
     assert_int_equal(extrap_add_profile(extrap, &profile, &metrics), OK);
-    assert_int_equal(metrics != NULL, why != NULL);
-    if (why)
-        assert_string_equal(metrics, why);
+    assert_int_equal(metrics != NULL, reason != NULL);
+    if (reason)
+        assert_string_equal(metrics, reason);
     tau_profile_clear(&profile);
 }
 
@@ -134,10 +134,10 @@ static void file_job(struct store *store, const char *id, const char *tags, unsi
 static const char *add_job(struct extrap *extrap, struct store *store, const char *id)
 {
     struct store_job job = fixture_job(store, id);
-    const char *why;
-    assert_int_equal(extrap_add_job(extrap, store, &job, &why), OK);
+    const char *reason;
+    assert_int_equal(extrap_add_job(extrap, store, &job, &reason), OK);
     store_job_clear(&job);
-    return why;
+    return reason;
 }
 
 static void jobs_become_lines_and_crashed_ones_are_left_out(void **state)

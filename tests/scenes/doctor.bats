@@ -33,7 +33,7 @@ finding() {
     [ "$status" -eq 0 ]
     [[ $(finding taskstats) == *"Only root may listen"*"Fix: Run as root"* ]]
     [[ $(finding "probe loads") == *"loaded into 2 of 2 processes"* ]]
-    [[ $(tr -s ' \n' ' ' <<<"$(finding process)") == *"context switches, and I/O of other users only as root"* ]]
+    [[ $(tr -s ' \n' ' ' <<<"$(finding process)") == *"context switches, and I/O of other users' processes only as root"* ]]
     # perf events of a cgroup are those of CPUs: not for users unless the kernel is told so
     [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 1 ] || [[ $(finding perf) == *"Fix: Run the agent as root"* ]]
 }

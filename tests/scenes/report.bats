@@ -37,7 +37,7 @@ print(max(sum(map(wide, re.sub("\x1b\\[[0-9;]*m", "", line))) for line in text.s
     [[ "$output" == *"no job gamma"* && "$output" == *"sonde list"* ]]
     run "$SONDE" report alpha
     [ "$status" -eq 1 ]
-    [[ "$output" == *"several"* ]]
+    [[ "$output" == *"ambiguous"* ]]
     run "$SONDE" report one two
     [ "$status" -eq 2 ]
 }

@@ -11,20 +11,20 @@
 #define CPU_MIN_S 1
 
 /* Peers that ran at the same time. */
-struct peers {
+struct peer_group {
     struct format_text what; /* "8 threads of lmp" */
     const char *one;
     uint64_t count;
     double cpu_s, busiest_s;
 };
 
-static bool uneven(const struct peers *group, const struct facts *facts)
+static bool uneven(const struct peer_group *group, const struct facts *facts)
 {
     return group->count >= 2 && group->cpu_s >= CPU_MIN_S && group->cpu_s >= JOB_SHARE * facts_cpu_s(facts) &&
            group->cpu_s / (double)group->count < BALANCE_MAX * group->busiest_s;
 }
 
-static bool find_threads(const struct facts *facts, struct peers *group)
+static bool find_threads(const struct facts *facts, struct peer_group *group)
 {
     if (!facts->thread_count)
         return false;
@@ -33,7 +33,7 @@ static bool find_threads(const struct facts *facts, struct peers *group)
         const struct process *process = &facts->processes[i];
         if (facts->process_number[i] != busiest->process || process->thread_count > facts->job.summary.threads_peak)
             continue;
-        *group = (struct peers){ .one = "thread", .count = process->thread_count,
+        *group = (struct peer_group){ .one = "thread", .count = process->thread_count,
             .cpu_s = (double)counters_cpu_us(&process->counters) / 1e6,
             .busiest_s = (double)counters_cpu_us(&busiest->thread.counters) / 1e6, .what = phrase_name(process->name) };
         return uneven(group, facts);
@@ -41,7 +41,7 @@ static bool find_threads(const struct facts *facts, struct peers *group)
     return false;
 }
 
-static bool find_processes(const struct facts *facts, struct peers *group)
+static bool find_processes(const struct facts *facts, struct peer_group *group)
 {
     for (size_t i = 0; i < facts->process_count; i++) {
         const struct process *busiest = &facts->processes[i];
@@ -52,7 +52,7 @@ static bool find_processes(const struct facts *facts, struct peers *group)
                 (double)executable->wall_ns / (double)executable->count <
                     TOGETHER * (double)(busiest->end_ns - busiest->start_ns))
                 continue;
-            *group = (struct peers){ .one = "process",
+            *group = (struct peer_group){ .one = "process",
                                      .count = executable->count,
                                      .cpu_s = (double)executable->cpu_us / 1e6,
                                      .busiest_s = (double)counters_cpu_us(&busiest->counters) / 1e6,
@@ -66,7 +66,7 @@ static bool find_processes(const struct facts *facts, struct peers *group)
 
 static bool judge(const struct facts *facts, struct advice *advice)
 {
-    struct peers group;
+    struct peer_group group;
     if (facts_cores_wanted(facts) >= BUSY_SHARE * facts_cores_allocated(facts))
         return false;
     if (!find_threads(facts, &group) && !find_processes(facts, &group))

@@ -6,15 +6,15 @@
 
 #include <math.h>
 
-#define UNSEEN_SHARE 0.02
-#define UNSEEN_S 0.1
+#define UNRECORDED_SHARE 0.02
+#define UNRECORDED_S 0.1
 #define LATE_SHARE 0.1
 
 /* The kernel's total includes every process that was waited for, also those that were not recorded. */
-static double unseen_cpu_s(const struct summary *summary)
+static double unrecorded_cpu_s(const struct summary *summary)
 {
     double total = (double)counters_cpu_us(&summary->total) / 1e6, sum = (double)counters_cpu_us(&summary->sum) / 1e6;
-    return total - sum >= UNSEEN_S && total - sum >= UNSEEN_SHARE * total ? total - sum : 0;
+    return total - sum >= UNRECORDED_S && total - sum >= UNRECORDED_SHARE * total ? total - sum : 0;
 }
 
 static bool many_late(const struct facts *facts)
@@ -24,7 +24,7 @@ static bool many_late(const struct facts *facts)
 }
 
 /* Describes what is missing, worst first; false if nothing is. */
-static bool say(const struct facts *facts, struct advice *advice)
+static bool describe(const struct facts *facts, struct advice *advice)
 {
     const struct summary *summary = &facts->job.summary;
     const struct run_gaps *gaps = &summary->gaps;
@@ -49,10 +49,10 @@ static bool say(const struct facts *facts, struct advice *advice)
         rule_set_sentence(advice, "%s of the spool were damaged: processes or threads may be missing.",
                           phrase_bytes((double)gaps->bytes_damaged).s);
         rule_set_fix(advice, "Check the disk of the spool ($TMPDIR, or sonde run -o DIR).");
-    } else if (!by_agents && unseen_cpu_s(summary) > 0) {
+    } else if (!by_agents && unrecorded_cpu_s(summary) > 0) {
         rule_set_sentence(advice, "%s of CPU time, %s of the total, belong to processes that were not recorded.",
-                          phrase_duration(unseen_cpu_s(summary)).s,
-                          phrase_percent(unseen_cpu_s(summary) / facts_cpu_s(facts)).s);
+                          phrase_duration(unrecorded_cpu_s(summary)).s,
+                          phrase_percent(unrecorded_cpu_s(summary) / facts_cpu_s(facts)).s);
         rule_set_fix(advice, "The total is correct, the table of processes is incomplete; 'sonde doctor' shows what is "
                              "missing.");
     } else {
@@ -66,7 +66,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
 {
     const struct summary *summary = &facts->job.summary;
     advice->weight = 0.5;
-    if (say(facts, advice))
+    if (describe(facts, advice))
         return true;
     if (summary->gaps.events_lost) {
         rule_set_sentence(advice, "%s lost: data of processes without the probe may be missing.",

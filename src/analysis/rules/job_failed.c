@@ -34,10 +34,10 @@ static const struct store_run *first_failed(const struct facts *facts)
 static void name_run(const struct facts *facts, const struct store_run *run, struct failure *failure)
 {
     struct buf line;
-    struct bytes words = run->command;
-    words.size = words.size < COMMAND_MAX ? words.size : COMMAND_MAX;
+    struct bytes args = run->command;
+    args.size = args.size < COMMAND_MAX ? args.size : COMMAND_MAX;
     buf_init(&line, 16 * COMMAND_MAX);
-    shell_add_args(&line, words);
+    shell_add_args(&line, args);
     snprintf(failure->who, sizeof failure->who, "%s of %s runs failed: %s", format_count(facts_runs_failed(facts)).s,
              format_count(facts_run_count(facts)).s, phrase_name((struct bytes){ line.data, line.size }).s);
     buf_clear(&line);

@@ -15,7 +15,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.3;
-    rule_set_sentence(advice, "Up to %s at a time on %s.", phrase_plural(peak, "thread", "threads").s,
+    rule_set_sentence(advice, "A peak of %s on %s.", phrase_plural(peak, "thread", "threads").s,
                       phrase_plural(phrase_round(allowed), "core", "cores").s);
     rule_set_fix(advice,
                  "Each costs memory and context switches: a pool of about as many threads as cores is usually faster.");

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum id {
+enum colmet_collector_option {
     HELP, VERSION, VERBOSE, UNUSED, STDOUT, BIND, FILEPATH, LEVEL, CODEC, HOST, PREFIX, CREDENTIALS, NO_CHECK, IDS,
 };
 
@@ -96,7 +96,7 @@ static enum err check(const struct colmet_collector_options *collector, struct b
 /* Logs once, at startup, which options have no effect. */
 static void log_differences(const struct colmet_collector_options *collector)
 {
-    static const struct { enum id id, needs; const char *option, *output; } alone[] = {
+    static const struct { enum colmet_collector_option id, needs; const char *option, *output; } alone[] = {
         { LEVEL, FILEPATH, "--hdf5-complevel", "--hdf5-filepath" }, { CODEC, FILEPATH, "--hdf5-complib", "--hdf5-filepath" },
         { PREFIX, HOST, "--elastic-index-prefix", "--elastic-host" },
         { CREDENTIALS, HOST, "--http-credentials", "--elastic-host" },

@@ -16,7 +16,7 @@
 #define EVENTS_MAX 5
 #define METRICS_MAX 65536
 
-enum id {
+enum colmet_node_option {
     HELP, VERSION, VERBOSE, PERIOD, NO_PROCSTATS, INFINIBAND, OMNIPATH, LUSTRE, LUSTRE_PREFIX, PERF, PERF_LIST, JOBPROC, RAPL,
     TEMPERATURE, IPMI, IPMI_COMMAND, NVIDIA, ROOT_PATH, REGEX, ADDRESS, QUEUE, LINGER, METRICS, METRICS_FILE, SUFFIX, WAIT,
     IDS,
@@ -37,12 +37,12 @@ static const struct foreign_option table[] = {
     { '\0', "--enable-lustre", FOREIGN_FLAG, LUSTRE, NULL },
     { '\0', "--lustre-prefix", FOREIGN_VALUE, LUSTRE_PREFIX, NULL },
     { '\0', "--enable-perfhw", FOREIGN_FLAG, PERF, NULL },
-    { '\0', "--perfhw-list", FOREIGN_WORDS, PERF_LIST, NULL },
+    { '\0', "--perfhw-list", FOREIGN_LIST, PERF_LIST, NULL },
     { '\0', "--enable-jobproc", FOREIGN_FLAG, JOBPROC, NULL },
     { '\0', "--enable-RAPL", FOREIGN_FLAG, RAPL, NULL },
     { '\0', "--enable-temperature", FOREIGN_FLAG, TEMPERATURE, NULL },
     { '\0', "--enable-ipmipower", FOREIGN_FLAG, IPMI, NULL },
-    { '\0', "--ipmipower-cmd", FOREIGN_WORDS, IPMI_COMMAND, NULL },
+    { '\0', "--ipmipower-cmd", FOREIGN_LIST, IPMI_COMMAND, NULL },
     { '\0', "--enable-nvidia", FOREIGN_FLAG, NVIDIA, NULL },
     { 'c', "--cgroup", FOREIGN_VALUE, IDS, NEVER },
     { 'p', "--pid", FOREIGN_VALUE, IDS, CRASHED },
@@ -185,7 +185,7 @@ static enum err add_events_of_metrics(struct colmet_node_options *node, struct b
 /* Logs once, at startup, which options have no effect or another effect than with Colmet. */
 static void log_differences(const struct colmet_node_options *node)
 {
-    static const struct { enum id id, needs; const char *option, *switched_on; } alone[] = {
+    static const struct { enum colmet_node_option id, needs; const char *option, *switched_on; } alone[] = {
         { PERF_LIST, PERF, "--perfhw-list", "--enable-perfhw" },
         { LUSTRE_PREFIX, LUSTRE, "--lustre-prefix", "--enable-lustre" },
         { OMNIPATH, INFINIBAND, "--omnipath", "--enable-infiniband" },
@@ -209,7 +209,7 @@ static void add_pair(struct drop_in_args *args, const char *option, const char *
 
 static void add_sensors(const struct colmet_node_options *node, struct drop_in_args *args)
 {
-    static const struct { enum id id; const char *sensor; } sensors[] = {
+    static const struct { enum colmet_node_option id; const char *sensor; } sensors[] = {
         { INFINIBAND, "infiniband" }, { LUSTRE, "lustre" }, { PERF, "perf" }, { JOBPROC, "process" }, { RAPL, "rapl" },
         { TEMPERATURE, "temperature" }, { IPMI, "ipmi" }, { NVIDIA, "gpu" },
     };

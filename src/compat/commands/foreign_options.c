@@ -44,7 +44,7 @@ static bool is_option(const char *word)
     return word[0] == '-' && word[1] && !is_number(word + 1);
 }
 
-static void take_words(struct foreign_options *options)
+static void take_list(struct foreign_options *options)
 {
     size_t used = strlen(options->value);
     for (const char *word; (word = next_word(options)) && !is_option(word); options->at++) {
@@ -66,8 +66,8 @@ static enum err take_value(struct foreign_options *options, const struct foreign
     } else if (option->kind == FOREIGN_COUNT && !attached) {
         snprintf(options->value, sizeof options->value, "%s", is_number(word) ? word : "1");
         options->at += is_number(word);
-    } else if (option->kind == FOREIGN_WORDS)
-        take_words(options);
+    } else if (option->kind == FOREIGN_LIST)
+        take_list(options);
     else if (option->kind == FOREIGN_VALUE && !attached) {
         if (!word) {
             buf_printf(message, "%s requires a value", option->name);

@@ -10,7 +10,7 @@ enum foreign_option_kind {
     FOREIGN_FLAG,  /* value: "true" or "false" */
     FOREIGN_COUNT, /* -v, -vv; or followed by a number */
     FOREIGN_VALUE,
-    FOREIGN_WORDS, /* all arguments up to the next option, joined with spaces */
+    FOREIGN_LIST, /* all arguments up to the next option, joined with spaces */
 };
 
 struct foreign_option {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum id { HELP, OUTPUT, SOCKET, FREQUENCY, FORMAT, LIST, VALUES, GET, TRACK, TRACK_LIST, IDS };
+enum tau_metric_client_option { HELP, OUTPUT, SOCKET, FREQUENCY, FORMAT, LIST, VALUES, GET, TRACK, TRACK_LIST, IDS };
 
 static const struct foreign_option table[] = {
     { 'h', "--help", FOREIGN_FLAG, HELP, NULL },

@@ -173,3 +173,20 @@ expect_broken() {
     expect_broken 14
     grep -q 'fine has no row' <<<"$output"
 }
+
+@test "a sink without a row in docs/sinks.md is found" {
+    mkdir -p "$T/docs" "$T/src/sinks"
+    echo "# What lives here" >"$T/src/sinks/README.md"
+    put src/sinks/sink.c '/* the list */' 'const struct sink *const sink_all[] = { &sink_good, NULL };'
+    put src/sinks/good.c '/* good */' 'const struct sink sink_good = {' '    .name = "fine-one",' '};'
+    put src/sinks/sink_module.c '/* modules */' 'const struct sink_in_module sink_modules[] = {' '    { "far", "sink-far.so", "x" },' '};'
+    put docs/sinks.md '| `fine-one` | a file |' '| `far` | a server |'
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+    put docs/sinks.md '| `far` | a server |'
+    expect_broken 15
+    grep -q 'fine-one has no row' <<<"$output"
+    put docs/sinks.md '| `fine-one` | a file |'
+    expect_broken 15
+    grep -q 'far has no row' <<<"$output"
+}

@@ -240,6 +240,23 @@ def check_sampler_docs(root):
             yield listing, 1, f"{name} has no row in docs/sensors.md; see docs/add-a-sampler.md"
 
 
+def check_sink_docs(root):
+    """Every sink of sink_all and of sink_modules has a row in docs/sinks.md: "| `csv` | …"."""
+    page = root / "docs/sinks.md"
+    rows = set(re.findall(r"^\| *`([\w-]+)` *\|", page.read_text(), re.M)) if page.exists() else set()
+    named = {}  # the name of each constant: struct sink sink_colmet_stdout is called "colmet-stdout"
+    for file in sources(root, "src/sinks"):
+        named |= dict(re.findall(r'const struct sink (sink_\w+) = \{\s*\.name = "([\w-]+)"', file.read_text()))
+    for listing, pattern, entry in [("sink.c", r"sink_all\[\] = \{(.*?)\};", r"&(sink_\w+)"),
+                                    ("sink_module.c", r"sink_modules\[\] = \{(.*?)\n\};", r'\{ "([\w-]+)"')]:
+        file = root / "src/sinks" / listing
+        listed = re.search(pattern, file.read_text(), re.S) if file.exists() else None
+        for name in re.findall(entry, listed.group(1) if listed else ""):
+            name = named.get(name, name)
+            if name not in rows:
+                yield file, 1, f"{name} has no row in docs/sinks.md; see docs/add-a-sink.md"
+
+
 RULES = [
     ("includes", check_includes, "folders include only from the folders before them"),
     ("own-header", check_own_header_first, "a file includes its own header first"),
@@ -255,6 +272,7 @@ RULES = [
     ("readmes", check_readmes, "every source directory has a short README"),
     ("covers", check_covers, "every source directory has scenes that cover it"),
     ("sampler-docs", check_sampler_docs, "every sampler has a row in docs/sensors.md"),
+    ("sink-docs", check_sink_docs, "every sink has a row in docs/sinks.md"),
 ]
 
 

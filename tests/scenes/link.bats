@@ -41,7 +41,7 @@ teardown() { link_teardown; }
     mv keys/allowed keys/kept
     touch keys/allowed
     wait_for '! is_up'
-    wait_for 'grep -q "was removed from the collector's list\|does not authorize our key" agent.said'
+    wait_for 'grep -q "was removed from the collector.s list\|does not authorize our key" agent.said'
     wait_for '[ "$("$SONDE" collect --status --json "$T/run/one.sock" | jq "[.sinks[].waiting_bytes] | max")" -eq 0 ]'
     local before
     before=$(count one)
@@ -318,7 +318,7 @@ full_and_free() {
     [ "$lost" -gt 0 ] && "$SONDE" ctl show | grep 'lost because the journal was full' || return
     locked one "$PORT" || return
     wait_for is_up && wait_for 'grep -q "works again" agent.said' && gets_more one || return
-    wait_for '"$SONDE" collect --status --json "$T/run/one.sock" | grep -q "disk of the spool full"' || return
+    wait_for '"$SONDE" collect --status --json "$T/run/one.sock" | grep -q "disk of the journal full"' || return
     end agent
     lost=$(sed -n 's/.* \([0-9]*\) readings were lost/\1/p' agent.said | awk '{ sum += $1 } END { print sum }')
     # what is missing here is exactly what was said to be lost

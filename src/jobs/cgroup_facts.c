@@ -130,7 +130,7 @@ static bool inspect_process(void *context, pid_t pid)
     if (!pid_start_ns(search->root, pid, &start_ns))
         take_smaller(&facts->start_ns, start_ns);
     bool is_batch_system = uid == 0 && search->source && search->source->title
-                      && !pid_title(search->root, pid, title, sizeof title) && search->source->title(title, facts->id);
+                           && !pid_title(search->root, pid, title, sizeof title) && search->source->title(title, facts->id);
     if (is_batch_system)
         search->has_trusted_id = true;
     else

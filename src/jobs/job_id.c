@@ -81,6 +81,6 @@ bool job_id_is_generated(const char *id, uint32_t pid)
     char of_pid[16];
     size_t size = (size_t)snprintf(of_pid, sizeof of_pid, "-%u-", pid);
     return strlen(id) == STAMP_SIZE + size + SUFFIX_SIZE && strspn(id, "0123456789") == 8 && id[8] == '-'
-        && strspn(id + 9, "0123456789") == 6 && !memcmp(id + STAMP_SIZE, of_pid, size)
-        && strspn(id + STAMP_SIZE + size, SUFFIX_ALPHABET) == SUFFIX_SIZE;
+           && strspn(id + 9, "0123456789") == 6 && !memcmp(id + STAMP_SIZE, of_pid, size)
+           && strspn(id + STAMP_SIZE + size, SUFFIX_ALPHABET) == SUFFIX_SIZE;
 }

@@ -31,7 +31,7 @@ struct ebpf {
 
 struct ebpf_job {
     struct ebpf *ebpf;
-    struct ebpf_job_memory programs;
+    struct ebpf_job_memory counts;
     struct ebpf_cgroup group; /* id 0: none */
     struct ebpf_rows_reported reported;
     bool is_stopped;
@@ -88,7 +88,7 @@ void ebpf_close(struct ebpf **ebpf_at)
         return;
     for (size_t i = 1; i < EBPF_JOBS_MAX; i++) { /* the kernel part may still add to the counts, which nobody reads */
         if (ebpf->jobs[i])
-            ebpf->module->remove(ebpf->programs, &ebpf->jobs[i]->programs);
+            ebpf->module->remove(ebpf->programs, &ebpf->jobs[i]->counts);
         free(ebpf->jobs[i]);
     }
     ebpf->module->close(&ebpf->programs);
@@ -108,7 +108,7 @@ enum err ebpf_job_begin(struct ebpf *ebpf, bool with_time, struct ebpf_job **job
         return NOMEM;
     (*job)->ebpf = ebpf;
     (*job)->reported.begun_ns = clock_realtime_ns();
-    enum err err = ebpf->module->add(ebpf->programs, number, with_time, &(*job)->programs);
+    enum err err = ebpf->module->add(ebpf->programs, number, with_time, &(*job)->counts);
     if (err) {
         free(*job);
         *job = NULL;
@@ -145,10 +145,10 @@ static bool claim_thread(struct ebpf_job *job, pid_t pid, uint32_t thread)
     struct ebpf *ebpf = job->ebpf;
     if (thread >= ebpf->memory.owner_count)
         return false;
-    uint16_t *owner = &ebpf->memory.owners[thread], nobody = 0, ours = (uint16_t)(job->programs.number | EBPF_OWNER_NEW);
+    uint16_t *owner = &ebpf->memory.owners[thread], nobody = 0, ours = (uint16_t)(job->counts.number | EBPF_OWNER_NEW);
     if (!__atomic_compare_exchange_n(owner, &nobody, ours, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         return false;
-    if (job->programs.times)
+    if (job->counts.times)
         ebpf->module->start_clock(ebpf->programs, thread);
     if (is_alive(pid, thread))
         return true;
@@ -195,7 +195,7 @@ enum err ebpf_job_add_cgroup(struct ebpf_job *job, uint64_t hierarchy, uint64_t 
     if (job->is_stopped || (job->group.id == id && job->group.hierarchy == hierarchy))
         return job->is_stopped ? GONE : OK;
     remove_cgroup(job);
-    enum err err = job->ebpf->module->add_group(job->ebpf->programs, job->programs.number, &group);
+    enum err err = job->ebpf->module->add_group(job->ebpf->programs, job->counts.number, &group);
     if (!err)
         job->group = group;
     return err;
@@ -205,14 +205,14 @@ enum err ebpf_job_add_at_exec(struct ebpf_job *job, pid_t pid)
 {
     if (pid <= 0 || (uint32_t)pid >= job->ebpf->memory.owner_count || job->is_stopped)
         return GONE;
-    __atomic_store_n(&job->ebpf->memory.owners[pid], (uint16_t)(job->programs.number | EBPF_OWNER_AT_EXEC),
+    __atomic_store_n(&job->ebpf->memory.owners[pid], (uint16_t)(job->counts.number | EBPF_OWNER_AT_EXEC),
                      __ATOMIC_RELEASE);
     return OK;
 }
 
 void ebpf_job_remove_at_exec(struct ebpf_job *job, pid_t pid)
 {
-    uint16_t expected = (uint16_t)(job->programs.number | EBPF_OWNER_AT_EXEC);
+    uint16_t expected = (uint16_t)(job->counts.number | EBPF_OWNER_AT_EXEC);
     if (pid > 0 && (uint32_t)pid < job->ebpf->memory.owner_count)
         __atomic_compare_exchange_n(&job->ebpf->memory.owners[pid], &expected, 0, false, __ATOMIC_RELEASE,
                                     __ATOMIC_RELAXED);
@@ -220,12 +220,12 @@ void ebpf_job_remove_at_exec(struct ebpf_job *job, pid_t pid)
 
 enum err ebpf_job_read(struct ebpf_job *job, const char *job_id, struct batch *out)
 {
-    return ebpf_rows_sample(&job->ebpf->rows, &job->ebpf->memory, &job->programs, job_id, NULL, out);
+    return ebpf_rows_sample(&job->ebpf->rows, &job->ebpf->memory, &job->counts, job_id, NULL, out);
 }
 
 enum err ebpf_job_read_from_zero(struct ebpf_job *job, const char *job_id, struct batch *out)
 {
-    return ebpf_rows_sample(&job->ebpf->rows, &job->ebpf->memory, &job->programs, job_id, &job->reported, out);
+    return ebpf_rows_sample(&job->ebpf->rows, &job->ebpf->memory, &job->counts, job_id, &job->reported, out);
 }
 
 uint64_t ebpf_job_begun_ns(const struct ebpf_job *job)
@@ -237,24 +237,24 @@ bool ebpf_job_has(const struct ebpf_job *job, pid_t pid)
 {
     const struct ebpf_memory *memory = &job->ebpf->memory;
     return pid > 0 && (uint32_t)pid < memory->owner_count
-           && (__atomic_load_n(&memory->owners[pid], __ATOMIC_RELAXED) & EBPF_OWNER_JOB) == job->programs.number;
+           && (__atomic_load_n(&memory->owners[pid], __ATOMIC_RELAXED) & EBPF_OWNER_JOB) == job->counts.number;
 }
 
 static bool is_counted(const struct ebpf_job *job, uint32_t thread)
 {
     uint16_t owner = __atomic_load_n(&job->ebpf->memory.owners[thread], __ATOMIC_RELAXED);
-    return (owner & (EBPF_OWNER_JOB | EBPF_OWNER_AT_EXEC)) == job->programs.number;
+    return (owner & (EBPF_OWNER_JOB | EBPF_OWNER_AT_EXEC)) == job->counts.number;
 }
 
 enum err ebpf_job_measure_time(struct ebpf_job *job)
 {
     struct ebpf *ebpf = job->ebpf;
-    if (job->programs.times || job->is_stopped)
+    if (job->counts.times || job->is_stopped)
         return OK;
-    enum err err = ebpf->module->add_time(ebpf->programs, &job->programs);
+    enum err err = ebpf->module->add_time(ebpf->programs, &job->counts);
     if (err)
         return err;
-    __atomic_store_n(&ebpf->memory.wanted[job->programs.number], EBPF_JOB_ACTIVE | EBPF_JOB_TIMED, __ATOMIC_RELEASE);
+    __atomic_store_n(&ebpf->memory.wanted[job->counts.number], EBPF_JOB_ACTIVE | EBPF_JOB_TIMED, __ATOMIC_RELEASE);
     for (uint32_t i = 0; i < ebpf->memory.owner_count; i++)
         if (is_counted(job, i))
             ebpf->module->start_clock(ebpf->programs, i);
@@ -285,11 +285,11 @@ void ebpf_job_stop(struct ebpf_job *job)
     if (job->is_stopped)
         return;
     job->is_stopped = true;
-    __atomic_store_n(&memory->wanted[job->programs.number], 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&memory->wanted[job->counts.number], 0, __ATOMIC_RELEASE);
     remove_cgroup(job);
-    job->ebpf->module->stop(job->ebpf->programs, &job->programs);
+    job->ebpf->module->stop(job->ebpf->programs, &job->counts);
     for (uint32_t i = 0; i < memory->owner_count; i++)
-        if ((__atomic_load_n(&memory->owners[i], __ATOMIC_RELAXED) & EBPF_OWNER_JOB) == job->programs.number)
+        if ((__atomic_load_n(&memory->owners[i], __ATOMIC_RELAXED) & EBPF_OWNER_JOB) == job->counts.number)
             release_thread(job->ebpf, i);
 }
 
@@ -299,8 +299,8 @@ void ebpf_job_end(struct ebpf_job **job_at)
     if (!job)
         return;
     ebpf_job_stop(job);
-    job->ebpf->jobs[job->programs.number] = NULL;
-    job->ebpf->module->remove(job->ebpf->programs, &job->programs);
+    job->ebpf->jobs[job->counts.number] = NULL;
+    job->ebpf->module->remove(job->ebpf->programs, &job->counts);
     free(job);
     *job_at = NULL;
 }

@@ -82,8 +82,8 @@ static void on_call(struct tracer *tracer, struct tracer_task *task, uint64_t st
 static void begin(struct tracer *tracer, pid_t tid)
 {
     tracer->has_begun = true;
-    tracer->filtered = *tracer->first->state == TRACER_LAUNCH_FILTERED;
-    tracer->calls.counts = tracer->first->counts;
+    tracer->filtered = *tracer->command->state == TRACER_LAUNCH_FILTERED;
+    tracer->calls.counts = tracer->command->counts;
     ptrace(PTRACE_SETOPTIONS, tid, 0L, TRACER_OPTIONS | (tracer->filtered ? FILTER_OPTIONS : 0L));
 }
 
@@ -102,9 +102,9 @@ static void on_exec(struct tracer *tracer, struct tracer_task *task)
             remove_task(tracer, (pid_t)before);
         }
     }
-    if (tracer->first && !tracer->has_begun)
+    if (tracer->command && !tracer->has_begun)
         begin(tracer, tid);
-    struct tracer_privileges *privileges = tracer->first ? tracer->first->privileges : tracer->privileges;
+    struct tracer_privileges *privileges = tracer->command ? tracer->command->privileges : tracer->privileges;
     if (privileges)
         tracer_privileges_check(privileges, tid);
     if (tracer->listener)

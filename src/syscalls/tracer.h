@@ -38,9 +38,9 @@ struct tracer {
     bool detaching;             /* tasks are detached at their next stop */
     uint64_t stops;           /* stops since all tasks were polled */
     _Atomic uint32_t *alive;  /* number of attached tasks, for other processes; borrowed */
-    const struct tracer_command *first; /* NULL: the traced processes were running before */
+    const struct tracer_command *command; /* NULL: the traced processes were running before */
     bool has_begun;               /* the command has called exec */
-    struct tracer_privileges *privileges; /* used if first is NULL; NULL: not wanted */
+    struct tracer_privileges *privileges; /* used if command is NULL; NULL: not wanted */
     const struct tracer_listener *listener; /* NULL: none */
     struct pidlist leaderless; /* tracer_leaderless.h */
     pid_t target;             /* the process whose exit status is stored in end */

@@ -159,8 +159,8 @@ static bool must_restart(const struct tracer_task *task, const struct user_regs_
 #ifdef RESULT_OF
 static bool read_regs(const struct tracer_task *task, struct user_regs_struct *regs)
 {
-    struct iovec capacity = { regs, sizeof *regs };
-    return ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &capacity) == 0 && capacity.iov_len == sizeof *regs;
+    struct iovec vector = { regs, sizeof *regs };
+    return ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &vector) == 0 && vector.iov_len == sizeof *regs;
 }
 #endif
 
@@ -169,11 +169,11 @@ static bool set_restart(const struct tracer_task *task)
 {
 #ifdef RESULT_OF
     struct user_regs_struct regs;
-    struct iovec capacity = { &regs, sizeof regs };
+    struct iovec vector = { &regs, sizeof regs };
     if (!read_regs(task, &regs) || !must_restart(task, &regs))
         return false;
     RESULT_OF(regs) = (unsigned long long)-ERESTARTNOHAND;
-    return ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &capacity) == 0;
+    return ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &vector) == 0;
 #else
     (void)task;
     return false;

@@ -42,9 +42,9 @@ static void run_tracer(struct tracer_launch_page *page, int fd)
 {
     static struct syscall_counts before_exec;
     static const volatile sig_atomic_t never;
-    struct tracer_command first = { &page->counts, &page->state, &page->privileges };
+    struct tracer_command command = { &page->counts, &page->state, &page->privileges };
     struct tracer tracer = { .calls = { &before_exec, page->cost.own_ns }, .alive = &page->alive, .filtered = true,
-                             .first = &first };
+                             .command = &command };
     int32_t pid;
     sigset_t all;
     before_exec.timed = page->counts.timed;
@@ -56,7 +56,7 @@ static void run_tracer(struct tracer_launch_page *page, int fd)
     if (!receive_value(0, &pid))
         _exit(0);
     bool is_attached = ptrace(PTRACE_SEIZE, (pid_t)pid, 0L, TRACER_OPTIONS | PTRACE_O_TRACESECCOMP) == 0
-                   && tracer_add_task(&tracer, (pid_t)pid);
+                       && tracer_add_task(&tracer, (pid_t)pid);
     if (send_value(0, is_attached) && is_attached)
         tracer_run(&tracer, &never);
     _exit(0);

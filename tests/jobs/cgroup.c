@@ -1,4 +1,4 @@
-/* Finding the groups of a process in both versions. */
+/* Finds the cgroups of a process in v1 and v2. */
 #include "jobs/cgroup.h"
 
 #include "tools/node.h"
@@ -30,7 +30,7 @@ static void the_top_is_an_empty_path(void **state)
     assert_string_equal(path, "");
 }
 
-static void mounts_are_told_apart_by_their_options(void **state)
+static void mounts_are_distinguished_by_their_options(void **state)
 {
     (void)state;
     char mount[CGROUP_PATH_MAX], root[CGROUP_PATH_MAX];
@@ -57,7 +57,7 @@ static void a_container_sees_its_part_of_the_path(void **state)
     assert_int_equal(cgroup_find(node_root("container"), NULL, &cgroup), ABSENT);
 }
 
-static void going_up_ends_at_the_top(void **state)
+static void the_top_has_no_parent(void **state)
 {
     (void)state;
     struct cgroup cgroup;
@@ -75,9 +75,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_controller_is_found_among_others),
         cmocka_unit_test(the_top_is_an_empty_path),
-        cmocka_unit_test(mounts_are_told_apart_by_their_options),
+        cmocka_unit_test(mounts_are_distinguished_by_their_options),
         cmocka_unit_test(a_container_sees_its_part_of_the_path),
-        cmocka_unit_test(going_up_ends_at_the_top),
+        cmocka_unit_test(the_top_has_no_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the watches of the cgroup tree tell, how much of it at a time, and that none is left behind. */
+/* Events of the watches on the cgroup tree, how many are handled at once, and that no watch is left behind. */
 #include "jobs/cgroup_watch.h"
 
 #include "base/file.h"
@@ -8,7 +8,7 @@
 
 #define V1 "/sys/fs/cgroup/"
 
-/* Of how many folders the kernel keeps a watch for us. */
+/* The number of watches that the kernel holds for us. */
 static size_t watches_held(void)
 {
     size_t held = 0;
@@ -23,8 +23,8 @@ static size_t watches_held(void)
     return held;
 }
 
-/* Of a control group that goes the kernel itself keeps the watch: it must be taken back, or months of jobs use up all. */
-static void watches_of_jobs_that_went_are_taken_back(void **state)
+/* The kernel keeps the watch of a removed cgroup: it must be removed, or months of jobs exhaust the limit. */
+static void watches_of_ended_jobs_are_removed(void **state)
 {
     (void)state;
     char way[128], directory[256];
@@ -49,11 +49,11 @@ static void watches_of_jobs_that_went_are_taken_back(void **state)
     rmdir(way);
     way[strlen(way) - strlen("/uid_0")] = '\0';
     rmdir(way);
-    assert_true(after <= before + 5); /* others may have jobs too */
+    assert_true(after <= before + 5); /* other processes may have jobs too */
 }
 
-/* What is done in one call is bounded; the rest is done by the next ones, and the descriptor says that there is more. */
-static void a_flood_is_taken_in_portions(void **state)
+/* The work of one call is bounded; the rest is done by later calls, and the descriptor stays readable. */
+static void a_flood_is_handled_in_portions(void **state)
 {
     (void)state;
     struct fixture f;
@@ -77,8 +77,8 @@ static void a_flood_is_taken_in_portions(void **state)
     fixture_end(&f);
 }
 
-/* Who is put into a job is seen at once, not at the next tick: it may be over by then. */
-static void tasks_that_are_moved_are_changes(void **state)
+/* A process moved into a job is seen at once, not at the next tick: it may have exited by then. */
+static void moved_tasks_are_reported(void **state)
 {
     (void)state;
     struct fixture f;
@@ -93,7 +93,7 @@ static void tasks_that_are_moved_are_changes(void **state)
     fixture_write(&f, V1 "memory/slurm/uid_1000/job_7/notify_on_release", "1\n");
     jobs_read(f.jobs);
     assert_int_equal(fixture_count(&f, "7", JOB_CHANGE), before + 1);
-    for (size_t i = 0; i < 100; i++) { /* nor may somebody who moves them all the time keep us busy */
+    for (size_t i = 0; i < 100; i++) { /* and constant moves must not keep us busy */
         fixture_write(&f, V1 "memory/slurm/uid_1000/job_7/cgroup.procs", "1\n");
         jobs_read(f.jobs);
     }
@@ -104,9 +104,9 @@ static void tasks_that_are_moved_are_changes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(watches_of_jobs_that_went_are_taken_back),
-        cmocka_unit_test(a_flood_is_taken_in_portions),
-        cmocka_unit_test(tasks_that_are_moved_are_changes),
+        cmocka_unit_test(watches_of_ended_jobs_are_removed),
+        cmocka_unit_test(a_flood_is_handled_in_portions),
+        cmocka_unit_test(moved_tasks_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

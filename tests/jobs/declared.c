@@ -1,4 +1,4 @@
-/* Jobs that are told: they begin, are filled in, meet their folder in the tree, and end. */
+/* Declared jobs: they begin, are completed, are merged with their cgroup, and end. */
 #include "base/clock.h"
 #include "tools/jobs_fixture.h"
 
@@ -14,7 +14,7 @@ static struct job told(const char *id)
     return (struct job){ .id = id, .other_id = "", .source = "told", .user = "", .cgroup = "", .uid = UINT32_MAX };
 }
 
-/* Rounds of looks, once a second, until the job has ended or seconds are over. */
+/* Checks once a second until the job has ended or the time is up. */
 static bool ends_within(struct fixture *fixture, const char *id, double seconds)
 {
     uint64_t until_ns = clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
@@ -25,7 +25,7 @@ static bool ends_within(struct fixture *fixture, const char *id, double seconds)
     return fixture_count(fixture, id, JOB_END) == 1;
 }
 
-static void it_begins_and_ends_by_word(void **state)
+static void a_declared_job_begins_and_ends(void **state)
 {
     (void)state;
     struct fixture f;
@@ -49,7 +49,7 @@ static void it_begins_and_ends_by_word(void **state)
     fixture_end(&f);
 }
 
-static void nonsense_is_refused(void **state)
+static void invalid_jobs_are_rejected(void **state)
 {
     (void)state;
     struct fixture f;
@@ -67,8 +67,8 @@ static void nonsense_is_refused(void **state)
     fixture_end(&f);
 }
 
-/* A prolog runs before the batch system makes the folder. */
-static void a_told_job_meets_its_folder(void **state)
+/* A prolog runs before the batch system creates the cgroup. */
+static void a_declared_job_is_merged_with_its_cgroup(void **state)
 {
     (void)state;
     struct fixture f;
@@ -86,7 +86,7 @@ static void a_told_job_meets_its_folder(void **state)
     assert_int_equal(jobs_find(f.jobs, "7")->cores_milli, 2000);
     assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
     assert_true(fixture_count(&f, "7", JOB_CHANGE) >= 1);
-    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7"); /* a step is over, another will come */
+    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7"); /* a step has ended, another will follow */
     jobs_read(f.jobs);
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
@@ -94,13 +94,13 @@ static void a_told_job_meets_its_folder(void **state)
     assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
     assert_int_equal(jobs_end(f.jobs, "7", 0), OK);
     jobs_read(f.jobs);
-    assert_int_equal(jobs_count(f.jobs), 0); /* also as long as the folder is still there */
+    assert_int_equal(jobs_count(f.jobs), 0); /* also while the cgroup still exists */
     assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
     fixture_end(&f);
 }
 
-/* Also when the folder tells nothing new but itself. */
-static void its_folder_is_a_change(void **state)
+/* Also if the cgroup has no new facts. */
+static void a_new_cgroup_is_a_change(void **state)
 {
     (void)state;
     struct fixture f;
@@ -119,7 +119,7 @@ static void its_folder_is_a_change(void **state)
     fixture_end(&f);
 }
 
-static void a_found_job_is_filled_in(void **state)
+static void a_discovered_job_is_completed(void **state)
 {
     (void)state;
     struct fixture f;
@@ -132,13 +132,13 @@ static void a_found_job_is_filled_in(void **state)
     job.uid = 5;
     assert_int_equal(jobs_begin(f.jobs, &job), AGAIN);
     assert_string_equal(jobs_find(f.jobs, "7")->user, "zoe");
-    assert_int_equal(jobs_find(f.jobs, "7")->uid, 4242); /* what is known stays */
+    assert_int_equal(jobs_find(f.jobs, "7")->uid, 4242); /* known facts do not change */
     assert_string_equal(fixture_find(&f, "7", JOB_CHANGE)->user, "zoe");
     fixture_end(&f);
 }
 
-/* The prolog knows the number, the folder the SLUID; a process says that they are one. */
-static void a_told_number_meets_its_sluid(void **state)
+/* The prolog knows the number, the cgroup the SLUID; a process has both. */
+static void a_declared_id_is_merged_with_its_sluid(void **state)
 {
     (void)state;
     struct fixture f;
@@ -160,8 +160,8 @@ static void a_told_number_meets_its_sluid(void **state)
     fixture_end(&f);
 }
 
-/* The folder waits for its number, which comes by word. */
-static void a_waiting_sluid_is_told_its_number(void **state)
+/* The cgroup waits for its number, which is declared. */
+static void a_waiting_sluid_gets_a_declared_id(void **state)
 {
     (void)state;
     struct fixture f;
@@ -178,7 +178,7 @@ static void a_waiting_sluid_is_told_its_number(void **state)
     fixture_end(&f);
 }
 
-static void a_process_that_ends_ends_its_job(void **state)
+static void an_exited_process_ends_its_job(void **state)
 {
     (void)state;
     struct fixture f = { .only = "by-pid" };
@@ -198,7 +198,7 @@ static void a_process_that_ends_ends_its_job(void **state)
     jobs_close(&f.jobs);
 }
 
-static void a_process_tells_whose_job_it_is(void **state)
+static void a_process_determines_the_user(void **state)
 {
     (void)state;
     struct fixture f;
@@ -212,11 +212,11 @@ static void a_process_tells_whose_job_it_is(void **state)
     assert_int_equal(fixture_find(&f, "by-pid", JOB_BEGIN)->uid, 1000);
     assert_string_equal(fixture_find(&f, "by-pid", JOB_BEGIN)->user, "anna");
     assert_int_equal(jobs_begin(f.jobs, &of_ben), OK);
-    assert_string_equal(fixture_find(&f, "of-ben", JOB_BEGIN)->user, "ben_b"); /* whoever tells knows better */
+    assert_string_equal(fixture_find(&f, "of-ben", JOB_BEGIN)->user, "ben_b"); /* the declaration has priority */
     fixture_end(&f);
 }
 
-static void a_told_cgroup_that_goes_ends_its_job(void **state)
+static void a_removed_cgroup_ends_its_declared_job(void **state)
 {
     (void)state;
     struct fixture f;
@@ -228,7 +228,7 @@ static void a_told_cgroup_that_goes_ends_its_job(void **state)
     fixture_write(&f, V1 "memory/my/group/memory.limit_in_bytes", "4096\n");
     job.cgroup = "/my/group";
     assert_int_equal(jobs_begin(f.jobs, &job), OK);
-    assert_string_equal(jobs_find(f.jobs, "by-cgroup")->user, "anna"); /* from the processes in it */
+    assert_string_equal(jobs_find(f.jobs, "by-cgroup")->user, "anna"); /* from its processes */
     assert_int_equal(jobs_find(f.jobs, "by-cgroup")->memory_bytes, 4096);
     assert_false(ends_within(&f, "by-cgroup", 1.5));
     fixture_remove(&f, V1 "memory/my");
@@ -236,8 +236,8 @@ static void a_told_cgroup_that_goes_ends_its_job(void **state)
     fixture_end(&f);
 }
 
-/* sonde run inside of a job: its end is not the job's, and it tells nothing about it. */
-static void a_run_inside_of_a_job_is_that_job(void **state)
+/* `sonde run` inside a job: its end is not the job's end, and it adds no facts. */
+static void a_run_inside_a_job_does_not_create_another(void **state)
 {
     (void)state;
     struct fixture f;
@@ -259,17 +259,17 @@ static void a_run_inside_of_a_job_is_that_job(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_begins_and_ends_by_word),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(a_told_job_meets_its_folder),
-        cmocka_unit_test(its_folder_is_a_change),
-        cmocka_unit_test(a_found_job_is_filled_in),
-        cmocka_unit_test(a_told_number_meets_its_sluid),
-        cmocka_unit_test(a_waiting_sluid_is_told_its_number),
-        cmocka_unit_test(a_process_that_ends_ends_its_job),
-        cmocka_unit_test(a_process_tells_whose_job_it_is),
-        cmocka_unit_test(a_told_cgroup_that_goes_ends_its_job),
-        cmocka_unit_test(a_run_inside_of_a_job_is_that_job),
+        cmocka_unit_test(a_declared_job_begins_and_ends),
+        cmocka_unit_test(invalid_jobs_are_rejected),
+        cmocka_unit_test(a_declared_job_is_merged_with_its_cgroup),
+        cmocka_unit_test(a_new_cgroup_is_a_change),
+        cmocka_unit_test(a_discovered_job_is_completed),
+        cmocka_unit_test(a_declared_id_is_merged_with_its_sluid),
+        cmocka_unit_test(a_waiting_sluid_gets_a_declared_id),
+        cmocka_unit_test(an_exited_process_ends_its_job),
+        cmocka_unit_test(a_process_determines_the_user),
+        cmocka_unit_test(a_removed_cgroup_ends_its_declared_job),
+        cmocka_unit_test(a_run_inside_a_job_does_not_create_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static int forget_all(void **state)
     return 0;
 }
 
-static void outside_of_a_batch_system_there_is_none(void **state)
+static void without_a_batch_system_there_is_no_id(void **state)
 {
     (void)state;
     struct job_id id;
@@ -23,7 +23,7 @@ static void outside_of_a_batch_system_there_is_none(void **state)
     assert_string_equal(id.name, "");
 }
 
-static void slurm_comes_first(void **state)
+static void slurm_has_priority(void **state)
 {
     (void)state;
     struct job_id id;
@@ -35,7 +35,7 @@ static void slurm_comes_first(void **state)
     assert_string_equal(id.name, "ocean run");
 }
 
-static void each_system_is_known(void **state)
+static void each_batch_system_is_known(void **state)
 {
     static const char *const names[] = { "SLURM_JOBID", "PBS_JOBID", "PBS_JOB_ID", "OAR_JOB_ID" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -47,7 +47,7 @@ static void each_system_is_known(void **state)
     }
 }
 
-static void strange_values_are_as_if_not_set(void **state)
+static void invalid_values_count_as_unset(void **state)
 {
     (void)state;
     char longer[JOB_ID_MAX + 1];
@@ -62,7 +62,7 @@ static void strange_values_are_as_if_not_set(void **state)
     assert_string_equal(id.id, "9");
 }
 
-static void a_made_id_tells_time_and_pid(void **state)
+static void a_generated_id_contains_time_and_pid(void **state)
 {
     (void)state;
     char id[JOB_ID_MAX];
@@ -75,8 +75,8 @@ static void a_made_id_tells_time_and_pid(void **state)
     assert_true(job_id_is_generated(id, UINT32_MAX));
 }
 
-/* Two containers, in each of which it is the seventh process. */
-static void two_that_begin_in_the_same_second_with_the_same_pid_differ(void **state)
+/* Two containers in which the pid is the same. */
+static void ids_of_the_same_second_and_pid_differ(void **state)
 {
     (void)state;
     char first[JOB_ID_MAX], id[JOB_ID_MAX];
@@ -86,10 +86,10 @@ static void two_that_begin_in_the_same_second_with_the_same_pid_differ(void **st
         job_id_generate(1763237634ull * NS_PER_S, 7, id);
         differ += strcmp(id, first) != 0;
     }
-    assert_in_range(differ, 9, 10); /* one in a million is the same */
+    assert_in_range(differ, 9, 10); /* a collision has a probability of one in a million */
 }
 
-static void other_ids_are_not_made(void **state)
+static void other_ids_are_not_generated(void **state)
 {
     (void)state;
     static const char *const others[] = { "", "4711", "12.server", "20251115-201354-7", "20251115-201354-7-",
@@ -104,13 +104,13 @@ static void other_ids_are_not_made(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(outside_of_a_batch_system_there_is_none, forget_all),
-        cmocka_unit_test_setup(slurm_comes_first, forget_all),
-        cmocka_unit_test_setup(each_system_is_known, forget_all),
-        cmocka_unit_test_setup(strange_values_are_as_if_not_set, forget_all),
-        cmocka_unit_test(a_made_id_tells_time_and_pid),
-        cmocka_unit_test(two_that_begin_in_the_same_second_with_the_same_pid_differ),
-        cmocka_unit_test(other_ids_are_not_made),
+        cmocka_unit_test_setup(without_a_batch_system_there_is_no_id, forget_all),
+        cmocka_unit_test_setup(slurm_has_priority, forget_all),
+        cmocka_unit_test_setup(each_batch_system_is_known, forget_all),
+        cmocka_unit_test_setup(invalid_values_count_as_unset, forget_all),
+        cmocka_unit_test(a_generated_id_contains_time_and_pid),
+        cmocka_unit_test(ids_of_the_same_second_and_pid_differ),
+        cmocka_unit_test(other_ids_are_not_generated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Jobs that have lost their processes, with a clock of the test's own. */
+/* Jobs without processes, with a simulated clock. */
 #include "jobs/job_processes.h"
 
 #include "base/clock.h"
@@ -39,26 +39,26 @@ static int teardown(void **state)
     return 0;
 }
 
-static void it_ends_after_a_while_and_is_not_repeated(void **state)
+static void an_empty_job_ends_once(void **state)
 {
     (void)state;
-    job_processes_check(&registry, entry, AT(100)); /* as long as there is a process */
+    job_processes_check(&registry, entry, AT(100)); /* while there is a process */
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
     fixture_write(&f, JOB "/step_0/cgroup.procs", "");
     job_processes_check(&registry, entry, AT(101));
     job_processes_check(&registry, entry, AT(110));
-    assert_int_equal(fixture_count(&f, "7", JOB_END), 0); /* another step may come */
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 0); /* another step may follow */
     job_processes_check(&registry, entry, AT(111));
     assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
     const struct fixture_event *end = fixture_find(&f, "7", JOB_END);
-    assert_true(end->end_ns < clock_realtime_ns() - 9 * NS_PER_S); /* when the processes had gone */
+    assert_true(end->end_ns < clock_realtime_ns() - 9 * NS_PER_S); /* when the processes had exited */
     job_processes_check(&registry, entry, AT(200));
     job_registry_begin(&registry, entry);
     assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
     assert_int_equal(registry.table.running, 0);
 }
 
-static void a_step_in_time_keeps_it(void **state)
+static void a_new_step_keeps_it_running(void **state)
 {
     (void)state;
     fixture_write(&f, JOB "/step_0/cgroup.procs", "");
@@ -71,7 +71,7 @@ static void a_step_in_time_keeps_it(void **state)
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
 }
 
-static void it_begins_anew_with_new_processes(void **state)
+static void new_processes_resume_it(void **state)
 {
     (void)state;
     fixture_write(&f, JOB "/step_0/cgroup.procs", "");
@@ -84,7 +84,7 @@ static void it_begins_anew_with_new_processes(void **state)
     assert_int_equal(fixture_find(&f, "7", JOB_BEGIN)->end_ns, 0);
 }
 
-static void who_was_ended_by_word_stays_ended(void **state)
+static void an_explicitly_ended_job_stays_ended(void **state)
 {
     (void)state;
     job_registry_end(&registry, entry, clock_realtime_ns(), true);
@@ -93,12 +93,12 @@ static void who_was_ended_by_word_stays_ended(void **state)
     assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
 }
 
-/* An epilog that never comes. */
-static void a_told_job_waits_longer(void **state)
+/* An epilog that never runs. */
+static void a_declared_job_waits_longer(void **state)
 {
     (void)state;
     entry->is_declared = true;
-    entry->hierarchy_bits = 0; /* its last folder has gone */
+    entry->hierarchy_bits = 0; /* its last cgroup was removed */
     job_processes_check(&registry, entry, AT(1));
     job_processes_check(&registry, entry, AT(60));
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
@@ -107,8 +107,8 @@ static void a_told_job_waits_longer(void **state)
     assert_int_equal(registry.table.count, 0);
 }
 
-/* The processes of a container are not ours to see: the kernel writes 0. */
-static void processes_of_another_namespace_are_some(void **state)
+/* Processes of another pid namespace are not visible: the kernel writes 0. */
+static void processes_of_another_namespace_count(void **state)
 {
     (void)state;
     fixture_write(&f, JOB "/step_0/cgroup.procs", "0\n0\n");
@@ -120,12 +120,12 @@ static void processes_of_another_namespace_are_some(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_ends_after_a_while_and_is_not_repeated, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_step_in_time_keeps_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_begins_anew_with_new_processes, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_was_ended_by_word_stays_ended, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_told_job_waits_longer, setup, teardown),
-        cmocka_unit_test_setup_teardown(processes_of_another_namespace_are_some, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_empty_job_ends_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_new_step_keeps_it_running, setup, teardown),
+        cmocka_unit_test_setup_teardown(new_processes_resume_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_explicitly_ended_job_stays_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_declared_job_waits_longer, setup, teardown),
+        cmocka_unit_test_setup_teardown(processes_of_another_namespace_count, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the names of folders say, for each batch system. */
+/* Classification of cgroup names of each batch system. */
 #include "jobs/job_source.h"
 #include "tools/unit.h"
 
@@ -42,7 +42,7 @@ static const struct source_case {
     { "/system.slice/slurmstepd.scope/sEKNKTV3WPV50", CGROUP_UNRELATED, NULL },   /* too short */
     { "/system.slice/slurmstepd.scope/sEKNKTV3WPV5000", CGROUP_UNRELATED, NULL }, /* too long */
     { "/system.slice/slurmstepd.scope/seknktv3wpv500", CGROUP_UNRELATED, NULL },
-    { "/system.slice/slurmstepd.scope/sEKNKTV3WPV50U", CGROUP_UNRELATED, NULL }, /* no digit of base 32 */
+    { "/system.slice/slurmstepd.scope/sEKNKTV3WPV50U", CGROUP_UNRELATED, NULL }, /* not a digit of base 32 */
     /* OAR 2 */
     { "/oar", CGROUP_PARENT, "oar", "", "", "", "", NOBODY, false },
     { "/oar/anna_4711", CGROUP_JOB, "oar", "4711", "", "anna", "", NOBODY, false },
@@ -71,7 +71,7 @@ static const struct source_case {
     { "/pbs_jobs.service/jobid/leaf", CGROUP_UNRELATED, NULL },
     { "/pbspro.slice/pbspro-4711\\x07.slice", CGROUP_UNRELATED, NULL },
     { "/pbs_jobs.service/other", CGROUP_UNRELATED, NULL },
-    /* Nobody's */
+    /* Unrelated */
     { "", CGROUP_UNRELATED, NULL },
     { "/", CGROUP_UNRELATED, NULL },
     { "slurm", CGROUP_UNRELATED, NULL },
@@ -79,7 +79,7 @@ static const struct source_case {
     { "/slurm//job_1", CGROUP_UNRELATED, NULL },
 };
 
-static void each_path_is_what_it_is(void **state)
+static void paths_are_classified(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -101,7 +101,7 @@ static void each_path_is_what_it_is(void **state)
     }
 }
 
-static void slurmstepd_names_its_job(void **state)
+static void the_title_of_slurmstepd_has_the_id(void **state)
 {
     (void)state;
     char id[JOB_ID_MAX] = "";
@@ -142,8 +142,8 @@ static void a_list_of_sources_is_a_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_path_is_what_it_is),
-        cmocka_unit_test(slurmstepd_names_its_job),
+        cmocka_unit_test(paths_are_classified),
+        cmocka_unit_test(the_title_of_slurmstepd_has_the_id),
         cmocka_unit_test(a_list_of_sources_is_a_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

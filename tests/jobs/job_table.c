@@ -1,4 +1,4 @@
-/* The table of jobs: found by each name, also after renaming, growing and removing. */
+/* The job table: lookup by each name, also after renaming, growing and removing. */
 #include "jobs/job_table.h"
 
 #include "tools/unit.h"
@@ -10,7 +10,7 @@ static void number_name(char out[32], const char *front, int number)
     snprintf(out, 32, "%s%d", front, number);
 }
 
-static void each_is_found_by_its_names(void **state)
+static void each_job_is_found_by_its_names(void **state)
 {
     (void)state;
     static struct job_entry *all[MANY];
@@ -46,7 +46,7 @@ static void each_is_found_by_its_names(void **state)
     assert_null(job_table_find_id(&table, "id2"));
 }
 
-static void a_name_may_become_another(void **state)
+static void a_name_may_change(void **state)
 {
     (void)state;
     struct job_table table = { 0 };
@@ -64,7 +64,7 @@ static void a_name_may_become_another(void **state)
     job_table_clear(&table);
 }
 
-static void slots_are_the_lowest_that_are_free(void **state)
+static void the_lowest_free_slot_is_used(void **state)
 {
     (void)state;
     struct job_table table = { 0 };
@@ -85,9 +85,9 @@ static void slots_are_the_lowest_that_are_free(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_found_by_its_names),
-        cmocka_unit_test(a_name_may_become_another),
-        cmocka_unit_test(slots_are_the_lowest_that_are_free),
+        cmocka_unit_test(each_job_is_found_by_its_names),
+        cmocka_unit_test(a_name_may_change),
+        cmocka_unit_test(the_lowest_free_slot_is_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

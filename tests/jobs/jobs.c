@@ -1,4 +1,4 @@
-/* Jobs that come and go in a cgroup tree of the test's own, under inotify. */
+/* Jobs that come and go in a test cgroup tree, with inotify. */
 #include "base/clock.h"
 #include "tools/jobs_fixture.h"
 
@@ -10,7 +10,7 @@
 #define V2 "/sys/fs/cgroup"
 #define SCOPE V2 "/system.slice/slurmstepd.scope"
 
-/* Reads until what is wanted has come, for at most a minute. */
+/* Reads until the expected event has come, for at most a minute. */
 static const struct fixture_event *wait_for(struct fixture *fixture, const char *id, enum job_event event, size_t n)
 {
     uint64_t until_ns = clock_monotonic_ns() + 60 * NS_PER_S;
@@ -51,7 +51,7 @@ static void a_job_comes_and_goes(void **state)
     fixture_end(&f);
 }
 
-static void the_way_may_come_after_us(void **state)
+static void parent_cgroups_may_appear_later(void **state)
 {
     (void)state;
     struct fixture f;
@@ -67,7 +67,7 @@ static void the_way_may_come_after_us(void **state)
     fixture_end(&f);
 }
 
-static void those_that_are_there_are_told_at_once(void **state)
+static void existing_jobs_are_reported_at_once(void **state)
 {
     (void)state;
     struct fixture f;
@@ -83,7 +83,7 @@ static void those_that_are_there_are_told_at_once(void **state)
 }
 
 /* It is in several hierarchies, one of which is removed first. */
-static void it_ends_when_the_last_folder_has_gone(void **state)
+static void it_ends_with_its_last_cgroup(void **state)
 {
     (void)state;
     struct fixture f;
@@ -98,7 +98,7 @@ static void it_ends_when_the_last_folder_has_gone(void **state)
     fixture_remove(&f, V1 "freezer/slurm/uid_1000/job_7");
     jobs_read(f.jobs);
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
-    fixture_mkdir(&f, V1 "cpuset/slurm/uid_1000/job_7/step_3"); /* steps are watched in what is left */
+    fixture_mkdir(&f, V1 "cpuset/slurm/uid_1000/job_7/step_3"); /* steps are watched in the remaining one */
     size_t changes = fixture_count(&f, "7", JOB_CHANGE);
     jobs_read(f.jobs);
     assert_true(fixture_count(&f, "7", JOB_CHANGE) > changes);
@@ -108,7 +108,7 @@ static void it_ends_when_the_last_folder_has_gone(void **state)
     fixture_end(&f);
 }
 
-static void a_job_that_is_over_before_we_read_is_told(void **state)
+static void a_job_that_ends_before_we_read_is_reported(void **state)
 {
     (void)state;
     struct fixture f;
@@ -124,8 +124,8 @@ static void a_job_that_is_over_before_we_read_is_told(void **state)
     fixture_end(&f);
 }
 
-/* The batch system makes the folder first, and writes limits into it then. */
-static void limits_that_come_later_are_a_change(void **state)
+/* The batch system creates the cgroup first and sets its limits later. */
+static void later_limits_are_a_change(void **state)
 {
     (void)state;
     struct fixture f;
@@ -172,7 +172,7 @@ static void a_sluid_gets_its_number_from_slurmstepd(void **state)
     fixture_open(&f);
     fixture_mkdir(&f, SCOPE "/sEKNKTV3WPV500/step_0/slurm");
     jobs_read(f.jobs);
-    assert_int_equal(jobs_count(f.jobs), 0); /* it waits for the id that people type */
+    assert_int_equal(jobs_count(f.jobs), 0); /* it waits for the id that users know */
     fixture_process(&f, 100, 0, "slurmstepd: [3385.0]", ENVIRONMENT("SLURM_JOB_ID=1\0"));
     fixture_write(&f, SCOPE "/sEKNKTV3WPV500/step_0/slurm/cgroup.procs", "100\n");
     const struct fixture_event *begin = wait_for(&f, "3385", JOB_BEGIN, 1);
@@ -200,8 +200,8 @@ static void a_sluid_gets_its_number_from_the_environment(void **state)
     fixture_end(&f);
 }
 
-/* Nobody says which number it is: then the other id is its id. */
-static void a_sluid_without_a_number_begins_all_the_same(void **state)
+/* Its number is unknown: then the secondary id is used. */
+static void a_sluid_without_a_number_begins_anyway(void **state)
 {
     (void)state;
     struct fixture f;
@@ -211,7 +211,7 @@ static void a_sluid_without_a_number_begins_all_the_same(void **state)
     jobs_read(f.jobs);
     fixture_mkdir(&f, SCOPE "/sEKNKTV3WPV501");
     jobs_read(f.jobs);
-    fixture_remove(&f, SCOPE "/sEKNKTV3WPV501"); /* over before it was known */
+    fixture_remove(&f, SCOPE "/sEKNKTV3WPV501"); /* ended before it was known */
     jobs_read(f.jobs);
     assert_int_equal(fixture_count(&f, "sEKNKTV3WPV501", JOB_BEGIN), 1);
     assert_int_equal(fixture_count(&f, "sEKNKTV3WPV501", JOB_END), 1);
@@ -220,7 +220,7 @@ static void a_sluid_without_a_number_begins_all_the_same(void **state)
 }
 
 /* Two slurmd on this machine, and a job on both. */
-static void several_nodes_on_a_machine(void **state)
+static void several_nodes_on_one_machine(void **state)
 {
     (void)state;
     struct fixture f;
@@ -260,7 +260,7 @@ static void one_of_several_nodes(void **state)
     fixture_end(&f);
 }
 
-static void only_the_batch_systems_that_are_wanted(void **state)
+static void only_selected_batch_systems_are_monitored(void **state)
 {
     (void)state;
     struct fixture f;
@@ -284,8 +284,8 @@ static void only_the_batch_systems_that_are_wanted(void **state)
     fixture_end(&f);
 }
 
-/* A folder that a dead slurmd has left behind. */
-static void an_old_empty_folder_is_no_job(void **state)
+/* A cgroup left behind by a dead slurmd. */
+static void an_old_empty_cgroup_is_not_a_job(void **state)
 {
     (void)state;
     struct fixture f;
@@ -297,13 +297,13 @@ static void an_old_empty_folder_is_no_job(void **state)
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
     fixture_open(&f);
     assert_int_equal(f.count, 0);
-    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7"); /* nor has it an end */
+    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7"); /* and it has no end */
     jobs_read(f.jobs);
     assert_int_equal(f.count, 0);
     fixture_end(&f);
 }
 
-static void a_job_of_another_time_has_its_own_start(void **state)
+static void an_older_job_keeps_its_start_time(void **state)
 {
     (void)state;
     struct fixture f;
@@ -319,8 +319,8 @@ static void a_job_of_another_time_has_its_own_start(void **state)
     fixture_end(&f);
 }
 
-/* More jobs than inotify has room for events: what was lost is found. */
-static void a_queue_that_runs_over_loses_nothing(void **state)
+/* More jobs than inotify can queue: lost events are recovered. */
+static void an_overflowing_queue_loses_no_job(void **state)
 {
     (void)state;
     struct fixture f;
@@ -331,7 +331,7 @@ static void a_queue_that_runs_over_loses_nothing(void **state)
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_999999");
     jobs_read(f.jobs);
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/other");
-    for (int i = 0; i < 9000; i++) { /* 16384 events are kept; two of each */
+    for (int i = 0; i < 9000; i++) { /* the queue holds 16384 events; two per job */
         snprintf(path, sizeof path, V1 "memory/slurm/uid_1000/other_%d", i);
         fixture_mkdir(&f, path);
     }
@@ -382,8 +382,8 @@ static void many_jobs_need_no_descriptors(void **state)
     fixture_end(&f);
 }
 
-/* No descriptor is left for inotify: the tree is read once a second. */
-static void without_inotify_jobs_are_found_all_the_same(void **state)
+/* No descriptor is left for inotify: the tree is scanned once a second. */
+static void without_inotify_jobs_are_still_found(void **state)
 {
     (void)state;
     struct fixture f;
@@ -393,7 +393,7 @@ static void without_inotify_jobs_are_found_all_the_same(void **state)
     none = before;
     int first_free = dup(0);
     close(first_free);
-    none.rlim_cur = (rlim_t)first_free + 1; /* enough to see where the hierarchies are */
+    none.rlim_cur = (rlim_t)first_free + 1; /* enough to read the hierarchies */
     setrlimit(RLIMIT_NOFILE, &none);
     struct jobs_listener listener = { fixture_take, &f };
     enum err err = jobs_open(&f.jobs, f.root, JOB_SOURCES_ALL, &listener);
@@ -403,7 +403,7 @@ static void without_inotify_jobs_are_found_all_the_same(void **state)
     wait_for(&f, "7", JOB_BEGIN, 1);
     size_t changes = fixture_count(&f, "7", JOB_CHANGE);
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7/step_0");
-    wait_for(&f, "7", JOB_CHANGE, changes + 1); /* once, not in every round */
+    wait_for(&f, "7", JOB_CHANGE, changes + 1); /* logged once, not in every round */
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_8");
     wait_for(&f, "8", JOB_BEGIN, 1);
     assert_int_equal(fixture_count(&f, "7", JOB_CHANGE), changes + 1);
@@ -412,7 +412,7 @@ static void without_inotify_jobs_are_found_all_the_same(void **state)
     fixture_end(&f);
 }
 
-static void slots_are_used_again(void **state)
+static void slots_are_reused(void **state)
 {
     (void)state;
     struct fixture f;
@@ -435,26 +435,26 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_comes_and_goes),
-        cmocka_unit_test(the_way_may_come_after_us),
-        cmocka_unit_test(those_that_are_there_are_told_at_once),
-        cmocka_unit_test(it_ends_when_the_last_folder_has_gone),
-        cmocka_unit_test(a_job_that_is_over_before_we_read_is_told),
-        cmocka_unit_test(limits_that_come_later_are_a_change),
+        cmocka_unit_test(parent_cgroups_may_appear_later),
+        cmocka_unit_test(existing_jobs_are_reported_at_once),
+        cmocka_unit_test(it_ends_with_its_last_cgroup),
+        cmocka_unit_test(a_job_that_ends_before_we_read_is_reported),
+        cmocka_unit_test(later_limits_are_a_change),
         cmocka_unit_test(steps_are_changes),
         cmocka_unit_test(a_sluid_gets_its_number_from_slurmstepd),
         cmocka_unit_test(a_sluid_gets_its_number_from_the_environment),
-        cmocka_unit_test(a_sluid_without_a_number_begins_all_the_same),
-        cmocka_unit_test(several_nodes_on_a_machine),
+        cmocka_unit_test(a_sluid_without_a_number_begins_anyway),
+        cmocka_unit_test(several_nodes_on_one_machine),
         cmocka_unit_test(one_of_several_nodes),
-        cmocka_unit_test(only_the_batch_systems_that_are_wanted),
-        cmocka_unit_test(an_old_empty_folder_is_no_job),
-        cmocka_unit_test(a_job_of_another_time_has_its_own_start),
-        cmocka_unit_test(a_queue_that_runs_over_loses_nothing),
+        cmocka_unit_test(only_selected_batch_systems_are_monitored),
+        cmocka_unit_test(an_old_empty_cgroup_is_not_a_job),
+        cmocka_unit_test(an_older_job_keeps_its_start_time),
+        cmocka_unit_test(an_overflowing_queue_loses_no_job),
         cmocka_unit_test(many_jobs_need_no_descriptors),
-        cmocka_unit_test(without_inotify_jobs_are_found_all_the_same),
-        cmocka_unit_test(slots_are_used_again),
+        cmocka_unit_test(without_inotify_jobs_are_still_found),
+        cmocka_unit_test(slots_are_reused),
     };
     if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 1); /* thousands of folders are made */
+        setenv("TMPDIR", "/dev/shm", 1); /* creates thousands of directories */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Limits on captured nodes, and on this machine. */
+/* Limits on captured nodes and on this one. */
 #include "jobs/limits.h"
 
 #include "tools/node.h"
@@ -7,19 +7,19 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-static void a_slurm_job_has_the_smallest_limit_on_its_way(void **state)
+static void a_slurm_job_has_the_smallest_ancestor_limit(void **state)
 {
     (void)state;
     struct limits limits;
     limits_read(node_root("big"), &limits);
-    assert_int_equal(limits.affinity_cores, 64); /* 192-255 may be bound to but are not there */
+    assert_int_equal(limits.affinity_cores, 64); /* 192-255 are in the mask but not online */
     assert_int_equal(limits.quota_milli, 16500);
     assert_int_equal(limits.cores_milli, 16500);
     assert_int_equal(limits.memory_bytes, 64ull << 30);
     assert_int_equal(limits.address_space_bytes, 8ull << 30);
 }
 
-static void version_1_limits_hold_in_a_container(void **state)
+static void v1_limits_apply_in_a_container(void **state)
 {
     (void)state;
     struct limits limits;
@@ -41,7 +41,7 @@ static void without_quota_the_affinity_counts(void **state)
     assert_int_equal(limits.cgroup_memory_bytes, 2ull << 30);
 }
 
-static void nothing_there_is_nothing_known(void **state)
+static void without_files_everything_is_unknown(void **state)
 {
     (void)state;
     struct limits limits, none = { 0 };
@@ -49,7 +49,7 @@ static void nothing_there_is_nothing_known(void **state)
     assert_memory_equal(&limits, &none, sizeof none);
 }
 
-static void this_machine_agrees_with_its_system_calls(void **state)
+static void this_node_agrees_with_its_system_calls(void **state)
 {
     (void)state;
     struct limits limits;
@@ -78,11 +78,11 @@ static void this_machine_agrees_with_its_system_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slurm_job_has_the_smallest_limit_on_its_way),
-        cmocka_unit_test(version_1_limits_hold_in_a_container),
+        cmocka_unit_test(a_slurm_job_has_the_smallest_ancestor_limit),
+        cmocka_unit_test(v1_limits_apply_in_a_container),
         cmocka_unit_test(without_quota_the_affinity_counts),
-        cmocka_unit_test(nothing_there_is_nothing_known),
-        cmocka_unit_test(this_machine_agrees_with_its_system_calls),
+        cmocka_unit_test(without_files_everything_is_unknown),
+        cmocka_unit_test(this_node_agrees_with_its_system_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The jobs of captured nodes: whose they are, since when, what they may use. */
+/* The jobs of captured nodes: user, start, limits. */
 #include "base/clock.h"
 #include "tools/jobs_fixture.h"
 #include "tools/node.h"
@@ -36,7 +36,8 @@ static void slurm(void **state)
     expect("4", "", "slurm", "daemon", 1, 1000, 73400320);
     expect("5", "", "slurm", "root", 0, 1000, 62914560);
     assert_false(jobs_find(f.jobs, "4")->unified);
-    assert_true(jobs_find(f.jobs, "4")->start_ns < 1800000000 * NS_PER_S); /* the node's time, not that of its checkout */
+    assert_true(jobs_find(f.jobs, "4")->start_ns < 1800000000 * NS_PER_S); /* the node's time, not that of the
+                                                                            * checkout */
     jobs_close(&f.jobs);
     open_node("slurm-v2", 2);
     expect("1", "", "slurm", "root", 0, 1000, 0);
@@ -53,7 +54,7 @@ static void slurm_with_sluids(void **state)
     expect("3385", "sEKNKTV3WPV500", "slurm", "anna", 1000, 4000, 4294967296);
     expect("3386", "sEKNKTV3WPW600", "slurm", "ben", 1001, 2000, 0);
     assert_ptr_equal(jobs_find(f.jobs, "sEKNKTV3WPW600"), jobs_find(f.jobs, "3386"));
-    assert_int_equal(jobs_find(f.jobs, "3385")->start_ns, 1750002500 * NS_PER_S); /* of its oldest process */
+    assert_int_equal(jobs_find(f.jobs, "3385")->start_ns, 1750002500 * NS_PER_S); /* start of its oldest process */
     jobs_close(&f.jobs);
 }
 
@@ -79,7 +80,7 @@ static void pbs(void **state)
     jobs_close(&f.jobs);
 }
 
-static void a_bad_day(void **state)
+static void damaged_files_are_tolerated(void **state)
 {
     (void)state;
     open_node("jobs-sick", 1);
@@ -93,7 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slurm), cmocka_unit_test(slurm_with_sluids), cmocka_unit_test(oar), cmocka_unit_test(pbs),
-        cmocka_unit_test(a_bad_day),
+        cmocka_unit_test(damaged_files_are_tolerated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static void write_file(const char *name, const void *data, size_t size)
     temp_write(path, data, size);
 }
 
-/* environment: a literal, of which the NUL behind the last variable is one. */
+/* environment: a string literal, whose final NUL ends the last variable. */
 #define write_process(cgroup, environment) write_parts(cgroup, environment, sizeof(environment))
 static void write_parts(const char *cgroup, const char *environment, size_t size)
 {
@@ -23,7 +23,7 @@ static void write_parts(const char *cgroup, const char *environment, size_t size
     write_file("proc/7/environ", environment, size);
 }
 
-static void the_cgroup_counts_more_than_the_environment(void **state)
+static void the_cgroup_overrides_the_environment(void **state)
 {
     struct job_id job;
     (void)state;
@@ -33,7 +33,7 @@ static void the_cgroup_counts_more_than_the_environment(void **state)
     assert_string_equal(job.name, "ocean");
 }
 
-static void without_a_cgroup_the_environment_tells(void **state)
+static void without_a_cgroup_the_environment_is_used(void **state)
 {
     struct job_id job;
     (void)state;
@@ -44,7 +44,7 @@ static void without_a_cgroup_the_environment_tells(void **state)
     assert_string_equal(job.id, "mine");
 }
 
-static void in_no_job_there_is_none(void **state)
+static void a_process_outside_of_jobs_has_none(void **state)
 {
     struct job_id job;
     (void)state;
@@ -54,7 +54,7 @@ static void in_no_job_there_is_none(void **state)
     assert_int_equal(pid_job(root, 8, true, &job), GONE);
 }
 
-static void every_line_that_is_a_job_is_found(void **state)
+static void every_job_line_is_found(void **state)
 {
     struct job_source_facts facts;
     (void)state;
@@ -66,7 +66,7 @@ static void every_line_that_is_a_job_is_found(void **state)
     assert_null(pid_job_next(at, &facts));
 }
 
-static void groups_are_matched_whole(void **state)
+static void cgroups_match_by_whole_components(void **state)
 {
     (void)state;
     assert_true(pid_job_in_group("0::/a/job_1\n", "/a/job_1"));
@@ -77,7 +77,7 @@ static void groups_are_matched_whole(void **state)
     assert_false(pid_job_in_group("0::/a/job_1\n", ""));
     assert_false(pid_job_in_group("", "/a"));
     assert_false(pid_job_in_group("nonsense", "/a"));
-    assert_true(pid_job_in_group("0::/a/job_1\n", "/a/job_1/")); /* as people type it */
+    assert_true(pid_job_in_group("0::/a/job_1\n", "/a/job_1/")); /* the id that users know */
 }
 
 static int make_root(void **state)
@@ -97,11 +97,11 @@ static int remove_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cgroup_counts_more_than_the_environment),
-        cmocka_unit_test(without_a_cgroup_the_environment_tells),
-        cmocka_unit_test(in_no_job_there_is_none),
-        cmocka_unit_test(every_line_that_is_a_job_is_found),
-        cmocka_unit_test(groups_are_matched_whole),
+        cmocka_unit_test(the_cgroup_overrides_the_environment),
+        cmocka_unit_test(without_a_cgroup_the_environment_is_used),
+        cmocka_unit_test(a_process_outside_of_jobs_has_none),
+        cmocka_unit_test(every_job_line_is_found),
+        cmocka_unit_test(cgroups_match_by_whole_components),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -1,4 +1,4 @@
-/* Names and numbers of users, from a file and from whatever this machine asks. */
+/* User names and uids, from a file and from the name service of this node. */
 #include "jobs/users.h"
 
 #include "tools/temp.h"
@@ -8,7 +8,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-static void a_file_knows(void **state)
+static void etc_passwd_is_used(void **state)
 {
     (void)state;
     static const char text[] = "root:x:0:0::/:\nbad line\nx:y\nann:x:7:7::/:\n"
@@ -20,7 +20,7 @@ static void a_file_knows(void **state)
     temp_join(path, dir, "etc/passwd");
     temp_write(path, text, sizeof text - 1);
     users_init(&users, dir);
-    for (int i = 0; i < 2; i++) { /* the second time from memory */
+    for (int i = 0; i < 2; i++) { /* the second time from the cache */
         assert_string_equal(users_name(&users, 1000, &is_pending), "anna");
         assert_string_equal(users_name(&users, 0, &is_pending), "root");
         assert_string_equal(users_name(&users, 4242, &is_pending), "");
@@ -30,13 +30,13 @@ static void a_file_knows(void **state)
         assert_int_equal(users_uid(&users, "huge", &is_pending), UINT32_MAX);
         assert_int_equal(users_uid(&users, "root:x", &is_pending), UINT32_MAX);
     }
-    assert_false(is_pending); /* nobody else is asked about a captured node */
+    assert_false(is_pending); /* only the file is used for a captured node */
     users_clear(&users);
     temp_remove(dir);
 }
 
-/* Somebody who is in no file is asked for in a thread, and then known to be unknown. */
-static void others_are_asked_without_waiting(void **state)
+/* A user who is not in the file is looked up in a thread, and then known to be unknown. */
+static void other_users_are_looked_up_in_a_thread(void **state)
 {
     (void)state;
     struct users users;
@@ -59,8 +59,8 @@ static void others_are_asked_without_waiting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_knows),
-        cmocka_unit_test(others_are_asked_without_waiting),
+        cmocka_unit_test(etc_passwd_is_used),
+        cmocka_unit_test(other_users_are_looked_up_in_a_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

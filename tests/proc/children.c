@@ -1,4 +1,4 @@
-/* Who is whose child, in both ways, on captured nodes and live. */
+/* Children of processes, with both methods, on captured nodes and live. */
 #include "proc/children.h"
 
 #include "tools/node.h"
@@ -37,7 +37,7 @@ static void children_of(struct children *children, uint32_t pid, struct pidlist 
     pidlist_clear(&tids);
 }
 
-static void the_kernels_lists_are_used(void **state)
+static void children_files_are_used(void **state)
 {
     (void)state;
     struct children children;
@@ -48,14 +48,14 @@ static void the_kernels_lists_are_used(void **state)
     assert_int_equal(children_refresh(&children), OK);
     children_of(&children, 8991, &found);
     assert_ids(&found, (uint32_t[]){ 8993, 8994 }, 2);
-    children_of(&children, 8994, &found); /* one of its four threads made it */
+    children_of(&children, 8994, &found); /* started by one of its four threads */
     assert_ids(&found, (uint32_t[]){ 9602 }, 1);
     pidlist_clear(&found);
     children_clear(&children);
     close(proc_fd);
 }
 
-static void without_them_all_processes_are_scanned(void **state)
+static void without_children_files_all_of_proc_is_scanned(void **state)
 {
     (void)state;
     struct children children;
@@ -77,7 +77,7 @@ static void without_them_all_processes_are_scanned(void **state)
     close(proc_fd);
 }
 
-static void a_thousand_children_are_all_there(void **state)
+static void a_thousand_children_are_listed(void **state)
 {
     (void)state;
     enum { COUNT = 1000 }; /* more than one read of the kernel's list */
@@ -107,7 +107,7 @@ static void a_thousand_children_are_all_there(void **state)
     close(proc_fd);
 }
 
-static void a_process_that_is_not_there_is_gone(void **state)
+static void a_missing_process_is_gone(void **state)
 {
     (void)state;
     struct children children;
@@ -128,17 +128,17 @@ static int list_own_threads(void)
     return (int)children_threads(&children, (uint32_t)getpid(), &tids);
 }
 
-static void a_folder_that_cannot_be_listed_is_not_an_empty_one(void **state)
+static void an_unreadable_directory_is_an_error(void **state)
 {
     (void)state;
     int failed = refused_run(list_own_threads, SYS_getdents64, REFUSED_ANY, EIO);
     if (failed == REFUSED_NOT)
         leave_out("no system call can be refused here");
     assert_int_equal(failed, IO);
-    assert_int_equal(refused_run(list_own_threads, SYS_getdents64, REFUSED_ANY, ENOENT), OK); /* it ended meanwhile */
+    assert_int_equal(refused_run(list_own_threads, SYS_getdents64, REFUSED_ANY, ENOENT), OK); /* it has exited */
 }
 
-static void a_list_that_cannot_be_read_is_not_an_empty_one(void **state)
+static void an_unreadable_list_is_an_error(void **state)
 {
     (void)state;
     struct children children;
@@ -154,7 +154,7 @@ static void a_list_that_cannot_be_read_is_not_an_empty_one(void **state)
     children_init(&children, proc_fd, 7);
     assert_int_equal(children_threads(&children, 7, &tids), OK);
     assert_int_equal(tids.count, 1);
-    assert_int_equal(children_add(&children, 7, &tids, &found), IO); /* a folder can be opened, and not read */
+    assert_int_equal(children_add(&children, 7, &tids, &found), IO); /* a directory can be opened but not read */
     pidlist_clear(&tids);
     children_clear(&children);
     close(proc_fd);
@@ -164,12 +164,12 @@ static void a_list_that_cannot_be_read_is_not_an_empty_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kernels_lists_are_used),
-        cmocka_unit_test(without_them_all_processes_are_scanned),
-        cmocka_unit_test(a_thousand_children_are_all_there),
-        cmocka_unit_test(a_process_that_is_not_there_is_gone),
-        cmocka_unit_test(a_folder_that_cannot_be_listed_is_not_an_empty_one),
-        cmocka_unit_test(a_list_that_cannot_be_read_is_not_an_empty_one),
+        cmocka_unit_test(children_files_are_used),
+        cmocka_unit_test(without_children_files_all_of_proc_is_scanned),
+        cmocka_unit_test(a_thousand_children_are_listed),
+        cmocka_unit_test(a_missing_process_is_gone),
+        cmocka_unit_test(an_unreadable_directory_is_an_error),
+        cmocka_unit_test(an_unreadable_list_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

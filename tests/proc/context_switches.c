@@ -9,7 +9,7 @@ static void add(struct context_switches *switches, uint32_t tid, uint64_t volunt
     assert_int_equal(context_switches_add(switches, tid, &value), OK);
 }
 
-static void only_what_is_new_is_added(void **state)
+static void only_increases_are_added(void **state)
 {
     (void)state;
     struct context_switches switches = { 0 };
@@ -19,14 +19,14 @@ static void only_what_is_new_is_added(void **state)
     context_switches_begin(&switches);
     add(&switches, 2, 25, 2);
     add(&switches, 3, 5, 0);
-    assert_int_equal(switches.sum.voluntary, 40); /* thread 1 ended: what it did stays */
+    assert_int_equal(switches.sum.voluntary, 40); /* thread 1 exited: its switches stay */
     assert_int_equal(switches.sum.involuntary, 3);
     assert_int_equal(switches.live.voluntary, 30);
     assert_int_equal(switches.live.involuntary, 2);
     context_switches_clear(&switches);
 }
 
-static void a_tid_that_is_used_again_is_a_new_thread(void **state)
+static void a_reused_tid_is_a_new_thread(void **state)
 {
     (void)state;
     struct context_switches switches = { 0 };
@@ -35,7 +35,7 @@ static void a_tid_that_is_used_again_is_a_new_thread(void **state)
     context_switches_begin(&switches);
     add(&switches, 1, 3, 1);
     assert_int_equal(switches.sum.voluntary, 103);
-    context_switches_begin(&switches); /* seen by nobody meanwhile */
+    context_switches_begin(&switches); /* not observed in between */
     context_switches_begin(&switches);
     add(&switches, 1, 150, 11);
     assert_int_equal(switches.sum.voluntary, 253);
@@ -59,8 +59,8 @@ static void thousands_of_threads_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_new_is_added),
-        cmocka_unit_test(a_tid_that_is_used_again_is_a_new_thread),
+        cmocka_unit_test(only_increases_are_added),
+        cmocka_unit_test(a_reused_tid_is_a_new_thread),
         cmocka_unit_test(thousands_of_threads_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

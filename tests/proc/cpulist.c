@@ -3,7 +3,7 @@
 
 #include "tools/unit.h"
 
-static void ranges_and_single_ones_count(void **state)
+static void ranges_and_single_cpus_are_counted(void **state)
 {
     (void)state;
     assert_int_equal(cpulist_count("0", NULL), 1);
@@ -11,7 +11,7 @@ static void ranges_and_single_ones_count(void **state)
     assert_int_equal(cpulist_count("", NULL), 0);
 }
 
-static void only_what_is_in_both_counts(void **state)
+static void the_intersection_is_counted(void **state)
 {
     (void)state;
     assert_int_equal(cpulist_count("0-31,96-127,192-255", "0-127"), 64);
@@ -19,7 +19,7 @@ static void only_what_is_in_both_counts(void **state)
     assert_int_equal(cpulist_count("0-7", ""), 0);
 }
 
-static void nonsense_is_no_cpu(void **state)
+static void malformed_lists_are_rejected(void **state)
 {
     (void)state;
     static const char *const texts[] = { "x", "3-1", "0-", "0,,2", "0-3;4", "0-99999999999", "-1" };
@@ -32,9 +32,9 @@ static void nonsense_is_no_cpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_and_single_ones_count),
-        cmocka_unit_test(only_what_is_in_both_counts),
-        cmocka_unit_test(nonsense_is_no_cpu),
+        cmocka_unit_test(ranges_and_single_cpus_are_counted),
+        cmocka_unit_test(the_intersection_is_counted),
+        cmocka_unit_test(malformed_lists_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

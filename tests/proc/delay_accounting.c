@@ -1,4 +1,4 @@
-/* The accounting of delays, as kernels before and after Linux 5.14 tell of it. */
+/* Delay accounting of kernels before and after Linux 5.14. */
 #include "proc/delay_accounting.h"
 
 #include "proc/taskstats_exits.h"
@@ -6,7 +6,7 @@
 
 static char root[TEMP_PATH_MAX];
 
-/* An old kernel of which schedstat and cmdline can be read. */
+/* An old kernel with readable schedstat and cmdline. */
 static int setup(void **state)
 {
     (void)state;
@@ -31,7 +31,7 @@ static void take_away(const char *name)
     assert_int_equal(remove(path), 0);
 }
 
-static void the_switch_tells(void **state)
+static void the_sysctl_is_read(void **state)
 {
     (void)state;
     sensing_put(root, "proc/sys/kernel/osrelease", "6.1.0-18-amd64\n");
@@ -39,12 +39,12 @@ static void the_switch_tells(void **state)
     assert_int_equal(delay_accounting_read(root), DELAY_ACCOUNTING_OFF);
     sensing_put(root, "proc/sys/kernel/task_delayacct", "1\n");
     assert_int_equal(delay_accounting_read(root), DELAY_ACCOUNTING_ON);
-    sensing_put(root, "proc/sys/kernel/osrelease", "4.18.0\n"); /* brought to an old kernel */
+    sensing_put(root, "proc/sys/kernel/osrelease", "4.18.0\n"); /* backported to an old kernel */
     sensing_put(root, "proc/sys/kernel/task_delayacct", "0\n");
     assert_int_equal(delay_accounting_read(root), DELAY_ACCOUNTING_OFF);
 }
 
-static void without_a_switch_it_is_on(void **state)
+static void without_a_sysctl_it_is_on(void **state)
 {
     (void)state;
     static const char *const old[] = { "4.18.0-553.el8_10.x86_64\n", "5.13.19\n", "2.6.32\n", "5.4-generic\n" };
@@ -54,7 +54,7 @@ static void without_a_switch_it_is_on(void **state)
     }
 }
 
-static void the_boot_parameter_switches_it_off(void **state)
+static void nodelayacct_switches_it_off(void **state)
 {
     (void)state;
     static const char *const with[] = { "nodelayacct\n", "ro nodelayacct quiet\n", "ro  nodelayacct", "ro nodelayacct\n",
@@ -70,14 +70,14 @@ static void the_boot_parameter_switches_it_off(void **state)
     }
 }
 
-/* Zeros would be taken for numbers. */
-static void what_is_not_known_is_not_on(void **state)
+/* Zeros would be taken for measurements. */
+static void an_unknown_state_is_unavailable(void **state)
 {
     (void)state;
     static const char *const newer[] = { "5.14.0-427.el9.x86_64\n", "6.18.0\n", "10.1\n", "strange\n", "4\n", "" };
     for (size_t i = 0; i < sizeof newer / sizeof *newer; i++) {
         sensing_put(root, "proc/sys/kernel/osrelease", newer[i]);
-        assert_int_equal(delay_accounting_read(root), DELAY_ACCOUNTING_UNAVAILABLE); /* built without */
+        assert_int_equal(delay_accounting_read(root), DELAY_ACCOUNTING_UNAVAILABLE); /* built without it */
     }
     sensing_put(root, "proc/sys/kernel/osrelease", "4.18.0\n");
     assert_int_equal(delay_accounting_read(root), DELAY_ACCOUNTING_ON);
@@ -88,7 +88,7 @@ static void what_is_not_known_is_not_on(void **state)
     assert_int_equal(delay_accounting_read(root), DELAY_ACCOUNTING_UNAVAILABLE);
 }
 
-static void exit_records_mean_what_the_kernel_counts(void **state)
+static void accounting_follows_the_kernel_settings(void **state)
 {
     (void)state;
     struct taskstats_accounting context = { 0 };
@@ -107,11 +107,11 @@ static void exit_records_mean_what_the_kernel_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_switch_tells),
-        TEST(without_a_switch_it_is_on),
-        TEST(the_boot_parameter_switches_it_off),
-        TEST(what_is_not_known_is_not_on),
-        TEST(exit_records_mean_what_the_kernel_counts),
+        TEST(the_sysctl_is_read),
+        TEST(without_a_sysctl_it_is_on),
+        TEST(nodelayacct_switches_it_off),
+        TEST(an_unknown_state_is_unavailable),
+        TEST(accounting_follows_the_kernel_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Names in folders, also more than the kernel gives at a time. */
+/* Names in directories, also more than one system call returns. */
 #include "proc/dirents.h"
 
 #include "tools/temp.h"
@@ -7,9 +7,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define MANY 1000 /* of 32 bytes or more each: several portions */
+#define MANY 1000 /* at least 32 bytes each: several system calls */
 
-static void every_name_comes_once(void **state)
+static void every_name_is_returned_once(void **state)
 {
     (void)state;
     char directory[TEMP_PATH_MAX], path[TEMP_PATH_MAX], file[32];
@@ -37,7 +37,7 @@ static void every_name_comes_once(void **state)
     temp_remove(directory);
 }
 
-static void what_is_no_folder_is_told(void **state)
+static void a_file_is_an_error(void **state)
 {
     (void)state;
     struct dirents entries;
@@ -54,8 +54,8 @@ static void what_is_no_folder_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_name_comes_once),
-        cmocka_unit_test(what_is_no_folder_is_told),
+        cmocka_unit_test(every_name_is_returned_once),
+        cmocka_unit_test(a_file_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

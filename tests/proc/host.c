@@ -1,4 +1,4 @@
-/* Facts of captured nodes, and of this one. */
+/* Facts of captured nodes and of this one. */
 #include "proc/host.h"
 
 #include "tools/node.h"
@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static void a_captured_node_is_told(void **state)
+static void a_captured_node_is_read(void **state)
 {
     (void)state;
     struct host_facts facts;
@@ -22,7 +22,7 @@ static void a_captured_node_is_told(void **state)
     assert_int_equal(host.cores, 128);
 }
 
-static void what_cannot_be_read_is_unknown(void **state)
+static void unreadable_facts_are_unknown(void **state)
 {
     (void)state;
     struct host_facts facts;
@@ -33,7 +33,7 @@ static void what_cannot_be_read_is_unknown(void **state)
     assert_int_equal(host_from_facts(&facts).name.size, 0);
 }
 
-static void this_machine_agrees_with_its_system_calls(void **state)
+static void this_node_agrees_with_its_system_calls(void **state)
 {
     (void)state;
     struct host_facts facts;
@@ -48,9 +48,9 @@ static void this_machine_agrees_with_its_system_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_captured_node_is_told),
-        cmocka_unit_test(what_cannot_be_read_is_unknown),
-        cmocka_unit_test(this_machine_agrees_with_its_system_calls),
+        cmocka_unit_test(a_captured_node_is_read),
+        cmocka_unit_test(unreadable_facts_are_unknown),
+        cmocka_unit_test(this_node_agrees_with_its_system_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Names in folders. */
+/* Names in directories. */
 #include "proc/listing.h"
 
 #include "tools/temp.h"
@@ -11,7 +11,7 @@ static void put(const char *directory, const char *name)
     temp_write(path, "", 0);
 }
 
-static void names_are_sorted_as_people_count(void **state)
+static void names_are_in_natural_order(void **state)
 {
     (void)state;
     struct listing listing = { 0 };
@@ -31,7 +31,7 @@ static void names_are_sorted_as_people_count(void **state)
     temp_remove(directory);
 }
 
-static void many_names_and_long_ones(void **state)
+static void many_and_long_names(void **state)
 {
     (void)state;
     struct listing listing = { 0 };
@@ -45,13 +45,13 @@ static void many_names_and_long_ones(void **state)
     name[100] = '\0';
     put(directory, name);
     assert_int_equal(listing_read(&listing, "", directory, ""), OK);
-    assert_int_equal(listing.count, 1500); /* the long one is left out */
+    assert_int_equal(listing.count, 1500); /* the long one is skipped */
     assert_string_equal(listing.names[1499], "a-name-of-some-length-1499");
     listing_clear(&listing);
     temp_remove(directory);
 }
 
-static void no_folder_is_absent(void **state)
+static void a_missing_directory_is_absent(void **state)
 {
     (void)state;
     struct listing listing = { 0 };
@@ -64,9 +64,9 @@ static void no_folder_is_absent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_sorted_as_people_count),
-        cmocka_unit_test(many_names_and_long_ones),
-        cmocka_unit_test(no_folder_is_absent),
+        cmocka_unit_test(names_are_in_natural_order),
+        cmocka_unit_test(many_and_long_names),
+        cmocka_unit_test(a_missing_directory_is_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Numbers of sysfs. */
+/* Files with one number. */
 #include "proc/number.h"
 
 #include "tools/temp.h"
@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static void unsigned_ones(void **state)
+static void unsigned_numbers(void **state)
 {
     (void)state;
     static const struct { const char *text; enum err err; uint64_t value; } cases[] = {
@@ -22,7 +22,7 @@ static void unsigned_ones(void **state)
     }
 }
 
-static void signed_ones(void **state)
+static void signed_numbers(void **state)
 {
     (void)state;
     static const struct { const char *text; enum err err; int64_t value; } cases[] = {
@@ -37,7 +37,7 @@ static void signed_ones(void **state)
     }
 }
 
-static void an_open_file_is_read_anew(void **state)
+static void an_open_file_is_read_again(void **state)
 {
     (void)state;
     char directory[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -61,9 +61,9 @@ static void an_open_file_is_read_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unsigned_ones),
-        cmocka_unit_test(signed_ones),
-        cmocka_unit_test(an_open_file_is_read_anew),
+        cmocka_unit_test(unsigned_numbers),
+        cmocka_unit_test(signed_numbers),
+        cmocka_unit_test(an_open_file_is_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Event names, and what is promised of them on machines that a stand-in for perf_event_open plays. */
+/* Event names, and which events are available on simulated hardware (a replacement of perf_event_open). */
 #include "proc/perf.h"
 
 #include "proc/perf_names.h"
@@ -46,8 +46,8 @@ static int open_nothing(struct perf_event_attr *attr, pid_t pid, int cpu, int gr
     return -1;
 }
 
-/* stderr of what runs between these two. */
-static void names_of_the_kernels_list_are_known(void **state)
+/* Captures stderr. */
+static void kernel_event_names_are_known(void **state)
 {
     (void)state;
     static const struct { const char *name; uint32_t type; uint64_t config; } pairs[] = {
@@ -77,7 +77,7 @@ static void names_of_the_kernels_list_are_known(void **state)
     }
 }
 
-static void a_machine_with_all_events_counts_all(void **state)
+static void all_events_of_a_capable_node_are_counted(void **state)
 {
     (void)state;
     struct perf_event_spec specs[8];
@@ -93,7 +93,7 @@ static void a_machine_with_all_events_counts_all(void **state)
     assert_int_equal(last.size, sizeof last);
 }
 
-static void an_event_that_is_not_there_is_named_once(void **state)
+static void a_missing_event_is_logged_once(void **state)
 {
     (void)state;
     struct perf_event_spec specs[8];
@@ -109,7 +109,7 @@ static void an_event_that_is_not_there_is_named_once(void **state)
     assert_non_null(strstr(text, "L1-dcache-loads"));
 }
 
-static void a_user_counts_in_user_mode(void **state)
+static void a_user_falls_back_to_user_mode(void **state)
 {
     (void)state;
     struct perf_event_spec specs[8];
@@ -117,7 +117,7 @@ static void a_user_counts_in_user_mode(void **state)
     catch_stderr();
     size_t count = perf_resolve("instructions,page-faults,cycles,cycles:u", specs, 8);
     const char *text = caught_text();
-    assert_int_equal(lines_in(text), 1); /* one for all */
+    assert_int_equal(lines_in(text), 1); /* one message for all events */
     assert_non_null(strstr(text, "counted in user mode only, and named so (instructions:u)"));
     assert_non_null(strstr(text, "kernel.perf_event_paranoid=1"));
     assert_int_equal(count, 3);
@@ -126,12 +126,12 @@ static void a_user_counts_in_user_mode(void **state)
     assert_string_equal(specs[1].name, "page-faults:u");
     assert_string_equal(specs[2].name, "cycles:u");
     catch_stderr();
-    assert_int_equal(perf_resolve("cycles:u,instructions:u", specs, 8), 2); /* as asked for */
+    assert_int_equal(perf_resolve("cycles:u,instructions:u", specs, 8), 2); /* as requested */
     assert_string_equal(caught_text(), "");
     assert_string_equal(specs[1].name, "instructions:u");
 }
 
-static void a_false_zero_is_refused(void **state)
+static void kernel_only_events_are_refused_in_user_mode(void **state)
 {
     (void)state;
     static const char *const names[] = { "context-switches", "cpu-migrations", "cgroup-switches" };
@@ -151,7 +151,7 @@ static void a_false_zero_is_refused(void **state)
     assert_int_equal(perf_resolve_one("context-switches", &spec, &problem), OK);
 }
 
-static void no_permission_at_all_is_told(void **state)
+static void missing_permission_is_explained(void **state)
 {
     (void)state;
     struct perf_event_spec spec;
@@ -161,7 +161,7 @@ static void no_permission_at_all_is_told(void **state)
     assert_non_null(strstr(problem.fix, "kernel.perf_event_paranoid=2"));
 }
 
-static void more_events_than_fit_are_told(void **state)
+static void too_many_events_are_logged(void **state)
 {
     (void)state;
     struct perf_event_spec specs[2];
@@ -171,7 +171,7 @@ static void more_events_than_fit_are_told(void **state)
     assert_non_null(strstr(caught_text(), "event branches is not counted: more than 2 events"));
 }
 
-static void an_unknown_name_says_who_may_know_it(void **state)
+static void an_unknown_name_refers_to_libpfm(void **state)
 {
     (void)state;
     struct perf_event_spec spec;
@@ -185,8 +185,8 @@ static void an_unknown_name_says_who_may_know_it(void **state)
     assert_int_equal(perf_resolve_one(longer, &spec, &problem), USAGE);
 }
 
-/* Needs libpfm4; its own list has the kernel's software events too. */
-static void names_of_libpfm_are_asked_for(void **state)
+/* Needs libpfm4, whose list includes the kernel's software events. */
+static void libpfm_names_are_resolved(void **state)
 {
     (void)state;
     struct perf_event_spec spec;
@@ -203,15 +203,15 @@ static void names_of_libpfm_are_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_the_kernels_list_are_known),
-        cmocka_unit_test(a_machine_with_all_events_counts_all),
-        cmocka_unit_test(an_event_that_is_not_there_is_named_once),
-        cmocka_unit_test(a_user_counts_in_user_mode),
-        cmocka_unit_test(a_false_zero_is_refused),
-        cmocka_unit_test(no_permission_at_all_is_told),
-        cmocka_unit_test(more_events_than_fit_are_told),
-        cmocka_unit_test(an_unknown_name_says_who_may_know_it),
-        cmocka_unit_test(names_of_libpfm_are_asked_for),
+        cmocka_unit_test(kernel_event_names_are_known),
+        cmocka_unit_test(all_events_of_a_capable_node_are_counted),
+        cmocka_unit_test(a_missing_event_is_logged_once),
+        cmocka_unit_test(a_user_falls_back_to_user_mode),
+        cmocka_unit_test(kernel_only_events_are_refused_in_user_mode),
+        cmocka_unit_test(missing_permission_is_explained),
+        cmocka_unit_test(too_many_events_are_logged),
+        cmocka_unit_test(an_unknown_name_refers_to_libpfm),
+        cmocka_unit_test(libpfm_names_are_resolved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Counts of events that shared a counter, from reading to reading. */
+/* Counts of multiplexed events from reading to reading. */
 #include "proc/perf_cgroup.h"
 
 #include "tools/unit.h"
@@ -24,7 +24,7 @@ static uint64_t scaled(void)
     return (uint64_t)(total.value + 0.5);
 }
 
-static void a_counter_of_its_own_is_not_scaled(void **state)
+static void a_dedicated_counter_is_not_scaled(void **state)
 {
     (void)state;
     read_as(1ull << 53, 100, 100);
@@ -33,22 +33,22 @@ static void a_counter_of_its_own_is_not_scaled(void **state)
     assert_true(total.was_counted);
 }
 
-static void each_interval_is_scaled_by_itself(void **state)
+static void each_interval_is_scaled_separately(void **state)
 {
     (void)state;
     read_as(1000, 100, 25); /* a quarter of the time */
     assert_int_equal(scaled(), 4000);
-    read_as(1000, 200, 125); /* idle, and counted all the time: nothing to be added */
+    read_as(1000, 200, 125); /* idle, and counted all the time: nothing to add */
     assert_int_equal(scaled(), 4000);
     read_as(1100, 300, 175);
     assert_int_equal(scaled(), 4200);
 }
 
-static void a_count_never_falls(void **state)
+static void a_count_never_decreases(void **state)
 {
     (void)state;
     read_as(1000, 100, 100);
-    read_as(10, 10, 10); /* begun anew: a CPU that was away */
+    read_as(10, 10, 10); /* reset: the CPU was offline */
     assert_int_equal(scaled(), 1010);
     read_as(20, 20, 20);
     assert_int_equal(scaled(), 1020);
@@ -65,21 +65,21 @@ static void time_without_a_counter_is_covered_by_the_next_reading(void **state)
     assert_true(total.was_counted);
 }
 
-static void descriptors_are_one_for_each_event_and_cpu(void **state)
+static void one_descriptor_per_event_and_cpu(void **state)
 {
     (void)state;
     const bool cpus[] = { true, false, true, true };
-    assert_int_equal(perf_cgroup_fd_count(5, cpus, 4), 3 * 5 + 1); /* and the directory */
+    assert_int_equal(perf_cgroup_fd_count(5, cpus, 4), 3 * 5 + 1); /* plus the directory */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_counter_of_its_own_is_not_scaled, begin),
-        cmocka_unit_test_setup(each_interval_is_scaled_by_itself, begin),
-        cmocka_unit_test_setup(a_count_never_falls, begin),
+        cmocka_unit_test_setup(a_dedicated_counter_is_not_scaled, begin),
+        cmocka_unit_test_setup(each_interval_is_scaled_separately, begin),
+        cmocka_unit_test_setup(a_count_never_decreases, begin),
         cmocka_unit_test_setup(time_without_a_counter_is_covered_by_the_next_reading, begin),
-        cmocka_unit_test_setup(descriptors_are_one_for_each_event_and_cpu, begin),
+        cmocka_unit_test_setup(one_descriptor_per_event_and_cpu, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Events of units that sysfs describes. */
+/* Events of PMUs described in sysfs. */
 #include "proc/perf_sysfs.h"
 
 #include "tools/node.h"
@@ -10,7 +10,7 @@ static enum err encode(const char *name, struct perf_event_spec *spec)
     return perf_sysfs_encode(node_root("big"), name, spec);
 }
 
-static void terms_go_to_the_bits_of_their_format(void **state)
+static void terms_are_stored_in_the_bits_of_their_format(void **state)
 {
     (void)state;
     struct perf_event_spec spec;
@@ -23,7 +23,7 @@ static void terms_go_to_the_bits_of_their_format(void **state)
     assert_int_equal(spec.config2, 16);
 }
 
-static void a_named_event_stands_for_its_terms(void **state)
+static void a_named_event_expands_to_its_terms(void **state)
 {
     (void)state;
     struct perf_event_spec spec;
@@ -35,7 +35,7 @@ static void a_named_event_stands_for_its_terms(void **state)
     assert_int_equal(spec.config, 0x77);
 }
 
-static void what_is_not_there_is_refused(void **state)
+static void missing_units_and_terms_are_rejected(void **state)
 {
     (void)state;
     struct perf_event_spec spec;
@@ -47,7 +47,7 @@ static void what_is_not_there_is_refused(void **state)
         assert_int_equal(encode(names[i], &spec), USAGE);
 }
 
-static void formats_that_do_not_parse_are_damage(void **state)
+static void malformed_formats_are_corrupt(void **state)
 {
     (void)state;
     struct perf_event_spec spec = { 0 };
@@ -61,10 +61,10 @@ static void formats_that_do_not_parse_are_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(terms_go_to_the_bits_of_their_format),
-        cmocka_unit_test(a_named_event_stands_for_its_terms),
-        cmocka_unit_test(what_is_not_there_is_refused),
-        cmocka_unit_test(formats_that_do_not_parse_are_damage),
+        cmocka_unit_test(terms_are_stored_in_the_bits_of_their_format),
+        cmocka_unit_test(a_named_event_expands_to_its_terms),
+        cmocka_unit_test(missing_units_and_terms_are_rejected),
+        cmocka_unit_test(malformed_formats_are_corrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

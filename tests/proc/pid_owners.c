@@ -11,7 +11,7 @@ static size_t count_of(const struct pid_owners *owners, uint32_t pid)
     return count;
 }
 
-static void a_pid_may_have_several(void **state)
+static void a_pid_may_have_several_owners(void **state)
 {
     (void)state;
     struct pid_owners owners = { 0 };
@@ -19,7 +19,7 @@ static void a_pid_may_have_several(void **state)
     assert_int_equal(pid_owners_put(&owners, 5, 1, 10, 100), OK);
     assert_int_equal(pid_owners_put(&owners, 5, 2, 11, 200), OK);
     assert_int_equal(pid_owners_put(&owners, 6, 1, 10, 300), OK);
-    assert_int_equal(pid_owners_put(&owners, 5, 1, 10, 101), OK); /* the same once more: its value is replaced */
+    assert_int_equal(pid_owners_put(&owners, 5, 1, 10, 101), OK); /* again: its value is replaced */
     assert_int_equal(count_of(&owners, 5), 2);
     assert_int_equal(count_of(&owners, 6), 1);
     for (uint32_t i = pid_owners_first(&owners, 5); i != PID_OWNERS_NONE; i = owners.list[i].next)
@@ -29,7 +29,7 @@ static void a_pid_may_have_several(void **state)
     pid_owners_clear(&owners);
 }
 
-static void emptied_it_forgets_all(void **state)
+static void reset_empties_it(void **state)
 {
     (void)state;
     struct pid_owners owners = { 0 };
@@ -49,8 +49,8 @@ static void emptied_it_forgets_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pid_may_have_several),
-        cmocka_unit_test(emptied_it_forgets_all),
+        cmocka_unit_test(a_pid_may_have_several_owners),
+        cmocka_unit_test(reset_empties_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* The table of pids, against plain counting. */
+/* The map of pids, compared with a plain array. */
 #include "proc/pidmap.h"
 
 #include "tools/unit.h"
 
-static void an_empty_one_has_nothing(void **state)
+static void an_empty_map_finds_nothing(void **state)
 {
     (void)state;
     struct pidmap map = { 0 };
@@ -13,7 +13,7 @@ static void an_empty_one_has_nothing(void **state)
     pidmap_clear(&map);
 }
 
-static void all_are_found_while_it_grows(void **state)
+static void all_entries_are_found_while_it_grows(void **state)
 {
     (void)state;
     struct pidmap map = { 0 };
@@ -38,7 +38,7 @@ static void a_second_value_replaces_the_first(void **state)
     pidmap_clear(&map);
 }
 
-static void after_a_reset_nothing_is_there(void **state)
+static void reset_empties_the_map(void **state)
 {
     (void)state;
     struct pidmap map = { 0 };
@@ -56,10 +56,10 @@ static void after_a_reset_nothing_is_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_one_has_nothing),
-        cmocka_unit_test(all_are_found_while_it_grows),
+        cmocka_unit_test(an_empty_map_finds_nothing),
+        cmocka_unit_test(all_entries_are_found_while_it_grows),
         cmocka_unit_test(a_second_value_replaces_the_first),
-        cmocka_unit_test(after_a_reset_nothing_is_there),
+        cmocka_unit_test(reset_empties_the_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

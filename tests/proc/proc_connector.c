@@ -1,4 +1,4 @@
-/* The proc connector: its messages, and live events of processes and threads, as root and as a user. */
+/* The proc connector: message parsing, and live events of processes and threads as root and as a user. */
 #include "proc/proc_connector.h"
 
 #include "base/clock.h"
@@ -52,7 +52,7 @@ static void an_exit_has_its_status_and_parent(void **state)
     assert_int_equal(WEXITSTATUS(event.status), 3);
 }
 
-static void an_old_kernel_tells_no_parent_of_an_exit(void **state)
+static void an_old_kernel_sends_no_parent_of_an_exit(void **state)
 {
     (void)state;
     struct genetlink_request message;
@@ -87,10 +87,10 @@ static void short_and_foreign_messages_are_not_events(void **state)
     assert_int_equal(proc_connector_parse(whole, &event), PROC_CONNECTOR_OTHER);
 }
 
-/* What was seen of one process. */
+/* Events of one process. */
 struct seen {
     uint32_t pid, parent;
-    unsigned connector, threads, execs, thread_exits, exits;
+    unsigned forks, threads, execs, thread_exits, exits;
     int status;
     uint64_t first_ns, last_ns;
 };
@@ -105,7 +105,7 @@ static void note(void *context, const struct proc_connector_event *event)
         seen->first_ns = event->time_ns;
     seen->last_ns = event->time_ns;
     if (event->kind == PROC_CONNECTOR_FORK && is_main) {
-        seen->connector++;
+        seen->forks++;
         seen->parent = event->parent_pid;
     } else if (event->kind == PROC_CONNECTOR_FORK) {
         seen->threads++;
@@ -135,7 +135,7 @@ static void make_threads_and_exec(void)
     _exit(127);
 }
 
-/* 0 when all of a child's life was seen. */
+/* Returns 0 if all events of a child were received. */
 static int watch_a_child(void)
 {
     struct proc_connector connector;
@@ -152,7 +152,7 @@ static int watch_a_child(void)
     seen.pid = (uint32_t)pid;
     err = proc_connector_read(&connector, note, &seen);
     proc_connector_close(&connector);
-    bool whole = !err && seen.connector == 1 && seen.parent == (uint32_t)getpid() && seen.threads == 3 && seen.execs == 1
+    bool whole = !err && seen.forks == 1 && seen.parent == (uint32_t)getpid() && seen.threads == 3 && seen.execs == 1
                  && seen.thread_exits == 3 && seen.exits == 1 && seen.status == status && WEXITSTATUS(status) == 7;
     bool timely = seen.first_ns >= before_ns && seen.last_ns <= clock_realtime_ns() && seen.first_ns < seen.last_ns;
     return !whole ? 2 : !timely ? 3 : 0;
@@ -163,7 +163,7 @@ static bool kernel_has_none(int result)
     return result == 100 || result == 101;
 }
 
-static void a_whole_life_is_seen(void **state)
+static void fork_exec_and_exit_are_received(void **state)
 {
     (void)state;
     int result = watch_a_child();
@@ -172,7 +172,7 @@ static void a_whole_life_is_seen(void **state)
     assert_int_equal(result, 0);
 }
 
-static void a_user_sees_it_too_or_is_told(void **state)
+static void a_user_receives_events_or_an_error(void **state)
 {
     (void)state;
     int status;
@@ -198,7 +198,7 @@ static void fork_many(int count)
     }
 }
 
-static void what_overflows_is_counted(void **state)
+static void overflows_are_counted(void **state)
 {
     (void)state;
     struct proc_connector connector;
@@ -209,10 +209,11 @@ static void what_overflows_is_counted(void **state)
     assert_int_equal(setsockopt(connector.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
     fork_many(50);
     assert_int_equal(proc_connector_read(&connector, note, &seen), OK);
-    assert_true(connector.lost > 50); /* two events per process, of which a few fit */
+    assert_true(connector.lost > 50); /* two events per process, of which only a few fit */
     uint64_t lost = connector.lost;
 
-    for (int i = 0; i < 100 && !seen.connector; i++) { /* there is room for some again, which others may take */
+    for (int i = 0; i < 100 && !seen.forks; i++) { /* the buffer has free space again, which other processes may
+                                                        * fill */
         pid_t pid = fork();
         if (pid == 0)
             _exit(0);
@@ -220,12 +221,12 @@ static void what_overflows_is_counted(void **state)
         waitpid(pid, NULL, 0);
         assert_int_equal(proc_connector_read(&connector, note, &seen), OK);
     }
-    assert_int_equal(seen.connector, 1);
+    assert_int_equal(seen.forks, 1);
     assert_true(connector.lost >= lost);
     proc_connector_close(&connector);
 }
 
-static void a_closed_one_reads_nothing(void **state)
+static void a_closed_connector_reads_nothing(void **state)
 {
     (void)state;
     struct proc_connector connector = { .fd = -1 };
@@ -237,12 +238,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exit_has_its_status_and_parent),
-        cmocka_unit_test(an_old_kernel_tells_no_parent_of_an_exit),
+        cmocka_unit_test(an_old_kernel_sends_no_parent_of_an_exit),
         cmocka_unit_test(short_and_foreign_messages_are_not_events),
-        cmocka_unit_test(a_whole_life_is_seen),
-        cmocka_unit_test(a_user_sees_it_too_or_is_told),
-        cmocka_unit_test(what_overflows_is_counted),
-        cmocka_unit_test(a_closed_one_reads_nothing),
+        cmocka_unit_test(fork_exec_and_exit_are_received),
+        cmocka_unit_test(a_user_receives_events_or_an_error),
+        cmocka_unit_test(overflows_are_counted),
+        cmocka_unit_test(a_closed_connector_reads_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* The book-keeping of tasks, fed by hand: each of the awkward ways in which a task can come and go. */
+/* Bookkeeping of tasks with hand-made events: all the awkward ways in which a task can come and go. */
 #include "proc/task_totals.h"
 
 #include "tools/unit.h"
 
-/* Counts allocations, where no sanitizer does so itself. */
+/* Counts allocations, unless a sanitizer replaces malloc. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
 #define COUNTS_ALLOCATIONS 1
 static volatile unsigned allocations;
@@ -20,7 +20,7 @@ void *realloc(void *memory, size_t size) { allocations++; return __libc_realloc(
 
 static struct task_totals totals;
 static uint32_t alive_tid;
-static uint64_t clock_offset_s, clock_s; /* clock_s: what the clock of the day was set by */
+static uint64_t clock_offset_s, clock_s; /* clock_s: by how much the realtime clock was set */
 
 static bool is_alive(uint32_t tid) { return tid == alive_tid; }
 static bool is_exiting(uint32_t tid) { (void)tid; return false; }
@@ -34,7 +34,7 @@ static struct taskstats_usage use_of(uint32_t tid, uint32_t pid, uint32_t ppid, 
     return usage;
 }
 
-static void seen(uint32_t slot, uint32_t tid, uint32_t pid, uint64_t cpu)
+static void add_live(uint32_t slot, uint32_t tid, uint32_t pid, uint64_t cpu)
 {
     struct taskstats_usage usage = use_of(tid, pid, 1, cpu);
     assert_int_equal(task_totals_add_live(&totals, slot, &usage), OK);
@@ -47,7 +47,7 @@ static void ended(uint32_t tid, uint32_t pid, uint32_t ppid, uint64_t cpu, bool 
     assert_int_equal(task_totals_add_exit(&totals, &usage), OK);
 }
 
-static void look(void)
+static void begin_round(void)
 {
     task_totals_begin(&totals, clock_offset_s);
     task_totals_begin_job(&totals, 1);
@@ -73,8 +73,8 @@ static int begin(void **state)
     clock_s = 0;
     clock_offset_s = 500;
     assert_int_equal(task_totals_job_begin(&totals, 1), OK);
-    look();
-    seen(1, 10, 10, 100);
+    begin_round();
+    add_live(1, 10, 10, 100);
     end_round();
     assert_int_equal(cpu_of(1), 100);
     return 0;
@@ -87,15 +87,15 @@ static int finish(void **state)
     return 0;
 }
 
-/* A round in which the process 10 is there with that CPU time. */
+/* A round in which process 10 is listed with this CPU time. */
 static void round_of(uint64_t cpu)
 {
-    look();
-    seen(1, 10, 10, cpu);
+    begin_round();
+    add_live(1, 10, 10, cpu);
     end_round();
 }
 
-static void the_record_of_a_task_replaces_what_was_asked(void **state)
+static void an_exit_record_replaces_the_last_query(void **state)
 {
     (void)state;
     task_totals_begin(&totals, clock_offset_s);
@@ -106,75 +106,75 @@ static void the_record_of_a_task_replaces_what_was_asked(void **state)
     assert_int_equal(totals.jobs[1].ended_count, 1);
     assert_int_equal(totals.jobs[1].latest_count, 0);
     for (int i = 0; i < 3; i++) {
-        look();
+        begin_round();
         end_round();
         assert_int_equal(cpu_of(1), 130);
     }
 }
 
-static void who_lived_between_two_rounds_is_found_by_its_parent(void **state)
+static void a_task_between_two_rounds_is_found_by_its_parent(void **state)
 {
     (void)state;
     task_totals_begin(&totals, clock_offset_s);
     ended(20, 20, 10, 5, true);
-    ended(31, 30, 10, 7, false); /* a thread of a process that is not known either */
-    ended(40, 40, 30, 11, true); /* its child: its record comes before that of its parent */
+    ended(31, 30, 10, 7, false); /* a thread of an unknown process */
+    ended(40, 40, 30, 11, true); /* its child: its record precedes that of its parent */
     ended(30, 30, 10, 13, true);
-    ended(50, 50, 2, 1000, true); /* of somebody else */
+    ended(50, 50, 2, 1000, true); /* of another job */
     task_totals_begin_job(&totals, 1);
-    seen(1, 10, 10, 100);
+    add_live(1, 10, 10, 100);
     end_round();
     assert_int_equal(cpu_of(1), 100 + 5 + 7 + 11 + 13);
     assert_int_equal(totals.jobs[1].ended_count, 4);
 }
 
-static void a_child_whose_parent_is_seen_later_is_found_too(void **state)
+static void a_child_whose_parent_is_listed_later_is_found(void **state)
 {
     (void)state;
     task_totals_begin(&totals, clock_offset_s);
-    ended(21, 21, 20, 5, true); /* 20 is new in this round, and lives */
+    ended(21, 21, 20, 5, true); /* 20 is new in this round and alive */
     task_totals_begin_job(&totals, 1);
-    seen(1, 10, 10, 100);
-    seen(1, 20, 20, 3);
+    add_live(1, 10, 10, 100);
+    add_live(1, 20, 20, 3);
     end_round();
     assert_int_equal(cpu_of(1), 108);
 }
 
-static void an_orphan_is_found_by_its_fork(void **state)
+static void an_orphan_is_found_by_its_fork_event(void **state)
 {
     (void)state;
     task_totals_begin(&totals, clock_offset_s);
-    ended(22, 22, 1, 5, true); /* by now the child of init */
+    ended(22, 22, 1, 5, true); /* reparented to init */
     ended(21, 21, 10, 1, true);
     assert_int_equal(task_totals_add_fork(&totals, 21, 10), OK);
     assert_int_equal(task_totals_add_fork(&totals, 22, 21), OK);
     assert_int_equal(task_totals_add_fork(&totals, 99, 98), OK);
     task_totals_begin_job(&totals, 1);
-    seen(1, 10, 10, 100);
+    add_live(1, 10, 10, 100);
     end_round();
     assert_int_equal(cpu_of(1), 106);
 }
 
-static void parents_that_run_in_a_circle_do_no_harm(void **state)
+static void a_cycle_of_parents_is_harmless(void **state)
 {
     (void)state;
     task_totals_begin(&totals, clock_offset_s);
     ended(22, 22, 23, 5, true);
     ended(23, 23, 22, 5, true);
     task_totals_begin_job(&totals, 1);
-    seen(1, 10, 10, 100);
+    add_live(1, 10, 10, 100);
     end_round();
     assert_int_equal(cpu_of(1), 100);
 }
 
-/* It stands in its cgroup while it gives back its memory, for seconds. */
-static void who_is_slow_to_go_is_counted_once(void **state)
+/* It stays in its cgroup for seconds while it frees its memory. */
+static void a_slowly_exiting_process_is_counted_once(void **state)
 {
     (void)state;
     task_totals_begin(&totals, clock_offset_s);
     ended(10, 10, 1, 130, true);
     task_totals_begin_job(&totals, 1);
-    seen(1, 10, 10, 131);
+    add_live(1, 10, 10, 131);
     end_round();
     assert_int_equal(cpu_of(1), 130);
     for (int i = 0; i < 5; i++) {
@@ -183,22 +183,22 @@ static void who_is_slow_to_go_is_counted_once(void **state)
     }
 }
 
-/* Its record has come, and then others had the processor before it left its cgroup. */
-static void a_thread_that_is_slow_to_go_is_counted_once(void **state)
+/* Its record came, then it was preempted before it left its cgroup. */
+static void a_slowly_exiting_thread_is_counted_once(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
-        look();
+        begin_round();
         if (i == 1)
             ended(11, 10, 1, 40, false);
-        seen(1, 10, 10, 100);
-        seen(1, 11, 10, 40);
+        add_live(1, 10, 10, 100);
+        add_live(1, 11, 10, 40);
         end_round();
         assert_int_equal(cpu_of(1), 140);
     }
 }
 
-static void a_pid_that_is_used_again_is_another_task(void **state)
+static void a_reused_pid_is_another_task(void **state)
 {
     (void)state;
     task_totals_begin(&totals, clock_offset_s);
@@ -207,39 +207,39 @@ static void a_pid_that_is_used_again_is_another_task(void **state)
     end_round();
     struct taskstats_usage other = use_of(10, 10, 1, 7);
     other.begin_s = 1010 + clock_s;
-    look();
+    begin_round();
     assert_int_equal(task_totals_add_live(&totals, 1, &other), OK);
     end_round();
     assert_int_equal(cpu_of(1), 137);
 }
 
-static void a_pid_that_is_used_again_unheard_is_another_task_too(void **state)
+static void a_reused_pid_without_a_record_is_another_task(void **state)
 {
     (void)state;
     struct taskstats_usage other = use_of(10, 10, 1, 7);
     other.begin_s = 1010 + clock_s;
-    look();
+    begin_round();
     assert_int_equal(task_totals_add_live(&totals, 1, &other), OK);
     end_round();
     assert_int_equal(cpu_of(1), 107);
 }
 
-static void a_lost_record_costs_no_more_than_the_last_moments(void **state)
+static void a_lost_record_loses_only_the_last_interval(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
-        look();
+        begin_round();
         end_round();
         assert_int_equal(cpu_of(1), 100);
     }
     assert_int_equal(totals.count, 0);
 }
 
-/* A record that comes one round after the task was missed. */
-static void a_late_record_is_still_taken(void **state)
+/* A record that comes one round after the task disappeared. */
+static void a_late_record_is_accepted(void **state)
 {
     (void)state;
-    look();
+    begin_round();
     end_round();
     assert_int_equal(cpu_of(1), 100);
     task_totals_begin(&totals, clock_offset_s);
@@ -249,12 +249,12 @@ static void a_late_record_is_still_taken(void **state)
     assert_int_equal(cpu_of(1), 140);
 }
 
-static void who_leaves_the_job_takes_nothing_away_and_brings_nothing_back(void **state)
+static void a_task_that_leaves_the_job_keeps_its_usage_there(void **state)
 {
     (void)state;
     alive_tid = 10;
     for (int i = 0; i < 4; i++) {
-        look();
+        begin_round();
         end_round();
         assert_int_equal(cpu_of(1), 100);
     }
@@ -265,12 +265,12 @@ static void who_leaves_the_job_takes_nothing_away_and_brings_nothing_back(void *
     assert_int_equal(cpu_of(1), 100);
 }
 
-static void who_comes_back_goes_on_counting(void **state)
+static void a_task_that_returns_continues_counting(void **state)
 {
     (void)state;
     alive_tid = 10;
     for (int i = 0; i < 3; i++) {
-        look();
+        begin_round();
         end_round();
     }
     assert_int_equal(cpu_of(1), 100);
@@ -285,19 +285,19 @@ static void who_comes_back_goes_on_counting(void **state)
     assert_int_equal(totals.jobs[1].ended_count, 1);
 }
 
-/* Thread 11 of process 10 execs: 10 ends, and 11 goes on as 10. */
-static void a_thread_that_execs_is_counted_once(void **state)
+/* Thread 11 of process 10 calls exec: 10 exits, and 11 continues as 10. */
+static void a_thread_that_calls_exec_is_counted_once(void **state)
 {
     (void)state;
-    look();
-    seen(1, 10, 10, 100);
-    seen(1, 11, 10, 500);
+    begin_round();
+    add_live(1, 10, 10, 100);
+    add_live(1, 11, 10, 500);
     end_round();
     assert_int_equal(cpu_of(1), 600);
     task_totals_begin(&totals, clock_offset_s);
     ended(10, 10, 1, 110, false);
     task_totals_begin_job(&totals, 1);
-    seen(1, 10, 10, 510); /* it is not clear yet who that is */
+    add_live(1, 10, 10, 510); /* not decided yet whose tid it is */
     end_round();
     assert_int_equal(cpu_of(1), 110 + 500);
     round_of(520);
@@ -307,17 +307,17 @@ static void a_thread_that_execs_is_counted_once(void **state)
     task_totals_begin_job(&totals, 1);
     end_round();
     assert_int_equal(cpu_of(1), 110 + 530);
-    look();
+    begin_round();
     end_round();
     assert_int_equal(cpu_of(1), 110 + 530);
 }
 
-static void one_that_execs_and_ends_in_one_round_is_counted_once(void **state)
+static void exec_and_exit_in_one_round_are_counted_once(void **state)
 {
     (void)state;
-    look();
-    seen(1, 10, 10, 100);
-    seen(1, 11, 10, 500);
+    begin_round();
+    add_live(1, 10, 10, 100);
+    add_live(1, 11, 10, 500);
     end_round();
     task_totals_begin(&totals, clock_offset_s);
     ended(10, 10, 1, 110, false);
@@ -327,15 +327,15 @@ static void one_that_execs_and_ends_in_one_round_is_counted_once(void **state)
     assert_int_equal(cpu_of(1), 110 + 530);
 }
 
-static void a_job_inside_of_another_counts_for_both(void **state)
+static void a_nested_job_counts_for_both(void **state)
 {
     (void)state;
     assert_int_equal(task_totals_job_begin(&totals, 7), OK);
-    look();
+    begin_round();
     task_totals_begin_job(&totals, 7);
-    seen(1, 10, 10, 100);
-    seen(1, 20, 20, 50);
-    seen(7, 20, 20, 50);
+    add_live(1, 10, 10, 100);
+    add_live(1, 20, 20, 50);
+    add_live(7, 20, 20, 50);
     end_round();
     assert_int_equal(cpu_of(1), 150);
     assert_int_equal(cpu_of(7), 50);
@@ -344,13 +344,13 @@ static void a_job_inside_of_another_counts_for_both(void **state)
     ended(20, 20, 10, 60, true);
     task_totals_begin_job(&totals, 1);
     task_totals_begin_job(&totals, 7);
-    seen(1, 10, 10, 100);
+    add_live(1, 10, 10, 100);
     end_round();
     assert_int_equal(cpu_of(1), 165);
     assert_int_equal(cpu_of(7), 65);
 }
 
-static void another_job_in_the_slot_begins_at_nothing(void **state)
+static void a_reused_slot_starts_at_zero(void **state)
 {
     (void)state;
     task_totals_job_end(&totals, 1);
@@ -363,7 +363,7 @@ static void another_job_in_the_slot_begins_at_nothing(void **state)
     assert_int_equal(cpu_of(1), 0);
 }
 
-static void a_look_at_one_job_leaves_the_others_alone(void **state)
+static void updating_one_job_does_not_affect_others(void **state)
 {
     (void)state;
     assert_int_equal(task_totals_job_begin(&totals, 2), OK);
@@ -376,7 +376,7 @@ static void a_look_at_one_job_leaves_the_others_alone(void **state)
     assert_int_equal(cpu_of(1), 115);
 }
 
-/* Its record tells by the old clock. */
+/* Its record uses the old clock. */
 static void ended_before_the_clock_was_set(void)
 {
     struct taskstats_usage usage = use_of(10, 10, 1, 140);
@@ -416,28 +416,28 @@ static void peaks_are_of_one_task(void **state)
     task_totals_begin(&totals, clock_offset_s);
     ended(30, 30, 10, 5, true);
     task_totals_begin_job(&totals, 1);
-    seen(1, 10, 10, 100);
-    seen(1, 20, 20, 100);
+    add_live(1, 10, 10, 100);
+    add_live(1, 20, 20, 100);
     end_round();
     task_totals_get(&totals, 1, &total);
     assert_int_equal(total.value[PEAK], 30);
     assert_false(total.known >> TASKSTATS_ac_minflt & 1);
 }
 
-static void a_storm_of_strangers_is_bounded(void **state)
+static void pending_records_are_bounded(void **state)
 {
     (void)state;
     task_totals_begin(&totals, clock_offset_s);
     for (uint32_t i = 0; i < 20000; i++)
         ended(100000 + i, 100000 + i, 2, 1, true);
     task_totals_begin_job(&totals, 1);
-    seen(1, 10, 10, 100);
+    add_live(1, 10, 10, 100);
     end_round();
     assert_int_equal(cpu_of(1), 100);
     assert_true(totals.dropped > 0 && totals.dropped < 20000);
 }
 
-/* One task comes and goes in each round, for as long as an agent lives. */
+/* One task comes and goes in each round, as over the life of an agent. */
 static void a_hundred_thousand_rounds_allocate_nothing(void **state)
 {
     (void)state;
@@ -452,8 +452,8 @@ static void a_hundred_thousand_rounds_allocate_nothing(void **state)
         if (i % 10 == 0 && i)
             ended(long_one - 1, long_one - 1, 1, 10, true);
         task_totals_begin_job(&totals, 1);
-        seen(1, 10, 10, ++cpu);
-        seen(1, long_one, long_one, i % 10 + 1);
+        add_live(1, 10, 10, ++cpu);
+        add_live(1, long_one, long_one, i % 10 + 1);
         end_round();
 #ifdef COUNTS_ALLOCATIONS
         if (i == 100)
@@ -471,27 +471,27 @@ static void a_hundred_thousand_rounds_allocate_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_record_of_a_task_replaces_what_was_asked),
-        TEST(who_lived_between_two_rounds_is_found_by_its_parent),
-        TEST(a_child_whose_parent_is_seen_later_is_found_too),
-        TEST(an_orphan_is_found_by_its_fork),
-        TEST(parents_that_run_in_a_circle_do_no_harm),
-        TEST(who_is_slow_to_go_is_counted_once),
-        TEST(a_thread_that_is_slow_to_go_is_counted_once),
-        TEST(a_pid_that_is_used_again_is_another_task),
-        TEST(a_pid_that_is_used_again_unheard_is_another_task_too),
-        TEST(a_lost_record_costs_no_more_than_the_last_moments),
-        TEST(a_late_record_is_still_taken),
-        TEST(who_leaves_the_job_takes_nothing_away_and_brings_nothing_back),
-        TEST(who_comes_back_goes_on_counting),
-        TEST(a_thread_that_execs_is_counted_once),
-        TEST(one_that_execs_and_ends_in_one_round_is_counted_once),
-        TEST(a_job_inside_of_another_counts_for_both),
-        TEST(another_job_in_the_slot_begins_at_nothing),
-        TEST(a_look_at_one_job_leaves_the_others_alone),
+        TEST(an_exit_record_replaces_the_last_query),
+        TEST(a_task_between_two_rounds_is_found_by_its_parent),
+        TEST(a_child_whose_parent_is_listed_later_is_found),
+        TEST(an_orphan_is_found_by_its_fork_event),
+        TEST(a_cycle_of_parents_is_harmless),
+        TEST(a_slowly_exiting_process_is_counted_once),
+        TEST(a_slowly_exiting_thread_is_counted_once),
+        TEST(a_reused_pid_is_another_task),
+        TEST(a_reused_pid_without_a_record_is_another_task),
+        TEST(a_lost_record_loses_only_the_last_interval),
+        TEST(a_late_record_is_accepted),
+        TEST(a_task_that_leaves_the_job_keeps_its_usage_there),
+        TEST(a_task_that_returns_continues_counting),
+        TEST(a_thread_that_calls_exec_is_counted_once),
+        TEST(exec_and_exit_in_one_round_are_counted_once),
+        TEST(a_nested_job_counts_for_both),
+        TEST(a_reused_slot_starts_at_zero),
+        TEST(updating_one_job_does_not_affect_others),
         TEST(the_clock_may_be_set),
         TEST(peaks_are_of_one_task),
-        TEST(a_storm_of_strangers_is_bounded),
+        TEST(pending_records_are_bounded),
         TEST(a_hundred_thousand_rounds_allocate_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

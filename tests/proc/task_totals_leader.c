@@ -1,5 +1,5 @@
-/* The book-keeping of tasks where the first thread of a process ends before the others: it stays under its number until they
- * have ended too, and another that execs takes that number over. */
+/* Bookkeeping of tasks when the leader of a process exits before the other threads: it stays in the list until they
+ * have exited too, and a thread that calls exec takes over its tid. */
 #include "proc/task_totals.h"
 
 #include "tools/unit.h"
@@ -11,7 +11,7 @@
 
 static struct task_totals totals;
 static uint32_t exiting_tid;
-static unsigned queries_out;
+static unsigned is_exiting_calls;
 
 static bool is_alive(uint32_t tid)
 {
@@ -21,7 +21,7 @@ static bool is_alive(uint32_t tid)
 
 static bool is_exiting(uint32_t tid)
 {
-    queries_out++;
+    is_exiting_calls++;
     return tid == exiting_tid;
 }
 
@@ -39,8 +39,8 @@ static void ended(uint32_t tid, uint64_t cpu, bool process_ended)
     assert_int_equal(task_totals_add_exit(&totals, &usage), OK);
 }
 
-/* cpu 0: it is not listed. */
-static void look(uint64_t leader_cpu, uint64_t thread_cpu)
+/* cpu 0: not listed. */
+static void begin_round(uint64_t leader_cpu, uint64_t thread_cpu)
 {
     struct taskstats_usage leader = use_of(LEADER, leader_cpu), thread = use_of(THREAD, thread_cpu);
     task_totals_begin_job(&totals, SLOT);
@@ -54,7 +54,7 @@ static void look(uint64_t leader_cpu, uint64_t thread_cpu)
 static void round_of(uint64_t leader_cpu, uint64_t thread_cpu)
 {
     task_totals_begin(&totals, 500);
-    look(leader_cpu, thread_cpu);
+    begin_round(leader_cpu, thread_cpu);
 }
 
 static uint64_t cpu_now(void)
@@ -64,21 +64,21 @@ static uint64_t cpu_now(void)
     return total.value[CPU];
 }
 
-/* The leader has ended at 100, and its thread is at 50. */
+/* The leader exited at 100, its thread is at 50. */
 static int begin(void **state)
 {
     (void)state;
     totals = (struct task_totals){ .is_alive = is_alive, .is_exiting = is_exiting };
     exiting_tid = LEADER;
-    queries_out = 0;
+    is_exiting_calls = 0;
     assert_int_equal(task_totals_job_begin(&totals, SLOT), OK);
     round_of(90, 40);
     round_of(95, 45);
     task_totals_begin(&totals, 500);
     ended(LEADER, 100, false);
-    look(0, 50);
+    begin_round(0, 50);
     assert_int_equal(cpu_now(), 150);
-    assert_int_equal(queries_out, 0); /* they cost a system call */
+    assert_int_equal(is_exiting_calls, 0); /* each costs a system call */
     return 0;
 }
 
@@ -99,7 +99,7 @@ static void a_leader_that_waits_for_its_threads_is_counted_once(void **state)
     }
     task_totals_begin(&totals, 500);
     ended(THREAD, 80, true);
-    look(101, 0); /* it leaves a moment later */
+    begin_round(101, 0); /* it disappears a moment later */
     assert_int_equal(cpu_now(), 180);
     for (int i = 0; i < 4; i++) {
         round_of(0, 0);
@@ -109,11 +109,11 @@ static void a_leader_that_waits_for_its_threads_is_counted_once(void **state)
     assert_int_equal(totals.jobs[SLOT].latest_count, 0);
 }
 
-static void a_thread_that_execs_after_its_leader_was_seen_dead_is_counted_once(void **state)
+static void exec_after_the_leader_was_listed_as_exited_is_counted_once(void **state)
 {
     (void)state;
     round_of(101, 60);
-    exiting_tid = 0; /* who has this tid now is the thread */
+    exiting_tid = 0; /* the thread has this tid now */
     round_of(70, 0);
     assert_int_equal(cpu_now(), 170);
     round_of(75, 0);
@@ -121,7 +121,7 @@ static void a_thread_that_execs_after_its_leader_was_seen_dead_is_counted_once(v
     assert_int_equal(totals.jobs[SLOT].ended_count, 1);
 }
 
-static void a_thread_that_execs_when_its_leader_is_forgotten_is_counted_once(void **state)
+static void exec_after_the_leader_was_dropped_is_counted_once(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++)
@@ -135,7 +135,7 @@ static void a_thread_that_execs_when_its_leader_is_forgotten_is_counted_once(voi
     assert_int_equal(totals.jobs[SLOT].ended_count, 1);
     task_totals_begin(&totals, 500);
     ended(LEADER, 90, true);
-    look(0, 0);
+    begin_round(0, 0);
     assert_int_equal(cpu_now(), 190);
 }
 
@@ -145,8 +145,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_leader_that_waits_for_its_threads_is_counted_once),
-        TEST(a_thread_that_execs_after_its_leader_was_seen_dead_is_counted_once),
-        TEST(a_thread_that_execs_when_its_leader_is_forgotten_is_counted_once),
+        TEST(exec_after_the_leader_was_listed_as_exited_is_counted_once),
+        TEST(exec_after_the_leader_was_dropped_is_counted_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

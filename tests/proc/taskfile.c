@@ -1,4 +1,4 @@
-/* The kernel's files about one process. */
+/* The kernel's files of one process. */
 #include "proc/taskfile.h"
 
 #include "tools/node.h"
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void a_name_may_look_like_the_rest(void **state)
+static void a_process_name_may_look_like_fields(void **state)
 {
     (void)state;
     struct taskfile_stat stat;
@@ -27,7 +27,7 @@ static void a_name_may_look_like_the_rest(void **state)
     assert_true(stat.is_exiting);
 }
 
-static void a_cut_text_is_damage(void **state)
+static void truncated_text_is_corrupt(void **state)
 {
     (void)state;
     struct taskfile_stat stat;
@@ -79,7 +79,7 @@ static void a_captured_process_is_read(void **state)
     close(proc_fd);
 }
 
-static void a_process_that_ended_is_gone(void **state)
+static void an_exited_process_is_gone(void **state)
 {
     (void)state;
     struct taskfile_stat stat;
@@ -99,12 +99,12 @@ static void a_process_that_ended_is_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_may_look_like_the_rest),
-        cmocka_unit_test(a_cut_text_is_damage),
+        cmocka_unit_test(a_process_name_may_look_like_fields),
+        cmocka_unit_test(truncated_text_is_corrupt),
         cmocka_unit_test(cancelled_bytes_are_not_written_bytes),
         cmocka_unit_test(involuntary_switches_are_not_voluntary_ones),
         cmocka_unit_test(a_captured_process_is_read),
-        cmocka_unit_test(a_process_that_ended_is_gone),
+        cmocka_unit_test(an_exited_process_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

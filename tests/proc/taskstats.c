@@ -13,7 +13,7 @@
 static char memory[1024];
 static const struct taskstats_accounting all_on = { .io = true, .delays = true, .now_ns = 2000000000ull * NS_PER_S };
 
-/* A record of the regular layout with a number of its own in each field that is read. */
+/* A record of the regular layout with a distinct number in each field. */
 static struct taskstats sample_stats(uint16_t version)
 {
     struct taskstats stats = {
@@ -36,7 +36,7 @@ static struct bytes regular(uint16_t version, size_t size)
     return (struct bytes){ memory, size };
 }
 
-/* Version 15 as kernels of it wrote it: extra bytes behind each of these. */
+/* Version 15 as those kernels wrote it: extra bytes after each of these fields. */
 static struct bytes shifted(size_t extra)
 {
     static const size_t behind[] = {
@@ -83,7 +83,7 @@ static void assert_sample(const struct taskstats_record *r)
     assert_int_equal(r->counters.value[COUNTER_invol_ctxsw], 22);
 }
 
-/* The last two are of no kernel yet: newer, with fields behind those that we know. */
+/* The last two are future versions with more fields at the end. */
 static void each_layout_gives_the_same_record(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void each_layout_gives_the_same_record(void **state)
     }
 }
 
-static void version_15_is_read_in_both_its_forms(void **state)
+static void both_forms_of_version_15_are_read(void **state)
 {
     (void)state;
     struct taskstats_record record;
@@ -107,7 +107,7 @@ static void version_15_is_read_in_both_its_forms(void **state)
     assert_sample(&record);
 }
 
-static void before_version_12_the_process_is_not_known(void **state)
+static void before_version_12_the_process_is_unknown(void **state)
 {
     (void)state;
     struct taskstats_record record;
@@ -117,12 +117,12 @@ static void before_version_12_the_process_is_not_known(void **state)
     assert_int_equal(record.process_ended, 0);
 }
 
-static void the_end_stands_in_the_second_that_the_record_allows(void **state)
+static void the_end_time_is_consistent_with_the_record(void **state)
 {
     (void)state;
     struct taskstats_record record;
     struct taskstats_accounting late = all_on;
-    /* it began in the second ..90 and took 9.5 s: it ended between ..99 and ..00, whenever we read it */
+    /* it began in second ..90 and took 9.5 s: it ended between ..99 and ..00, whenever we read it */
     assert_int_equal(taskstats_convert(regular(16, SIZE_16), &late, &record), OK);
     assert_int_equal(record.end_ns, 1999999999ull * NS_PER_S + 999999999);
     assert_int_equal(record.end_ns - record.start_ns, 9500000000ull);
@@ -131,14 +131,14 @@ static void the_end_stands_in_the_second_that_the_record_allows(void **state)
     assert_int_equal(record.end_ns, late.now_ns);
 }
 
-static void what_the_kernel_does_not_count_is_unknown(void **state)
+static void disabled_accounting_is_unknown(void **state)
 {
     (void)state;
     struct taskstats_record record;
     struct taskstats_accounting off = { .now_ns = 1 };
     assert_int_equal(taskstats_convert(regular(16, SIZE_16), &all_on, &record), OK);
     assert_false(counters_has(&record.counters, COUNTER_wchar)); /* cut to 0: may be up to 1023 */
-    assert_false(counters_has(&record.counters, COUNTER_syscr)); /* cut to a multiple of 1024 */
+    assert_false(counters_has(&record.counters, COUNTER_syscr)); /* rounded down to a multiple of 1024 */
     assert_int_equal(taskstats_convert(regular(16, SIZE_16), &off, &record), OK);
     assert_false(counters_has(&record.counters, COUNTER_rchar));
     assert_false(counters_has(&record.counters, COUNTER_read_bytes));
@@ -146,7 +146,7 @@ static void what_the_kernel_does_not_count_is_unknown(void **state)
     assert_true(counters_has(&record.counters, COUNTER_time_waiting));
 }
 
-static void without_the_exact_clock_ticks_are_all_there_is(void **state)
+static void without_the_exact_clock_ticks_are_used(void **state)
 {
     (void)state;
     struct taskstats_record record;
@@ -158,7 +158,7 @@ static void without_the_exact_clock_ticks_are_all_there_is(void **state)
     assert_false(counters_has(&record.counters, COUNTER_time_oncpu));
 }
 
-static void too_few_bytes_are_damage(void **state)
+static void too_few_bytes_are_corrupt(void **state)
 {
     (void)state;
     struct taskstats_record record;
@@ -188,8 +188,8 @@ static void assert_use(const struct taskstats_usage *usage)
     assert_int_equal(usage->begin_s, 1999999990);
 }
 
-/* Also one that is not known: newer, with fields behind those that we know. */
-static void each_layout_gives_the_same_use(void **state)
+/* Also an unknown newer version with more fields at the end. */
+static void each_layout_gives_the_same_usage(void **state)
 {
     (void)state;
     struct taskstats_usage usage;
@@ -217,10 +217,10 @@ static void a_short_record_lacks_its_last_fields(void **state)
     assert_true(usage.known >> TASKSTATS_cpu_scaled_run_real_total & 1);
     assert_false(usage.known >> TASKSTATS_freepages_count & 1);
     assert_int_equal(taskstats_extract(regular(4, size - 1), &all_on, &usage), CORRUPT);
-    assert_int_equal(taskstats_extract(regular(12, size), &all_on, &usage), CORRUPT); /* it claims to have more */
+    assert_int_equal(taskstats_extract(regular(12, size), &all_on, &usage), CORRUPT); /* too short for its version */
 }
 
-static void what_is_not_counted_is_not_in_the_use(void **state)
+static void disabled_accounting_is_not_in_the_usage(void **state)
 {
     (void)state;
     struct taskstats_usage usage;
@@ -229,7 +229,7 @@ static void what_is_not_counted_is_not_in_the_use(void **state)
     assert_false(usage.known >> TASKSTATS_blkio_count & 1);
     assert_false(usage.known >> TASKSTATS_freepages_delay_total & 1);
     assert_false(usage.known >> TASKSTATS_read_bytes & 1);
-    assert_false(usage.known >> TASKSTATS_hiwater_vm & 1); /* 0: of a task whose memory has gone */
+    assert_false(usage.known >> TASKSTATS_hiwater_vm & 1); /* 0: of a task whose memory is freed */
     assert_true(usage.known >> TASKSTATS_nvcsw & 1);
     assert_int_equal(taskstats_extract(regular(16, SIZE_16), &all_on, &usage), OK);
     assert_true(usage.known >> TASKSTATS_read_char & 1);
@@ -238,7 +238,7 @@ static void what_is_not_counted_is_not_in_the_use(void **state)
     assert_true(usage.known >> TASKSTATS_cancelled_write_bytes & 1);
 }
 
-static void uses_are_joined_each_field_in_its_way(void **state)
+static void usages_are_merged_by_field(void **state)
 {
     (void)state;
     struct taskstats_usage sum = { 0 }, usage;
@@ -261,16 +261,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_layout_gives_the_same_record),
-        cmocka_unit_test(version_15_is_read_in_both_its_forms),
-        cmocka_unit_test(before_version_12_the_process_is_not_known),
-        cmocka_unit_test(the_end_stands_in_the_second_that_the_record_allows),
-        cmocka_unit_test(what_the_kernel_does_not_count_is_unknown),
-        cmocka_unit_test(without_the_exact_clock_ticks_are_all_there_is),
-        cmocka_unit_test(too_few_bytes_are_damage),
-        cmocka_unit_test(each_layout_gives_the_same_use),
+        cmocka_unit_test(both_forms_of_version_15_are_read),
+        cmocka_unit_test(before_version_12_the_process_is_unknown),
+        cmocka_unit_test(the_end_time_is_consistent_with_the_record),
+        cmocka_unit_test(disabled_accounting_is_unknown),
+        cmocka_unit_test(without_the_exact_clock_ticks_are_used),
+        cmocka_unit_test(too_few_bytes_are_corrupt),
+        cmocka_unit_test(each_layout_gives_the_same_usage),
         cmocka_unit_test(a_short_record_lacks_its_last_fields),
-        cmocka_unit_test(what_is_not_counted_is_not_in_the_use),
-        cmocka_unit_test(uses_are_joined_each_field_in_its_way),
+        cmocka_unit_test(disabled_accounting_is_not_in_the_usage),
+        cmocka_unit_test(usages_are_merged_by_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

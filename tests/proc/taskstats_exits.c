@@ -1,4 +1,4 @@
-/* Exit records of the kernel, live, against what wait4 says about the same process. */
+/* Live exit records of the kernel, compared with wait4 of the same process. */
 #include "proc/taskstats_exits.h"
 
 #include "base/clock.h"
@@ -59,7 +59,7 @@ static void note(void *context, const struct taskstats_record *record)
         seen->main = *record;
 }
 
-/* False: this kernel or user has no exit records. */
+/* False: exit records are not available here. */
 static bool run_and_note(void (*child)(void), struct seen *seen, int *status, struct rusage *usage)
 {
     struct taskstats_exits exits;
@@ -109,7 +109,7 @@ static void the_sum_agrees_with_wait4(void **state)
                         + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
     uint64_t cpu_us = counters_cpu_us(&seen.sum);
     assert_true(truth_us > THREADS * BURN_NS / 1000);
-    assert_in_range(cpu_us, truth_us - truth_us / 50 - 1000, truth_us); /* the end itself is not in the record */
+    assert_in_range(cpu_us, truth_us - truth_us / 50 - 1000, truth_us); /* the exit itself is not in the record */
     assert_in_range(seen.sum.value[COUNTER_minflt], PAGES, (uint64_t)usage.ru_minflt);
     assert_in_range(seen.sum.value[COUNTER_rssmax], PAGES * 4, (uint64_t)usage.ru_maxrss + 256);
     assert_in_range(seen.sum.value[COUNTER_rchar], 1 << 20, (1 << 20) + 65536);
@@ -139,7 +139,7 @@ static void count_ours(void *context, const struct taskstats_record *record)
     *(unsigned *)context += record->ppid == (uint64_t)getpid();
 }
 
-/* Without a copy of our memory, which sanitizers make large. */
+/* vfork: sanitizers make a copy of our memory expensive. */
 static void end_at_once(void)
 {
     pid_t pid = vfork();
@@ -148,7 +148,7 @@ static void end_at_once(void)
     waitpid(pid, NULL, 0);
 }
 
-static void thousands_are_read_at_once(void **state)
+static void thousands_of_records_are_read_at_once(void **state)
 {
     (void)state;
     enum { COUNT = 3000 };
@@ -185,7 +185,7 @@ int main(void)
         cmocka_unit_test(every_thread_has_its_record),
         cmocka_unit_test(the_sum_agrees_with_wait4),
         cmocka_unit_test(a_kill_is_in_the_status),
-        cmocka_unit_test(thousands_are_read_at_once),
+        cmocka_unit_test(thousands_of_records_are_read_at_once),
         cmocka_unit_test(a_user_is_denied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Questions about tasks: answers made by hand, and live about ourselves. */
+/* Queries of tasks: hand-made answers, and live about ourselves. */
 #include "proc/taskstats_queries.h"
 
 #include "base/clock.h"
@@ -73,7 +73,7 @@ static struct bytes answered(void)
     return (struct bytes){ memory, size };
 }
 
-static void answers_are_matched_by_their_number(void **state)
+static void answers_are_matched_by_sequence_number(void **state)
 {
     (void)state;
     struct answers answers = { 0 };
@@ -81,7 +81,7 @@ static void answers_are_matched_by_their_number(void **state)
     add_answer(UINT32_MAX, 50); /* numbers wrap */
     add_refusal(0);
     add_answer(1, 52);
-    add_answer(2, 53); /* to a question that was not asked */
+    add_answer(2, 53); /* to a query that was not sent */
     add_answer(UINT32_MAX - 1, 49);
     taskstats_queries_parse(answered(), FAMILY, UINT32_MAX, 3, note, &answers);
     assert_int_equal(answers.count, 2);
@@ -90,7 +90,7 @@ static void answers_are_matched_by_their_number(void **state)
     assert_int_equal(answers.cpu_ns[2], 7 * 52);
 }
 
-static void other_bytes_are_no_answers(void **state)
+static void other_messages_are_ignored(void **state)
 {
     (void)state;
     struct answers answers = { 0 };
@@ -113,7 +113,7 @@ static void *burn_and_wait(void *barrier)
     return NULL;
 }
 
-static void we_are_told_about_ourselves(void **state)
+static void we_can_query_ourselves(void **state)
 {
     (void)state;
     struct taskstats_queries queries;
@@ -158,9 +158,9 @@ static void a_user_is_denied(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_matched_by_their_number),
-        cmocka_unit_test(other_bytes_are_no_answers),
-        cmocka_unit_test(we_are_told_about_ourselves),
+        cmocka_unit_test(answers_are_matched_by_sequence_number),
+        cmocka_unit_test(other_messages_are_ignored),
+        cmocka_unit_test(we_can_query_ourselves),
         cmocka_unit_test(a_user_is_denied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Texts that are kept open: whole lines, growth, what cannot be read. */
+/* Files that are kept open: complete lines, growth, unreadable files. */
 #include "proc/textfile.h"
 
 #include "tools/temp.h"
@@ -29,7 +29,7 @@ static void put(const char *text, size_t size)
     temp_write(path, text, size);
 }
 
-static void a_line_that_was_cut_off_is_not_there(void **state)
+static void a_truncated_line_is_dropped(void **state)
 {
     (void)state;
     put("a 1\nb 2", 7);
@@ -41,7 +41,7 @@ static void a_line_that_was_cut_off_is_not_there(void **state)
     assert_string_equal(file.text, "");
 }
 
-static void a_text_that_grows_is_read_whole(void **state)
+static void a_growing_file_is_read_completely(void **state)
 {
     (void)state;
     static char text[300000];
@@ -61,7 +61,7 @@ static void a_text_that_grows_is_read_whole(void **state)
     }
 }
 
-static void of_a_text_without_end_the_beginning_is_kept(void **state)
+static void an_endless_file_is_truncated(void **state)
 {
     (void)state;
     size_t size = TEXTFILE_MAX + 1000;
@@ -75,22 +75,22 @@ static void of_a_text_without_end_the_beginning_is_kept(void **state)
     assert_int_equal(file.size, TEXTFILE_MAX - 1);
 }
 
-static void what_cannot_be_opened_stays_closed(void **state)
+static void an_unreadable_file_stays_closed(void **state)
 {
     (void)state;
     assert_int_equal(textfile_open(&file, root, "/nothing", TEXTFILE_WHOLE), ABSENT);
     assert_false(file.is_open);
-    assert_int_not_equal(textfile_open(&file, root, "/", TEXTFILE_WHOLE), OK); /* a folder */
+    assert_int_not_equal(textfile_open(&file, root, "/", TEXTFILE_WHOLE), OK); /* a directory */
     assert_false(file.is_open);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_line_that_was_cut_off_is_not_there, begin, end),
-        cmocka_unit_test_setup_teardown(a_text_that_grows_is_read_whole, begin, end),
-        cmocka_unit_test_setup_teardown(of_a_text_without_end_the_beginning_is_kept, begin, end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_opened_stays_closed, begin, end),
+        cmocka_unit_test_setup_teardown(a_truncated_line_is_dropped, begin, end),
+        cmocka_unit_test_setup_teardown(a_growing_file_is_read_completely, begin, end),
+        cmocka_unit_test_setup_teardown(an_endless_file_is_truncated, begin, end),
+        cmocka_unit_test_setup_teardown(an_unreadable_file_stays_closed, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Bad days of every sampler of /proc and /sys: its files with lines missing, added, in another order, with numbers that are
- * huge or negative, cut off, empty, not text at all. Whatever is given must be what the good file says, or be left out. */
+/* Damaged input for every sampler of /proc and /sys: lines missing, added or reordered, huge and negative numbers,
+ * truncated, empty and binary files. Every reported value must be that of the good file, or be missing. */
 #include "samplers/all.h"
 #include "tools/node.h"
 #include "tools/temp.h"
@@ -16,8 +16,8 @@
 static const struct row {
     const struct sampler *sampler;
     const char *files[FILES_MAX];
-    size_t head;      /* lines at the beginning that stay there */
-    bool one_number;  /* files hold a number and nothing else: a line more is damage */
+    size_t head;      /* header lines that are left intact */
+    bool one_number;  /* files contain one number: an added line is damage */
 } rows[] = {
     { &sampler_meminfo, { "proc/meminfo" }, 0, false },
     { &sampler_vmstat, { "proc/vmstat" }, 0, false },
@@ -41,7 +41,7 @@ static const struct row {
 static char good[FILES_MAX][TEXT_MAX], bad[TEXT_MAX];
 static char root[TEMP_PATH_MAX];
 
-/* What the good files say. */
+/* The values of the good files. */
 static struct truth {
     const char *set;
     char instance[128], metric[64];
@@ -49,7 +49,7 @@ static struct truth {
 } truths[TRUTHS_MAX];
 static size_t truth_count;
 
-/* --- ways to spoil a text; out has room for TEXT_MAX --- */
+/* --- ways to damage a file; the result has capacity for TEXT_MAX --- */
 
 static const char *skip_lines(const char *text, size_t lines)
 {
@@ -109,7 +109,7 @@ static void spoil_order(const char *text, size_t head)
     }
 }
 
-/* Each number that stands by itself, with before in front of it, or digits in its place. */
+/* Prefixes each number with before, or replaces it by digits. */
 static void spoil_numbers(const char *text, const char *before, const char *digits)
 {
     bad[0] = '\0';
@@ -169,8 +169,8 @@ static void spoil_garbage(const char *text, size_t head)
 static const struct way {
     const char *name;
     void (*spoil)(const char *text, size_t head);
-    bool is_whole;     /* nothing may be lost */
-    bool may_say_more; /* values that the good file does not have */
+    bool is_whole;     /* no value may be lost */
+    bool may_say_more; /* values that are not in the good file */
 } ways[] = {
     { "lines missing", spoil_missing, false, false },
     { "lines added", spoil_added, true, true },
@@ -203,7 +203,7 @@ static void take_good(const struct row *row)
         temp_join(path, "/", row->files[i]);
         assert_int_equal(file_read(node_root("server"), path + 1, good[i], TEXT_MAX, NULL), OK);
     }
-    if (row->sampler == &sampler_diskstats) { /* tells devices from partitions */
+    if (row->sampler == &sampler_diskstats) { /* distinguishes devices from partitions */
         char path[TEMP_PATH_MAX];
         temp_join(path, root, "sys/block/sda/size");
         temp_write(path, "1\n", 2);
@@ -212,7 +212,7 @@ static void take_good(const struct row *row)
     }
 }
 
-/* What this process used changes from reading to reading. */
+/* Our own resource usage changes from reading to reading. */
 static bool is_of_file(const char *set, const char *metric)
 {
     static const char *const of_self[] = { "rss", "virtual", "shared", "rchar", "wchar", "syscr", "syscw", "read_bytes",
@@ -270,7 +270,7 @@ static void compare(const struct sample *sample, size_t i, void *context)
                  c->way ? c->way->name : "good again");
 }
 
-/* NULL: it does not open. */
+/* NULL: it cannot be opened. */
 static void *open_one(const struct row *row)
 {
     struct sampler_context context = { .root = root };
@@ -289,7 +289,7 @@ static void close_one(const struct row *row, void *state)
     free(state);
 }
 
-/* Reads, compares; a sampler that fails is opened anew at the next reading, as the agent does. */
+/* Reads and compares; a failing sampler is reopened at the next reading, like in the agent. */
 static size_t read_one(const struct row *row, const struct way *way, void **state)
 {
     struct comparison c = { row, way, 0 };
@@ -329,7 +329,7 @@ static void hold_whole(const struct row *row, const struct way *way, size_t equa
         fail_msg("%s, %s: %zu of %zu values", row->sampler->name, way->name, equal, truth_count);
 }
 
-/* Bad from the beginning; then bad in between, and good again. */
+/* Damaged from the beginning; then damaged later, and good again. */
 static void try_way(const struct row *row, const struct way *way)
 {
     void *state = NULL;
@@ -345,13 +345,13 @@ static void try_way(const struct row *row, const struct way *way)
     hold_whole(row, way, read_one(row, way, &state));
     put_all(row, NULL);
     static const struct way after = { "good again", NULL, false, true };
-    read_one(row, &after, &state); /* what garbage took for a counter may have to begin anew */
+    read_one(row, &after, &state); /* counters read from garbage may have to restart */
     if (read_one(row, &after, &state) != truth_count)
         fail_msg("%s after %s: not all values are back", row->sampler->name, way->name);
     close_one(row, state);
 }
 
-static void whatever_is_given_is_true(void **state)
+static void reported_values_are_correct(void **state)
 {
     (void)state;
     for (const struct row *row = rows; row < rows + ROWS; row++) {
@@ -365,13 +365,13 @@ static void whatever_is_given_is_true(void **state)
     }
 }
 
-static void negative_and_huge_numbers_are_not_given(void **state)
+static void negative_and_huge_numbers_are_left_out(void **state)
 {
     (void)state;
     static const struct way *const none[] = { &ways[3], &ways[4] };
     for (const struct row *row = rows; row < rows + ROWS; row++) {
         if (row->sampler == &sampler_loadavg || row->sampler == &sampler_pressure)
-            continue; /* have numbers with a point */
+            continue; /* have decimal fractions */
         temp_dir(root);
         take_good(row);
         learn_truth(row);
@@ -379,7 +379,7 @@ static void negative_and_huge_numbers_are_not_given(void **state)
             void *sampler = NULL;
             put_all(row, none[i]);
             size_t given = read_one(row, none[i], &sampler);
-            if (given && row->sampler != &sampler_edac) /* of which only some files were spoiled */
+            if (given && row->sampler != &sampler_edac) /* of which only some files were damaged */
                 fail_msg("%s: %zu values of %s", row->sampler->name, given, none[i]->name);
             close_one(row, sampler);
         }
@@ -390,8 +390,8 @@ static void negative_and_huge_numbers_are_not_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_is_given_is_true),
-        cmocka_unit_test(negative_and_huge_numbers_are_not_given),
+        cmocka_unit_test(reported_values_are_correct),
+        cmocka_unit_test(negative_and_huge_numbers_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What changes between two readings of the node's samplers: counters that fall or pass their end, CPUs and devices that come
- * and go, lines that a kernel did not have before; and nodes so large that there is a limit. */
+/* Changes between two readings of the node's samplers: counters that decrease or wrap, CPUs and devices that come and
+ * go, new lines of the kernel; and nodes so large that limits apply. */
 #include "samplers/all.h"
 #include "samplers/keyed.h"
 #include "tools/node.h"
@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-/* Counts allocations, where no sanitizer does so itself. */
+/* Counts allocations, unless a sanitizer replaces malloc. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
 #define COUNTS_ALLOCATIONS 1
 static volatile unsigned allocations;
@@ -60,19 +60,19 @@ static void next(const char *name, const char *text)
 
 #define NET_HEAD "Inter-|   Receive |  Transmit\n face |bytes packets|bytes packets\n"
 
-static void a_counter_that_begins_anew_leaves_a_hole(void **state)
+static void a_reset_counter_leaves_a_gap(void **state)
 {
     (void)state;
     begin(&sampler_netdev, "proc/net/dev", NET_HEAD "  eth0: 10000 100 5000 50\n");
     next("proc/net/dev", NET_HEAD "  eth0: 20 1 6000 60\n");
     assert_null(sampling_of(&s, "netdev", "eth0", "rx_bytes"));
     assert_null(sampling_of(&s, "netdev", "eth0", "rx_packets"));
-    assert_int_equal(sampling_u64_of(&s, "netdev", "eth0", "tx_bytes"), 6000); /* others do not mind */
+    assert_int_equal(sampling_u64_of(&s, "netdev", "eth0", "tx_bytes"), 6000); /* the others are unaffected */
     next("proc/net/dev", NET_HEAD "  eth0: 30 2 6000 60\n");
     assert_int_equal(sampling_u64_of(&s, "netdev", "eth0", "rx_bytes"), 30);
 }
 
-static void a_counter_that_trembles_does_not_fall(void **state)
+static void small_decreases_are_hidden(void **state)
 {
     (void)state;
     uint64_t us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -87,7 +87,7 @@ static void a_counter_that_trembles_does_not_fall(void **state)
     assert_int_equal(sampling_u64_of(&s, "stat", "", "iowait"), 1001 * us);
 }
 
-static void a_level_may_fall(void **state)
+static void a_gauge_may_decrease(void **state)
 {
     (void)state;
     begin(&sampler_vmstat, "proc/vmstat", "nr_free_pages 1000\npgfault 1000\n");
@@ -96,7 +96,7 @@ static void a_level_may_fall(void **state)
     assert_null(sampling_find(&s, "pgfault"));
 }
 
-static void times_of_disks_go_on_beyond_32_bits(void **state)
+static void disk_times_continue_beyond_32_bits(void **state)
 {
     (void)state;
     begin(&sampler_diskstats, "proc/diskstats", "8 0 sda 1 0 8 4294967290 1 0 8 10 0 10 10\n");
@@ -104,13 +104,13 @@ static void times_of_disks_go_on_beyond_32_bits(void **state)
     assert_int_equal(sampling_u64_of(&s, "diskstats", "sda", "read_time"), (4294967296ull + 4) * 1000);
     next("proc/diskstats", "8 0 sda 3 0 24 9 1 0 8 10 0 10 10\n");
     assert_int_equal(sampling_u64_of(&s, "diskstats", "sda", "read_time"), (4294967296ull + 9) * 1000);
-    next("proc/diskstats", "8 0 sda 1 0 8 1 1 0 8 1 0 1 1\n"); /* another disk of that name */
+    next("proc/diskstats", "8 0 sda 1 0 8 1 1 0 8 1 0 1 1\n"); /* another disk of the same name */
     assert_null(sampling_of(&s, "diskstats", "sda", "read_time"));
     next("proc/diskstats", "8 0 sda 1 0 8 2 1 0 8 1 0 1 1\n");
     assert_int_equal(sampling_u64_of(&s, "diskstats", "sda", "read_time"), 2000);
 }
 
-static void a_cpu_that_goes_offline_takes_nothing_with_it(void **state)
+static void an_offline_cpu_does_not_affect_others(void **state)
 {
     (void)state;
     uint64_t us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -125,7 +125,7 @@ static void a_cpu_that_goes_offline_takes_nothing_with_it(void **state)
     assert_int_equal(sampling_u64_of(&s, "stat_cpu", "cpu1", "user"), 111 * us);
 }
 
-static void columns_of_interrupts_follow_their_cpus(void **state)
+static void interrupt_columns_follow_their_cpus(void **state)
 {
     (void)state;
     begin(&sampler_interrupts, "proc/interrupts", "     CPU0  CPU1  CPU2\n 1:  10  20  30  timer\nERR:  0\n");
@@ -137,7 +137,7 @@ static void columns_of_interrupts_follow_their_cpus(void **state)
     assert_int_equal(sampling_u64_of(&s, "interrupts", "cpu1", "irq_1"), 22);
 }
 
-static void the_last_cpu_goes_and_comes_back(void **state)
+static void the_last_cpu_goes_offline_and_comes_back(void **state)
 {
     (void)state;
     begin(&sampler_interrupts, "proc/interrupts", "     CPU0  CPU1\n 1:  10  20  timer\nERR:  0\n");
@@ -151,7 +151,7 @@ static void the_last_cpu_goes_and_comes_back(void **state)
     assert_int_equal(sampling_u64_of(&s, "interrupts", "cpu2", "irq_1"), 3);
 }
 
-static void an_interrupt_that_comes_later_is_added(void **state)
+static void a_later_interrupt_is_added(void **state)
 {
     (void)state;
     begin(&sampler_interrupts, "proc/interrupts", "     CPU0\n 1:  10 timer\n 2:  20 disk\n");
@@ -161,14 +161,14 @@ static void an_interrupt_that_comes_later_is_added(void **state)
     next("proc/interrupts", "     CPU0\n 1:  10 timer\n 7: 71 net\n 2:  22 disk\n");
     assert_int_equal(sampling_u64_of(&s, "interrupts", "cpu0", "irq_7"), 71);
     assert_int_equal(s.batch.samples[0].set->size, 3);
-    assert_string_equal(s.batch.samples[0].set->metrics[1].name, first.name); /* those before stay in their places */
+    assert_string_equal(s.batch.samples[0].set->metrics[1].name, first.name); /* existing metrics keep their place */
 }
 
 static void devices_come_and_go(void **state)
 {
     (void)state;
     begin(&sampler_netdev, "proc/net/dev", NET_HEAD "  eth0: 1 1 1 1\n veth1: 2 2 2 2\n");
-    for (unsigned i = 2; i < 600; i++) { /* more than there may be at a time */
+    for (unsigned i = 2; i < 600; i++) { /* more than the limit */
         char text[256];
         snprintf(text, sizeof text, NET_HEAD "  eth0: %u 1 1 1\n veth%u: %u 2 2 2\n", i, i, i);
         next("proc/net/dev", text);
@@ -179,7 +179,7 @@ static void devices_come_and_go(void **state)
     }
 }
 
-static void a_dimm_is_read_when_its_controller_has_counted(void **state)
+static void a_dimm_is_read_after_its_controller_has_counted(void **state)
 {
     (void)state;
     put("sys/devices/system/edac/mc/mc0/dimm0/dimm_ce_count", "1\n");
@@ -191,8 +191,8 @@ static void a_dimm_is_read_when_its_controller_has_counted(void **state)
     assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm0", "corrected"), 2);
 }
 
-/* Somebody wrote to reset_counters. */
-static void a_dimm_is_known_again_after_a_reset(void **state)
+/* reset_counters was written. */
+static void a_dimm_is_read_again_after_a_reset(void **state)
 {
     (void)state;
     put("sys/devices/system/edac/mc/mc0/dimm0/dimm_ce_count", "7\n");
@@ -210,12 +210,12 @@ static void a_dimm_is_known_again_after_a_reset(void **state)
     assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm0", "corrected"), 0);
     assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm1", "corrected"), 0);
     assert_null(sampling_of(&s, "edac_dimm", "mc0/dimm1", "uncorrected")); /* it has none */
-    put("sys/devices/system/edac/mc/mc0/dimm1/dimm_ce_count", "1\n"); /* and is not looked at any more */
+    put("sys/devices/system/edac/mc/mc0/dimm1/dimm_ce_count", "1\n"); /* and is not read again */
     next("sys/devices/system/edac/mc/mc0/ce_count", "0\n");
     assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm1", "corrected"), 0);
 }
 
-/* As before Linux 6.2, where the folder does not tell its size. */
+/* Like before Linux 6.2, where the directory has no size. */
 static void descriptors_are_counted(void **state)
 {
     (void)state;
@@ -225,7 +225,7 @@ static void descriptors_are_counted(void **state)
     assert_int_equal(sampling_u64(&s, "fds"), 2);
     next("proc/self/fd/1023", "");
     assert_int_equal(sampling_u64(&s, "fds"), 3);
-    assert_null(sampling_find(&s, "threads")); /* of whom? */
+    assert_null(sampling_find(&s, "threads")); /* without a name */
 }
 
 /* --- large nodes --- */
@@ -298,7 +298,7 @@ static void thousands_of_cpus_are_read(void **state)
     }
 }
 
-static void what_is_too_much_is_left_out(void **state)
+static void lines_beyond_the_limit_are_left_out(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 5000; i++)
@@ -312,7 +312,7 @@ static void what_is_too_much_is_left_out(void **state)
     }
 }
 
-static void of_a_text_without_end_the_beginning_is_read(void **state)
+static void an_endless_file_is_truncated(void **state)
 {
     (void)state;
     add("MemTotal: 7 kB\n", 0, 0);
@@ -351,7 +351,7 @@ static void nothing_is_allocated_once_it_is_warm(void **state)
             samplers_read(samplers, &batch);
         }
         unsigned after = allocations;
-        assert_true(batch.count > 4); /* small machines have no disk, no pressure, one CPU */
+        assert_true(batch.count > 4); /* small nodes have no disk, no pressure, one CPU */
         samplers_close(&samplers);
         batch_clear(&batch);
         assert_int_equal(after, before);
@@ -367,22 +367,22 @@ static void nothing_is_allocated_once_it_is_warm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CHANGE(a_counter_that_begins_anew_leaves_a_hole),
-        CHANGE(a_counter_that_trembles_does_not_fall),
-        CHANGE(a_level_may_fall),
-        CHANGE(times_of_disks_go_on_beyond_32_bits),
-        CHANGE(a_cpu_that_goes_offline_takes_nothing_with_it),
-        CHANGE(columns_of_interrupts_follow_their_cpus),
-        CHANGE(the_last_cpu_goes_and_comes_back),
-        CHANGE(an_interrupt_that_comes_later_is_added),
+        CHANGE(a_reset_counter_leaves_a_gap),
+        CHANGE(small_decreases_are_hidden),
+        CHANGE(a_gauge_may_decrease),
+        CHANGE(disk_times_continue_beyond_32_bits),
+        CHANGE(an_offline_cpu_does_not_affect_others),
+        CHANGE(interrupt_columns_follow_their_cpus),
+        CHANGE(the_last_cpu_goes_offline_and_comes_back),
+        CHANGE(a_later_interrupt_is_added),
         CHANGE(devices_come_and_go),
-        CHANGE(a_dimm_is_read_when_its_controller_has_counted),
-        CHANGE(a_dimm_is_known_again_after_a_reset),
+        CHANGE(a_dimm_is_read_after_its_controller_has_counted),
+        CHANGE(a_dimm_is_read_again_after_a_reset),
         CHANGE(descriptors_are_counted),
         LARGE(many_interrupts_are_summed_up),
         LARGE(thousands_of_cpus_are_read),
-        LARGE(what_is_too_much_is_left_out),
-        LARGE(of_a_text_without_end_the_beginning_is_read),
+        LARGE(lines_beyond_the_limit_are_left_out),
+        LARGE(an_endless_file_is_truncated),
         cmocka_unit_test(nothing_is_allocated_once_it_is_warm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Counters that rise, tremble, begin anew and pass 32 bits. */
+/* Counters that grow, fluctuate, reset and wrap at 32 bits. */
 #include "samplers/counter.h"
 
 #include "tools/unit.h"
@@ -9,7 +9,7 @@ static bool take(uint64_t *last, uint64_t value, uint64_t *given)
     return counter_take(last, given);
 }
 
-static void a_small_fall_is_held_a_large_one_left_out(void **state)
+static void a_small_decrease_is_hidden_and_a_large_one_left_out(void **state)
 {
     (void)state;
     uint64_t last = 0, given;
@@ -30,8 +30,8 @@ static void a_small_fall_is_held_a_large_one_left_out(void **state)
     assert_int_equal(given, UINT64_MAX);
 }
 
-/* A creeping fall, each step small, is held against the highest value and seen in the end. */
-static void a_creeping_fall_is_not_followed(void **state)
+/* A slow decrease in small steps is compared with the highest value and detected in the end. */
+static void a_slow_decrease_is_detected(void **state)
 {
     (void)state;
     uint64_t last = 0, given;
@@ -43,7 +43,7 @@ static void a_creeping_fall_is_not_followed(void **state)
     assert_false(take(&last, 9850, &given));
 }
 
-static void what_passes_32_bits_goes_on(void **state)
+static void a_32_bit_wrap_is_extended(void **state)
 {
     (void)state;
     uint64_t wide = 0;
@@ -53,18 +53,18 @@ static void what_passes_32_bits_goes_on(void **state)
     assert_int_equal(counter_unwrap32(&wide, 0xffffffffu), 0x1ffffffffull);
     assert_int_equal(counter_unwrap32(&wide, 0), 0x200000000ull);
     assert_int_equal(counter_unwrap32(&wide, 100000), 0x200000000ull + 100000);
-    assert_int_equal(counter_unwrap32(&wide, 99999), 0x200000000ull + 99999); /* trembles */
-    assert_int_equal(counter_unwrap32(&wide, 10), 10);                        /* began anew */
-    assert_int_equal(counter_unwrap32(&wide, 0x300000000ull), 0x300000000ull); /* has 64 bits after all */
+    assert_int_equal(counter_unwrap32(&wide, 99999), 0x200000000ull + 99999); /* fluctuates */
+    assert_int_equal(counter_unwrap32(&wide, 10), 10);                        /* restarted */
+    assert_int_equal(counter_unwrap32(&wide, 0x300000000ull), 0x300000000ull); /* is a 64-bit counter */
     assert_int_equal(counter_unwrap32(&wide, 0x300000005ull), 0x300000005ull);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_small_fall_is_held_a_large_one_left_out),
-        cmocka_unit_test(a_creeping_fall_is_not_followed),
-        cmocka_unit_test(what_passes_32_bits_goes_on),
+        cmocka_unit_test(a_small_decrease_is_hidden_and_a_large_one_left_out),
+        cmocka_unit_test(a_slow_decrease_is_detected),
+        cmocka_unit_test(a_32_bit_wrap_is_extended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

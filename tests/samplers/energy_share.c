@@ -1,4 +1,4 @@
-/* Sharing out energy: the shares are by CPU time and never add up to more than there was. */
+/* Energy shares are proportional to CPU time and never exceed the total. */
 #include "samplers/energy_share.h"
 
 #include "tools/unit.h"
@@ -6,7 +6,7 @@
 #define S 1000000000ull
 #define assert_near(got, wanted, by) assert_true((got) >= (wanted) - (by) && (got) <= (wanted) + (by))
 
-static void a_fraction_is_between_nothing_and_all(void **state)
+static void a_fraction_is_between_0_and_1(void **state)
 {
     (void)state;
     assert_near(energy_share_fraction(1 * S, 4 * S), 0.25, 1e-12);
@@ -17,7 +17,7 @@ static void a_fraction_is_between_nothing_and_all(void **state)
     assert_true(energy_share_fraction(UINT64_MAX, UINT64_MAX) == 1);
 }
 
-static void a_round_gives_by_cpu_time(void **state)
+static void a_round_distributes_by_cpu_time(void **state)
 {
     (void)state;
     struct energy_share_pool pool = { .energy_uj = { 1000, 0, 0, 80 }, .busy_ns = 10 * S };
@@ -33,12 +33,12 @@ static void a_round_gives_by_cpu_time(void **state)
     assert_true(a.energy_uj[1] == 0);
     assert_true(pool.busy_ns == 0 && pool.energy_uj[0] == 0);
     pool = (struct energy_share_pool){ .energy_uj = { 500 }, .busy_ns = 10 * S };
-    energy_share_update(&a, 104 * S); /* it sleeps */
+    energy_share_update(&a, 104 * S); /* it is idle */
     energy_share_assign(&pool, 0, &a);
     assert_near(a.energy_uj[0], 400, 1e-9);
 }
 
-static void jobs_that_seem_to_use_more_than_all_get_all_and_no_more(void **state)
+static void shares_never_exceed_the_total(void **state)
 {
     (void)state;
     struct energy_share_pool pool = { .energy_uj = { 900 }, .busy_ns = 2 * S };
@@ -51,7 +51,7 @@ static void jobs_that_seem_to_use_more_than_all_get_all_and_no_more(void **state
     assert_near(b.energy_uj[0], 300, 1e-9);
 }
 
-static void who_leaves_takes_its_share_along(void **state)
+static void an_ending_job_takes_its_share(void **state)
 {
     (void)state;
     struct energy_share_pool pool = { .energy_uj = { 1000 }, .busy_ns = 10 * S };
@@ -61,14 +61,14 @@ static void who_leaves_takes_its_share_along(void **state)
     assert_near(a.energy_uj[0], 400, 1e-9);
     assert_near(pool.energy_uj[0], 600, 1e-9);
     assert_true(pool.busy_ns == 6 * S);
-    pool.energy_uj[0] += 1400; /* time goes on until the round */
+    pool.energy_uj[0] += 1400; /* time passes until the round */
     pool.busy_ns += 14 * S;
     energy_share_update(&b, 20 * S);
     energy_share_assign(&pool, 20 * S, &b);
-    assert_near(a.energy_uj[0] + b.energy_uj[0], 2400, 1e-6); /* all that there was */
+    assert_near(a.energy_uj[0] + b.energy_uj[0], 2400, 1e-6); /* everything */
 }
 
-static void a_count_that_goes_back_begins_anew(void **state)
+static void a_decreasing_count_restarts(void **state)
 {
     (void)state;
     struct energy_share_job a = { .cpu_ns = 10 * S };
@@ -81,11 +81,11 @@ static void a_count_that_goes_back_begins_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fraction_is_between_nothing_and_all),
-        cmocka_unit_test(a_round_gives_by_cpu_time),
-        cmocka_unit_test(jobs_that_seem_to_use_more_than_all_get_all_and_no_more),
-        cmocka_unit_test(who_leaves_takes_its_share_along),
-        cmocka_unit_test(a_count_that_goes_back_begins_anew),
+        cmocka_unit_test(a_fraction_is_between_0_and_1),
+        cmocka_unit_test(a_round_distributes_by_cpu_time),
+        cmocka_unit_test(shares_never_exceed_the_total),
+        cmocka_unit_test(an_ending_job_takes_its_share),
+        cmocka_unit_test(a_decreasing_count_restarts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* GPUs by a stand-in for NVML: cards, what goes wrong with them, and the jobs that hold and use them. */
+/* GPUs with a fake NVML: cards, their failures, and the jobs that they are allocated to and used by. */
 #include "samplers/all.h"
 
 #include "samplers/gpu_allocation.h"
@@ -70,12 +70,12 @@ static void cards_are_read(void **state)
     assert_int_equal(sensing_u64(&s, "gpu0", "energy"), 1000000000);
     assert_int_equal(sensing_u64(&s, "gpu0", "memory_clock"), 2820000000);
     assert_int_equal(sensing_u64(&s, "gpu0", "processes"), 0);
-    assert_int_equal(sensing_u64(&s, "gpu1", "processes"), 2); /* one of them draws, too */
+    assert_int_equal(sensing_u64(&s, "gpu1", "processes"), 2); /* one of them is a graphics process too */
     sensing_end(&s);
     assert_int_equal(fake->shutdowns, fake->inits);
 }
 
-static void a_lost_card_does_not_hurt_the_other(void **state)
+static void a_lost_card_does_not_affect_the_other(void **state)
 {
     (void)state;
     struct sensing s;
@@ -86,7 +86,7 @@ static void a_lost_card_does_not_hurt_the_other(void **state)
     assert_null(sensing_find(&s, "gpu0", NULL, "energy"));
     assert_int_equal(sensing_u64(&s, "gpu1", "utilization"), 86);
     fake->gpus[1].answer = LOST;
-    assert_int_equal(sensing_read(&s), IO); /* all of them: it is opened anew, later */
+    assert_int_equal(sensing_read(&s), IO); /* all of them: it is reopened later */
     sensing_end(&s);
     fake->gpus[1].answer = 0;
     assert_int_equal(begin(&s, ""), OK);
@@ -158,7 +158,7 @@ static const union value *of_job(const struct sensing *s, const char *instance, 
     return sensing_find(s, instance, job, metric);
 }
 
-static void jobs_hold_and_use_cards(void **state)
+static void cards_are_attributed_to_jobs(void **state)
 {
     (void)state;
     struct sensing s;
@@ -181,10 +181,10 @@ static void jobs_hold_and_use_cards(void **state)
     assert_int_equal(of_job(&s, "gpu0", "1", "idle")->u64, 0);
     assert_int_equal(of_job(&s, "gpu0", "1", "utilization")->u64, 87);
     assert_int_equal(of_job(&s, "gpu0", "1", "energy")->u64, 5000000);
-    assert_int_equal(of_job(&s, "gpu1", "2", "processes")->u64, 0); /* held, and not used */
+    assert_int_equal(of_job(&s, "gpu1", "2", "processes")->u64, 0); /* allocated but not used */
     assert_in_range(of_job(&s, "gpu1", "2", "idle")->u64, 20000, 20000000);
 
-    fake->gpus[1].process_count = 1; /* somebody's who is of no job: job 22 is not job 2 */
+    fake->gpus[1].process_count = 1; /* of no job: job 22 is not job 2 */
     fake->gpus[1].pids[0] = 900;
     assert_int_equal(sensing_read(&s), OK);
     assert_int_equal(of_job(&s, "gpu1", "2", "processes")->u64, 0);
@@ -203,7 +203,7 @@ static void jobs_hold_and_use_cards(void **state)
     temp_remove(root);
 }
 
-static void memory_that_nobody_tells_is_unknown(void **state)
+static void unreported_memory_is_unknown(void **state)
 {
     (void)state;
     struct sensing s;
@@ -221,7 +221,7 @@ static void memory_that_nobody_tells_is_unknown(void **state)
     temp_remove(root);
 }
 
-static void a_job_shorter_than_a_period_has_its_energy(void **state)
+static void a_job_shorter_than_an_interval_has_its_energy(void **state)
 {
     (void)state;
     struct sensing s;
@@ -235,7 +235,7 @@ static void a_job_shorter_than_a_period_has_its_energy(void **state)
     assert_int_equal(sensing_job(&s, &job_1, JOB_END), OK);
     assert_int_equal(s.batch.count, 1);
     assert_int_equal(of_job(&s, "gpu0", "1", "energy")->u64, 77000);
-    assert_null(of_job(&s, "gpu0", "1", "idle")); /* nobody looked */
+    assert_null(of_job(&s, "gpu0", "1", "idle")); /* not read */
     sensing_end(&s);
     temp_remove(root);
 }
@@ -247,7 +247,7 @@ static void begin_job_1(struct sensing *s, char root[TEMP_PATH_MAX])
     assert_int_equal(sensing_job(s, &job_1, JOB_BEGIN), OK);
 }
 
-static void energy_that_nobody_read_at_first_is_unknown(void **state)
+static void energy_without_a_first_reading_is_unknown(void **state)
 {
     (void)state;
     struct sensing s;
@@ -258,7 +258,7 @@ static void energy_that_nobody_read_at_first_is_unknown(void **state)
     assert_int_equal(sensing_job(&s, &job_1, JOB_BEGIN), OK);
     assert_null(of_job(&s, "gpu0", "1", "energy"));
     fake->gpus[0].answer = 0;
-    fake->gpus[0].millijoules += 5000; /* nobody knows of how much more */
+    fake->gpus[0].millijoules += 5000; /* the increase is unknown */
     for (int i = 0; i < 2; i++) {
         assert_int_equal(sensing_read(&s), OK);
         assert_non_null(of_job(&s, "gpu0", "1", "power"));
@@ -288,7 +288,7 @@ static void energy_is_unknown_while_it_cannot_be_read(void **state)
     temp_remove(root);
 }
 
-static void a_card_that_counts_anew_loses_the_energy_of_its_job(void **state)
+static void a_reset_card_makes_the_energy_unknown(void **state)
 {
     (void)state;
     struct sensing s;
@@ -304,8 +304,8 @@ static void a_card_that_counts_anew_loses_the_energy_of_its_job(void **state)
     temp_remove(root);
 }
 
-/* As Slurm's prolog does it. */
-static void a_job_told_before_its_cgroup_is_there_has_its_cards(void **state)
+/* Like Slurm's prolog. */
+static void a_job_declared_before_its_cgroup_has_its_cards(void **state)
 {
     (void)state;
     struct sensing s;
@@ -328,7 +328,7 @@ static void a_job_told_before_its_cgroup_is_there_has_its_cards(void **state)
     assert_int_equal(of_job(&s, "gpu0", "1", "memory")->u64, 2 * GB);
     assert_int_equal(of_job(&s, "gpu0", "1", "energy")->u64, 5000000);
     assert_null(sensing_sample(&s, "gpu1", "1"));
-    job.user = "ann"; /* nothing of its place: what is known stays */
+    job.user = "ann"; /* its cgroup is unchanged: known facts stay */
     sensing_put(root, "sys/fs/cgroup/devices/slurm/uid_7/job_1/devices.list", "a *:* rwm\n");
     assert_int_equal(sensing_job(&s, &job, JOB_CHANGE), OK);
     assert_int_equal(sensing_read(&s), OK);
@@ -337,8 +337,8 @@ static void a_job_told_before_its_cgroup_is_there_has_its_cards(void **state)
     temp_remove(root);
 }
 
-/* Told with its first process, then found in v2: the process is no longer what it is known by. */
-static void a_job_that_moves_is_looked_at_in_its_new_place(void **state)
+/* Declared with its first process, then found in v2: the process no longer identifies it. */
+static void a_job_with_a_new_cgroup_is_looked_up_again(void **state)
 {
     (void)state;
     struct sensing s;
@@ -367,7 +367,7 @@ static struct gpu_names two(void)
     return names;
 }
 
-static void lists_of_cards_are_understood(void **state)
+static void lists_of_cards_are_parsed(void **state)
 {
     (void)state;
     struct gpu_names names = two();
@@ -385,7 +385,7 @@ static void lists_of_cards_are_understood(void **state)
     }
 }
 
-static void devices_and_environments_are_understood(void **state)
+static void devices_and_environments_are_parsed(void **state)
 {
     (void)state;
     struct gpu_names names = two();
@@ -408,19 +408,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(cards_are_read, setup),
-        cmocka_unit_test_setup(a_lost_card_does_not_hurt_the_other, setup),
+        cmocka_unit_test_setup(a_lost_card_does_not_affect_the_other, setup),
         cmocka_unit_test_setup(an_old_driver_has_less, setup),
         cmocka_unit_test_setup(without_library_driver_or_card_it_is_absent, setup),
-        cmocka_unit_test_setup(jobs_hold_and_use_cards, setup),
-        cmocka_unit_test_setup(memory_that_nobody_tells_is_unknown, setup),
-        cmocka_unit_test_setup(a_job_shorter_than_a_period_has_its_energy, setup),
-        cmocka_unit_test_setup(energy_that_nobody_read_at_first_is_unknown, setup),
+        cmocka_unit_test_setup(cards_are_attributed_to_jobs, setup),
+        cmocka_unit_test_setup(unreported_memory_is_unknown, setup),
+        cmocka_unit_test_setup(a_job_shorter_than_an_interval_has_its_energy, setup),
+        cmocka_unit_test_setup(energy_without_a_first_reading_is_unknown, setup),
         cmocka_unit_test_setup(energy_is_unknown_while_it_cannot_be_read, setup),
-        cmocka_unit_test_setup(a_card_that_counts_anew_loses_the_energy_of_its_job, setup),
-        cmocka_unit_test_setup(a_job_told_before_its_cgroup_is_there_has_its_cards, setup),
-        cmocka_unit_test_setup(a_job_that_moves_is_looked_at_in_its_new_place, setup),
-        cmocka_unit_test(lists_of_cards_are_understood),
-        cmocka_unit_test(devices_and_environments_are_understood),
+        cmocka_unit_test_setup(a_reset_card_makes_the_energy_unknown, setup),
+        cmocka_unit_test_setup(a_job_declared_before_its_cgroup_has_its_cards, setup),
+        cmocka_unit_test_setup(a_job_with_a_new_cgroup_is_looked_up_again, setup),
+        cmocka_unit_test(lists_of_cards_are_parsed),
+        cmocka_unit_test(devices_and_environments_are_parsed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* What holds for every sensor of hardware: nothing is allocated once it is warm, no descriptor is lost, and doctor has
- * something to say. */
+/* Common to all hardware samplers: no allocation once warm, no descriptor leaks, and advice for doctor. */
 #include "samplers/all.h"
 
 #include "tools/node.h"
@@ -7,7 +6,7 @@
 
 #include <dirent.h>
 
-/* Counts allocations, where no sanitizer does so itself. */
+/* Counts allocations, unless a sanitizer replaces malloc. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
 #define COUNTS_ALLOCATIONS 1
 static volatile unsigned allocations;
@@ -74,7 +73,7 @@ static void every_file_is_closed_again(void **state)
     assert_int_equal(open_files(), before);
 }
 
-static void each_says_what_to_do_when_it_is_not_there(void **state)
+static void each_has_a_fix_when_absent(void **state)
 {
     (void)state;
     static const struct sampler *const all[] = { &sampler_rapl, &sampler_temperature, &sampler_infiniband,
@@ -91,7 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_allocated_once_it_is_warm),
         cmocka_unit_test(every_file_is_closed_again),
-        cmocka_unit_test(each_says_what_to_do_when_it_is_not_there),
+        cmocka_unit_test(each_has_a_fix_when_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

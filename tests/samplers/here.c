@@ -1,5 +1,5 @@
-/* The samplers of /proc and /sys on this machine: against other sources of the same numbers, read before and after, and in
- * how many system calls. */
+/* The samplers of /proc and /sys on this node: compared with other sources of the same numbers, read before and after;
+ * and the number of system calls. */
 #include "proc/textfile.h"
 #include "samplers/all.h"
 #include "samplers/self.h"
@@ -16,7 +16,7 @@
 
 static unsigned preads;
 
-/* In place of libc's, for the code under test too. */
+/* Replaces libc's function, also for the code under test. */
 ssize_t pread(int fd, void *data, size_t size, off_t offset)
 {
     preads++;
@@ -35,7 +35,7 @@ static bool begin(const struct sampler *sampler)
     return false;
 }
 
-/* The number behind the first occurrence of words in a file, read in a way of its own. */
+/* The number after the first occurrence of a string in a file, read independently. */
 static uint64_t number_behind(const char *path, const char *words)
 {
     FILE *file = fopen(path, "r");
@@ -75,7 +75,7 @@ static void faults_are_counted(void **state)
     sampling_end(&s);
 }
 
-static void every_line_of_meminfo_is_there(void **state)
+static void every_line_of_meminfo_is_read(void **state)
 {
     (void)state;
     assert_true(begin(&sampler_meminfo));
@@ -102,7 +102,7 @@ static void cpus_add_up_to_the_total(void **state)
     for (size_t i = 1; i < s.batch.count; i++)
         sum_us += s.batch.samples[i].values[0].u64;
     uint64_t total_us = sampling_u64_of(&s, "stat", "", "user");
-    assert_in_range(total_us, sum_us, sum_us + 20000 * s.batch.count); /* each is cut off to a tick */
+    assert_in_range(total_us, sum_us, sum_us + 20000 * s.batch.count); /* each is rounded down to a tick */
     sampling_end(&s);
 }
 
@@ -146,11 +146,11 @@ static void packets_are_counted(void **state)
     sampling_read(&s);
     packets = sampling_u64_of(&s, "netdev", "lo", "tx_packets") - packets;
     bytes = sampling_u64_of(&s, "netdev", "lo", "rx_bytes") - bytes;
-    assert_true(packets >= 100 && bytes >= 100 * 1028); /* others may send too */
+    assert_true(packets >= 100 && bytes >= 100 * 1028); /* other processes may send too */
     sampling_end(&s);
 }
 
-static void disks_are_those_of_the_list(void **state)
+static void disks_match_sys_block(void **state)
 {
     (void)state;
     if (!begin(&sampler_diskstats))
@@ -165,7 +165,7 @@ static void disks_are_those_of_the_list(void **state)
     sampling_end(&s);
 }
 
-static void pressure_is_what_the_files_say(void **state)
+static void pressure_matches_the_files(void **state)
 {
     (void)state;
     if (access("/proc/pressure/cpu", R_OK) != 0 || !begin(&sampler_pressure))
@@ -177,7 +177,7 @@ static void pressure_is_what_the_files_say(void **state)
     sampling_end(&s);
 }
 
-static void numa_memory_is_that_of_the_node(void **state)
+static void numa_memory_adds_up_to_the_node(void **state)
 {
     (void)state;
     if (access("/sys/devices/system/node/node0/meminfo", R_OK) != 0)
@@ -201,12 +201,12 @@ static void schedstat_grows_with_run_time(void **state)
     sampling_end(&s);
 }
 
-static void we_know_ourselves(void **state)
+static void self_matches_getrusage(void **state)
 {
     (void)state;
     struct rusage usage;
     assert_true(begin(&sampler_self));
-    assert_null(sampling_find(&s, "ticks")); /* nobody told of any */
+    assert_null(sampling_find(&s, "ticks")); /* self_tick was not called */
     uint64_t fds = sampling_find(&s, "fds") ? sampling_u64(&s, "fds") : 0;
     int more[] = { dup(0), dup(0), dup(0) };
     self_tick(5000, 0, 0);
@@ -232,7 +232,7 @@ static void we_know_ourselves(void **state)
     sampling_end(&s);
 }
 
-/* On a node of this size. Files that the kernel gives by the page need one more for each page. */
+/* On a node of this size. Files that the kernel returns page by page need one more per page. */
 static void each_file_is_read_with_one_pread(void **state)
 {
     (void)state;
@@ -254,8 +254,8 @@ static void each_file_is_read_with_one_pread(void **state)
     }
 }
 
-/* /proc/self/maps is made by the page as vmstat is: with many mappings it has many pages. */
-static void a_text_of_many_pages_is_read_whole(void **state)
+/* /proc/self/maps is returned page by page like vmstat: many mappings make many pages. */
+static void a_file_of_many_pages_is_read_completely(void **state)
 {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size, mappings = 400;
@@ -265,7 +265,7 @@ static void a_text_of_many_pages_is_read_whole(void **state)
         mprotect(memory + i * page, page, PROT_NONE);
     struct textfile file;
     assert_int_equal(textfile_open(&file, "", "/proc/self/maps", TEXTFILE_PAGES), OK);
-    for (size_t shown = mappings; shown > 0; shown -= 10) { /* ends at many places of a page */
+    for (size_t shown = mappings; shown > 0; shown -= 10) { /* with ends at many positions in a page */
         assert_int_equal(textfile_read(&file), OK);
         assert_int_equal(file_read("", "/proc/self/maps", text, sizeof text, &size), OK);
         assert_int_equal(file.size, size);
@@ -279,17 +279,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_are_counted),
-        cmocka_unit_test(every_line_of_meminfo_is_there),
+        cmocka_unit_test(every_line_of_meminfo_is_read),
         cmocka_unit_test(cpus_add_up_to_the_total),
         cmocka_unit_test(timer_interrupts_are_counted),
         cmocka_unit_test(packets_are_counted),
-        cmocka_unit_test(disks_are_those_of_the_list),
-        cmocka_unit_test(pressure_is_what_the_files_say),
-        cmocka_unit_test(numa_memory_is_that_of_the_node),
+        cmocka_unit_test(disks_match_sys_block),
+        cmocka_unit_test(pressure_matches_the_files),
+        cmocka_unit_test(numa_memory_adds_up_to_the_node),
         cmocka_unit_test(schedstat_grows_with_run_time),
-        cmocka_unit_test(we_know_ourselves),
+        cmocka_unit_test(self_matches_getrusage),
         cmocka_unit_test(each_file_is_read_with_one_pread),
-        cmocka_unit_test(a_text_of_many_pages_is_read_whole),
+        cmocka_unit_test(a_file_of_many_pages_is_read_completely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

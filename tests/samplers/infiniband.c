@@ -28,7 +28,7 @@ static void counters_are_read_by_name(void **state)
     sensing_end(&s);
 }
 
-static void omni_path_is_the_same_with_fewer(void **state)
+static void omni_path_has_fewer_counters(void **state)
 {
     (void)state;
     struct sensing s;
@@ -48,7 +48,7 @@ static void omni_path_is_the_same_with_fewer(void **state)
     sensing_end(&s);
 }
 
-static void counters_of_32_bits_that_stand_at_their_end_are_unknown(void **state)
+static void saturated_32_bit_counters_are_unknown(void **state)
 {
     (void)state;
     struct sensing s;
@@ -62,7 +62,7 @@ static void counters_of_32_bits_that_stand_at_their_end_are_unknown(void **state
     sensing_end(&s);
 }
 
-static void nonsense_is_unknown(void **state)
+static void implausible_values_are_unknown(void **state)
 {
     (void)state;
     struct sensing s;
@@ -78,7 +78,7 @@ static void nonsense_is_unknown(void **state)
     sensing_end(&s);
 }
 
-static void none_is_absent(void **state)
+static void without_hardware_it_is_absent(void **state)
 {
     (void)state;
     struct sensing s;
@@ -96,10 +96,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters_are_read_by_name),
-        cmocka_unit_test(omni_path_is_the_same_with_fewer),
-        cmocka_unit_test(counters_of_32_bits_that_stand_at_their_end_are_unknown),
-        cmocka_unit_test(nonsense_is_unknown),
-        cmocka_unit_test(none_is_absent),
+        cmocka_unit_test(omni_path_has_fewer_counters),
+        cmocka_unit_test(saturated_32_bit_counters_are_unknown),
+        cmocka_unit_test(implausible_values_are_unknown),
+        cmocka_unit_test(without_hardware_it_is_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Instances that come and go: found again, made, their places used anew. */
+/* Instances that come and go: found again, created, their places reused. */
 #include "samplers/instances.h"
 
 #include "tools/unit.h"
@@ -8,7 +8,7 @@ static struct instance *find(struct instances *instances, const char *name)
     return instances_find(instances, bytes_of(name));
 }
 
-static void one_is_found_again_in_any_order(void **state)
+static void instances_are_found_in_any_order(void **state)
 {
     (void)state;
     struct instances instances;
@@ -27,7 +27,7 @@ static void one_is_found_again_in_any_order(void **state)
     instances_clear(&instances);
 }
 
-static void there_is_a_limit_and_places_are_used_again(void **state)
+static void places_are_limited_and_reused(void **state)
 {
     (void)state;
     struct instances instances;
@@ -40,7 +40,7 @@ static void there_is_a_limit_and_places_are_used_again(void **state)
     for (int i = 0; i < 2; i++) {
         instances_begin(&instances);
         assert_non_null(find(&instances, "b"));
-        assert_null(find(&instances, "c")); /* a may be back: samples of it may still be on their way */
+        assert_null(find(&instances, "c")); /* a may come back: samples of it may still be in flight */
     }
     instances_begin(&instances);
     assert_non_null(find(&instances, "b"));
@@ -52,7 +52,7 @@ static void there_is_a_limit_and_places_are_used_again(void **state)
     instances_clear(&instances);
 }
 
-static void what_is_no_name_is_no_instance(void **state)
+static void invalid_names_are_rejected(void **state)
 {
     (void)state;
     char name[INSTANCE_NAME_MAX + 1];
@@ -68,9 +68,9 @@ static void what_is_no_name_is_no_instance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_is_found_again_in_any_order),
-        cmocka_unit_test(there_is_a_limit_and_places_are_used_again),
-        cmocka_unit_test(what_is_no_name_is_no_instance),
+        cmocka_unit_test(instances_are_found_in_any_order),
+        cmocka_unit_test(places_are_limited_and_reused),
+        cmocka_unit_test(invalid_names_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The BMC: a real one of OpenIPMI's simulator, on loopback. */
+/* A BMC simulated by OpenIPMI on loopback. */
 #include "samplers/ipmi.h"
 
 #include "base/clock.h"
@@ -30,7 +30,7 @@ static bool can_run(void)
     return has_program("ipmi_sim") && access(path, R_OK) == 0;
 }
 
-/* At the port that it has. module: "bmc_dcmi.so", or NULL. */
+/* Starts it on its port. module: "bmc_dcmi.so", or NULL. */
 static void run(struct simulator *sim, const char *module)
 {
     char script[4096], library[4096] = "";
@@ -41,7 +41,7 @@ static void run(struct simulator *sim, const char *module)
     sim->pid = fork();
     if (sim->pid == 0) {
         char log[TEMP_PATH_MAX];
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* even if the test fails */
         temp_join(log, sim->directory, "log");
         if (!freopen(log, "w", stdout) || !freopen(log, "w", stderr))
             _exit(1);
@@ -77,11 +77,11 @@ static void prepare(struct sensing *s, const struct simulator *sim, const char *
     sensing_set(s, "host", sim->host);
     sensing_set(s, "user", "operator");
     sensing_set(s, "password", password);
-    sensing_set(s, "privilege", "admin"); /* the simulator wants so much for DCMI */
+    sensing_set(s, "privilege", "admin"); /* the simulator requires it for DCMI */
     sensing_set(s, "timeout", "2s");
 }
 
-/* The simulator takes a moment to come up. */
+/* The simulator takes a moment to start. */
 static enum err open_when_it_is_up(struct sensing *s, const struct simulator *sim)
 {
     enum err err = IO;
@@ -109,12 +109,12 @@ static void sensors_are_read(void **state)
     assert_near(sensing_f64(&s, "Fan1", "fan"), 5200, 1e-9);
     assert_null(sensing_find(&s, "Fan1", NULL, "power"));
     assert_null(sensing_sample(&s, "Missing", NULL));
-    assert_null(sensing_sample(&s, "", NULL)); /* no DCMI: the node's power is not known by it */
+    assert_null(sensing_sample(&s, "", NULL)); /* no DCMI: the node's power is unknown */
     sensing_end(&s);
     stop(&sim);
 }
 
-static void dcmi_tells_the_power_of_the_node(void **state)
+static void dcmi_reports_the_power_of_the_node(void **state)
 {
     (void)state;
     struct simulator sim;
@@ -154,7 +154,7 @@ static void a_wrong_password_is_denied(void **state)
     stop(&sim);
 }
 
-static void a_bmc_that_dies_is_a_failure(void **state)
+static void a_dead_bmc_is_a_failure(void **state)
 {
     (void)state;
     struct simulator sim;
@@ -172,7 +172,7 @@ static void a_bmc_that_dies_is_a_failure(void **state)
     sensing_end(&s);
 }
 
-static void one_that_has_forgotten_the_session_is_asked_for_another(void **state)
+static void a_lost_session_is_reopened(void **state)
 {
     (void)state;
     struct simulator sim;
@@ -185,7 +185,7 @@ static void one_that_has_forgotten_the_session_is_asked_for_another(void **state
     end(&sim);
     run(&sim, NULL);
     enum err err = IO;
-    for (int i = 0; i < 60 && err; i++) { /* until it is up */
+    for (int i = 0; i < 60 && err; i++) { /* until it runs */
         usleep(500000);
         err = sensing_read(&s);
     }
@@ -211,7 +211,7 @@ static void a_password_may_come_from_a_file(void **state)
     prepare(&s, &sim, "not this");
     sensing_set(&s, "password_file", path);
     sensing_set(&s, "sensors", "no");
-    assert_int_equal(sensing_open(&s), ABSENT); /* it has sensors, and no DCMI */
+    assert_int_equal(sensing_open(&s), ABSENT); /* it has sensors but no DCMI */
     stop(&sim);
 }
 
@@ -244,10 +244,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sensors_are_read),
-        cmocka_unit_test(dcmi_tells_the_power_of_the_node),
+        cmocka_unit_test(dcmi_reports_the_power_of_the_node),
         cmocka_unit_test(a_wrong_password_is_denied),
-        cmocka_unit_test(a_bmc_that_dies_is_a_failure),
-        cmocka_unit_test(one_that_has_forgotten_the_session_is_asked_for_another),
+        cmocka_unit_test(a_dead_bmc_is_a_failure),
+        cmocka_unit_test(a_lost_session_is_reopened),
         cmocka_unit_test(a_password_may_come_from_a_file),
         cmocka_unit_test(without_a_bmc_it_is_absent),
         cmocka_unit_test(without_its_module_it_is_absent),

@@ -67,14 +67,14 @@ static void the_first_of_two_lines_counts(void **state)
     assert_int_equal(keyed_make_set(&keyed), OK);
     fill(&keyed, "ab: 7\na: 5\na: 6\n", &batch, &last);
     assert_int_equal(batch.samples[0].values[0].u64, 5);
-    assert_int_equal(batch.samples[0].values[1].u64, 7); /* "a:" is no beginning of "ab:" */
+    assert_int_equal(batch.samples[0].values[1].u64, 7); /* "a:" does not match "ab:" */
     assert_false(keyed.has_new_keys);
     keyed_last_clear(&last);
     keyed_clear(&keyed);
     batch_clear(&batch);
 }
 
-static void what_is_strange_stays_so_without_being_news(void **state)
+static void unknown_lines_are_not_added_again(void **state)
 {
     (void)state;
     struct keyed keyed;
@@ -94,7 +94,7 @@ static void what_is_strange_stays_so_without_being_news(void **state)
     batch_clear(&batch);
 }
 
-static void keys_are_added_so_often_and_no_more(void **state)
+static void the_number_of_sets_is_limited(void **state)
 {
     (void)state;
     struct keyed keyed;
@@ -126,8 +126,8 @@ int main(void)
         cmocka_unit_test(names_are_in_snake_case),
         cmocka_unit_test(two_keys_never_share_a_name),
         cmocka_unit_test(the_first_of_two_lines_counts),
-        cmocka_unit_test(what_is_strange_stays_so_without_being_news),
-        cmocka_unit_test(keys_are_added_so_often_and_no_more),
+        cmocka_unit_test(unknown_lines_are_not_added_again),
+        cmocka_unit_test(the_number_of_sets_is_limited),
         cmocka_unit_test(without_keys_there_is_no_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,14 +22,14 @@ static void an_old_client_is_read(void **state)
     assert_int_equal(sensing_u64(&s, "scratch", "write"), 30994606834);
     assert_int_equal(sensing_u64(&s, "scratch", "writes"), 8998);
     assert_int_equal(sensing_u64(&s, "scratch", "open"), 31003);
-    assert_int_equal(sensing_u64(&s, "scratch", "ioctl"), 12); /* stands before the others */
+    assert_int_equal(sensing_u64(&s, "scratch", "ioctl"), 12); /* comes before the others */
     assert_int_equal(sensing_u64(&s, "scratch", "inode_permission"), 200713);
     assert_null(sensing_find(&s, "scratch", NULL, "rename")); /* never happened: not in the file */
     assert_null(sensing_find(&s, "scratch", NULL, "read_time"));
     sensing_end(&s);
 }
 
-static void a_new_client_has_more_columns_and_is_read_alike(void **state)
+static void a_new_client_has_more_columns(void **state)
 {
     (void)state;
     struct sensing s;
@@ -43,7 +43,7 @@ static void a_new_client_has_more_columns_and_is_read_alike(void **state)
     sensing_end(&s);
 }
 
-static void only_those_with_the_prefix_are_read(void **state)
+static void only_matching_mounts_are_read(void **state)
 {
     (void)state;
     struct sensing s;
@@ -57,11 +57,11 @@ static void only_those_with_the_prefix_are_read(void **state)
     sensing_init(&s, &sampler_lustre, node_root("sensors"));
     sensing_set(&s, "prefix", "scr");
     assert_int_equal(sensing_open(&s), OK);
-    assert_int_equal(sensing_read(&s), AGAIN); /* none: not of the beginning of another's name */
+    assert_int_equal(sensing_read(&s), AGAIN); /* none: a prefix of another name does not match */
     sensing_end(&s);
 }
 
-static void bad_files_give_what_is_whole(void **state)
+static void damaged_files_give_complete_values_only(void **state)
 {
     (void)state;
     struct sensing s;
@@ -79,7 +79,7 @@ static void bad_files_give_what_is_whole(void **state)
     sensing_end(&s);
 }
 
-static void names_lose_only_the_address(void **state)
+static void names_lose_their_suffix(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
@@ -111,19 +111,19 @@ static void mounts_come_and_go(void **state)
 
     temp_join(path, root, LLITE "/a-ffff000000000001/stats");
     unlink(path);
-    assert_int_equal(mkdir(path, 0755), 0); /* the next one to be opened cannot be read: as good as gone */
+    assert_int_equal(mkdir(path, 0755), 0); /* the next one to be opened cannot be read: like a removed one */
     sensing_end(&s);
     assert_int_equal(sensing_begin(&s, &sampler_lustre, root), OK);
     assert_int_equal(sensing_read(&s), OK);
     assert_int_equal(s.batch.count, 1);
     sensing_put(root, LLITE "/b-ffff000000000003/stats", "open 3 samples [regs]\n");
-    assert_int_equal(sensing_read(&s), OK); /* it failed, so it looks again */
+    assert_int_equal(sensing_read(&s), OK); /* it failed, so it is looked for again */
     assert_int_equal(sensing_u64(&s, "b", "open"), 3);
     sensing_end(&s);
     temp_remove(root);
 }
 
-static void none_is_absent_and_none_mounted_is_silent(void **state)
+static void without_lustre_it_is_absent_and_without_mounts_silent(void **state)
 {
     (void)state;
     struct sensing s;
@@ -143,12 +143,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_old_client_is_read),
-        cmocka_unit_test(a_new_client_has_more_columns_and_is_read_alike),
-        cmocka_unit_test(only_those_with_the_prefix_are_read),
-        cmocka_unit_test(bad_files_give_what_is_whole),
-        cmocka_unit_test(names_lose_only_the_address),
+        cmocka_unit_test(a_new_client_has_more_columns),
+        cmocka_unit_test(only_matching_mounts_are_read),
+        cmocka_unit_test(damaged_files_give_complete_values_only),
+        cmocka_unit_test(names_lose_their_suffix),
         cmocka_unit_test(mounts_come_and_go),
-        cmocka_unit_test(none_is_absent_and_none_mounted_is_silent),
+        cmocka_unit_test(without_lustre_it_is_absent_and_without_mounts_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

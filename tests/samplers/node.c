@@ -1,4 +1,4 @@
-/* The node's own samplers on captured nodes and on this one: loadavg, meminfo, stat. */
+/* The basic samplers on captured nodes and on this one: loadavg, meminfo, stat. */
 #include "samplers/all.h"
 #include "tools/node.h"
 #include "tools/sampling.h"
@@ -30,7 +30,7 @@ static void memory_is_read_by_name(void **state)
     assert_int_equal(sampling_u64(&s, "cached"), 88000000ull * 1024); /* not SwapCached */
     assert_int_equal(sampling_u64(&s, "dirty"), 4096 * 1024);
     assert_int_equal(sampling_u64(&s, "swap_total"), 0);
-    assert_false(sampling_has(&s, "slab")); /* this kernel does not tell */
+    assert_false(sampling_has(&s, "slab")); /* not in this kernel */
     sampling_end(&s);
 }
 
@@ -45,7 +45,7 @@ static void cpu_time_is_read_in_us(void **state)
     sampling_end(&s);
 }
 
-static void this_machine_agrees_with_sysinfo(void **state)
+static void this_node_agrees_with_sysinfo(void **state)
 {
     (void)state;
     struct sampling s;
@@ -80,7 +80,7 @@ int main(void)
         cmocka_unit_test(load_is_read),
         cmocka_unit_test(memory_is_read_by_name),
         cmocka_unit_test(cpu_time_is_read_in_us),
-        cmocka_unit_test(this_machine_agrees_with_sysinfo),
+        cmocka_unit_test(this_node_agrees_with_sysinfo),
         cmocka_unit_test(a_node_without_the_files_has_no_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

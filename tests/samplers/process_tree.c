@@ -1,4 +1,4 @@
-/* The shape of a run: on captured nodes to the byte, and live against getrusage. */
+/* Resource usage of a run: exact on captured nodes, and live compared with getrusage. */
 #include "base/clock.h"
 #include "samplers/all.h"
 #include "tools/node.h"
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Counts allocations, where no sanitizer does so itself. */
+/* Counts allocations, unless a sanitizer replaces malloc. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
 #define COUNTS_ALLOCATIONS 1
 static volatile unsigned allocations;
@@ -36,7 +36,7 @@ static void a_captured_tree_adds_up(void **state)
     struct sampling s;
     sampling_begin(&s, &sampler_process_tree, node_root("vm"), 8991);
     assert_int_equal(sampling_read(&s), 1);
-    assert_int_equal(sampling_u64(&s, "processes"), 3); /* 8991 itself is the watcher */
+    assert_int_equal(sampling_u64(&s, "processes"), 3); /* 8991 itself is the monitoring process */
     assert_int_equal(sampling_u64(&s, "threads"), 6);
     assert_int_equal(sampling_u64(&s, "cpu"), us_of_ticks(23 + 1 + 3 + 1));
     assert_int_equal(sampling_u64(&s, "rss"), (425 + 3502 + 445) * (uint64_t)sysconf(_SC_PAGESIZE));
@@ -48,13 +48,13 @@ static void a_captured_tree_adds_up(void **state)
     sampling_end(&s);
 }
 
-static void without_children_files_it_adds_up_too(void **state)
+static void without_children_files_it_adds_up(void **state)
 {
     (void)state;
     struct sampling s;
     sampling_begin(&s, &sampler_process_tree, node_root("big"), 500);
     assert_int_equal(sampling_read(&s), 1);
-    assert_int_equal(sampling_u64(&s, "processes"), 3); /* the fourth has ended */
+    assert_int_equal(sampling_u64(&s, "processes"), 3); /* the fourth has exited */
     assert_int_equal(sampling_u64(&s, "threads"), 131);
     assert_int_equal(sampling_u64(&s, "cpu"), us_of_ticks(30 + 700 + 102000 + 1 + 4));
     assert_int_equal(sampling_u64(&s, "rss"), (250 + 26214400ull + 100) * (uint64_t)sysconf(_SC_PAGESIZE));
@@ -78,7 +78,7 @@ static void put_process(const char *root, unsigned pid, unsigned ticks, unsigned
     put(root, name, text);
 }
 
-/* After a reading that was dear, as on a busy machine, the next ones are left out for a while. */
+/* After an expensive reading, as on a busy node, the next ones are skipped for a while. */
 static size_t read_when_due(struct sampling *s)
 {
     size_t count = 0;
@@ -89,7 +89,7 @@ static size_t read_when_due(struct sampling *s)
     return count;
 }
 
-static void a_child_that_the_kernels_list_lacks_is_not_lost(void **state)
+static void a_child_missing_from_the_kernels_list_is_found(void **state)
 {
     (void)state;
     char root[TEMP_PATH_MAX];
@@ -108,7 +108,7 @@ static void a_child_that_the_kernels_list_lacks_is_not_lost(void **state)
     assert_int_equal(sampling_u64(&s, "processes"), 2);
     assert_int_equal(sampling_u64(&s, "cpu"), us_of_ticks(12));
 
-    put_process(root, 12, 900, 555); /* the pid is somebody else's now */
+    put_process(root, 12, 900, 555); /* the pid was reused */
     assert_int_equal(read_when_due(&s), 1);
     assert_int_equal(sampling_u64(&s, "processes"), 1);
     assert_int_equal(sampling_u64(&s, "cpu"), us_of_ticks(12));
@@ -150,7 +150,7 @@ static void read_and_write(size_t bytes)
     close(null);
 }
 
-/* 5 threads, an orphan below us, a child that was waited for; ready is told through a pipe. */
+/* 5 threads, an orphan below us, a waited-for child; signals readiness through a pipe. */
 static void crowd(int ready)
 {
     for (int i = 0; i < 4; i++) {
@@ -237,7 +237,7 @@ static void a_live_tree_agrees_with_the_kernel(void **state)
     uint64_t end_us = sampling_u64(&s, "cpu");
     assert_int_equal(end_us, children_cpu_us());
     assert_true(end_us >= 150000 + before_us);
-    /* what was waited for by others is told in ticks, cut off: at most two of them are missing */
+    /* children waited for by others are counted in ticks, rounded down: at most two are missing */
     assert_in_range(live_us, end_us - us_of_ticks(2) - 20000, end_us);
     sampling_end(&s);
 }
@@ -247,7 +247,7 @@ static void say_own(void *callback_context, struct sampler_probe_io *probe_io)
     *probe_io = *(struct sampler_probe_io *)callback_context;
 }
 
-/* A child that writes 100 bytes, of which the probe would have written 60, and waits 50 times between two readings. */
+/* A child that writes 100 bytes, 60 of which are attributed to the probe, and waits 50 times between two readings. */
 static void write_and_wait(void)
 {
     int null = open("/dev/null", O_WRONLY);
@@ -257,7 +257,7 @@ static void write_and_wait(void)
     _exit(written == 100 ? 0 : 1);
 }
 
-static void what_the_probe_wrote_is_taken_off_and_what_ended_between_readings_is_not_lost(void **state)
+static void probe_io_is_subtracted_and_short_processes_are_counted(void **state)
 {
     (void)state;
     struct sampling s;
@@ -286,7 +286,8 @@ static bool next_told(void *callback_context, size_t *at, uint32_t *pid)
     return (*at)++ == 0 && *pid;
 }
 
-/* In the copy: a burner of 50 ms that was seen before, and one that is only told of. What we had waited for stays. */
+/* In the forked process: a 50 ms burner that was listed before, and one that is only reported. What we waited for is
+ * kept. */
 static int judge_as_copy(struct sampling *s, uint64_t before_us)
 {
     for (int i = 0; i < 300 && !sampling_read(s); i++)
@@ -307,7 +308,7 @@ static pid_t start_burner(void)
     _exit(0);
 }
 
-static void a_copy_goes_on_with_what_was_left(void **state)
+static void a_forked_monitor_continues(void **state)
 {
     (void)state;
     uint32_t told = 0;
@@ -332,7 +333,7 @@ static void a_copy_goes_on_with_what_was_left(void **state)
     assert_int_equal(status, 0);
 }
 
-static void what_nobody_waits_for_is_kept(void **state)
+static void usage_of_unwaited_children_is_kept(void **state)
 {
     (void)state;
     struct sampling s;
@@ -345,11 +346,11 @@ static void what_nobody_waits_for_is_kept(void **state)
     pid_t pid = fork();
     if (pid == 0) {
         close(hold[1]);
-        signal(SIGCHLD, SIG_IGN); /* the kernel forgets what these children used */
+        signal(SIGCHLD, SIG_IGN); /* the kernel drops the usage of these children */
         if (fork() == 0) {
             burn(200 * NS_PER_MS);
             ssize_t told = write(ends[1], "x", 1);
-            told += read(hold[0], &byte, 1); /* until it was looked at */
+            told += read(hold[0], &byte, 1); /* until it was read */
             _exit(told == 1 ? 0 : 1);
         }
         pause();
@@ -359,7 +360,7 @@ static void what_nobody_waits_for_is_kept(void **state)
     uint64_t with_us = sampling_u64(&s, "cpu");
     close(hold[0]);
     close(hold[1]);
-    usleep(300000); /* now it has ended, or does so between two of these */
+    usleep(300000); /* it has exited now, or does so between two of these */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(read_when_due(&s), 1);
         assert_in_range(sampling_u64(&s, "cpu"), with_us, with_us + 20000);
@@ -370,8 +371,8 @@ static void what_nobody_waits_for_is_kept(void **state)
     sampling_end(&s);
 }
 
-/* Who is read again at once would cost too much, and is left out; at the end it is the whole run, and is not. */
-static void the_last_reading_is_not_left_out(void **state)
+/* Reading again at once would cost too much and is skipped; the last reading is not. */
+static void the_last_reading_is_not_skipped(void **state)
 {
     (void)state;
     struct sampling s;
@@ -413,14 +414,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_captured_tree_adds_up),
-        cmocka_unit_test(without_children_files_it_adds_up_too),
-        cmocka_unit_test(a_child_that_the_kernels_list_lacks_is_not_lost),
+        cmocka_unit_test(without_children_files_it_adds_up),
+        cmocka_unit_test(a_child_missing_from_the_kernels_list_is_found),
         cmocka_unit_test(without_a_run_it_is_absent),
         cmocka_unit_test(a_live_tree_agrees_with_the_kernel),
-        cmocka_unit_test(what_the_probe_wrote_is_taken_off_and_what_ended_between_readings_is_not_lost),
-        cmocka_unit_test(a_copy_goes_on_with_what_was_left),
-        cmocka_unit_test(what_nobody_waits_for_is_kept),
-        cmocka_unit_test(the_last_reading_is_not_left_out),
+        cmocka_unit_test(probe_io_is_subtracted_and_short_processes_are_counted),
+        cmocka_unit_test(a_forked_monitor_continues),
+        cmocka_unit_test(usage_of_unwaited_children_is_kept),
+        cmocka_unit_test(the_last_reading_is_not_skipped),
         cmocka_unit_test(nothing_is_allocated_once_it_is_warm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 #define ZONE "sys/class/powercap/intel-rapl:"
 #define RANGE 262143328850ull
 
-/* perf_event_open of a machine with two packages: each event is a file that a test can write. */
+/* perf_event_open of a node with two packages: each event is a file that a test can write. */
 static int (*real_perf)(struct perf_event_attr *, pid_t, int, int, unsigned long);
 static int perf_errno;
 static uint64_t perf_counts[64];
@@ -32,7 +32,7 @@ static int fake_perf(struct perf_event_attr *attr, pid_t pid, int cpu, int group
     int ends[2];
     uint64_t *count = &perf_counts[attr->config + (cpu ? 8 : 0)];
     assert_int_equal(pipe(ends), 0);
-    for (int i = 0; i < 3; i++) { /* a pipe gives one at each read: three readings */
+    for (int i = 0; i < 3; i++) { /* a pipe returns one at each read: three readings */
         uint64_t value = *count * (uint64_t)(i + 1);
         assert_int_equal(write(ends[1], &value, sizeof value), sizeof value);
     }
@@ -55,7 +55,7 @@ static void zones_are_read_by_name(void **state)
     struct sensing s;
     assert_int_equal(sensing_begin(&s, &sampler_rapl, node_root("sensors")), OK);
     assert_int_equal(sensing_read(&s), OK);
-    assert_int_equal(s.batch.count, 3); /* the mmio zone is package-0 once more */
+    assert_int_equal(s.batch.count, 3); /* the mmio zone is package-0 again */
     assert_int_equal(sensing_u64(&s, "package-0", "package"), 124872633459);
     assert_int_equal(sensing_u64(&s, "package-0", "dram"), 33920498832);
     assert_int_equal(sensing_u64(&s, "package-1", "package"), 262143000000);
@@ -68,7 +68,7 @@ static void zones_are_read_by_name(void **state)
     sensing_end(&s);
 }
 
-static void the_cores_of_amd_are_one_core_and_left_out(void **state)
+static void the_core_counter_of_amd_is_left_out(void **state)
 {
     (void)state;
     struct sensing s;
@@ -91,7 +91,7 @@ static void the_cores_of_amd_are_one_core_and_left_out(void **state)
     temp_remove(root);
 }
 
-static void a_wrap_is_made_good(void **state)
+static void a_wrap_is_corrected(void **state)
 {
     (void)state;
     struct sensing s;
@@ -120,7 +120,7 @@ static int64_t take(struct rapl_meter *meter, uint64_t uj, uint64_t at_s)
     return rapl_meter_value(meter, &given_uj) ? (int64_t)given_uj : -1;
 }
 
-static void what_cannot_be_a_wrap_is_left_out_then_begins_anew(void **state)
+static void an_implausible_wrap_restarts_counting(void **state)
 {
     (void)state;
     struct rapl_meter meter = { .domain = RAPL_PACKAGE, .range_uj = RANGE };
@@ -128,14 +128,14 @@ static void what_cannot_be_a_wrap_is_left_out_then_begins_anew(void **state)
     assert_int_equal(take(&meter, 100100000000, 2), 100100000000);
     assert_int_equal(take(&meter, 5, 3), -1); /* 162 kJ within a second: it was reset */
     assert_int_equal(take(&meter, 1005, 4), 1000);
-    assert_int_equal(take(&meter, 9000000005, 4000), -1); /* it may have wrapped in an hour, nobody knows how often */
+    assert_int_equal(take(&meter, 9000000005, 4000), -1); /* it may have wrapped in an hour, any number of times */
     assert_int_equal(take(&meter, UINT64_MAX, 4001), -1);
     assert_int_equal(take(&meter, 77, 4002), -1);
     assert_int_equal(take(&meter, 177, 4003), 100);
 }
 
 /* AMD's counter wraps within 65 s at 1,000 W. */
-static void read_too_seldom_it_is_unknown_for_ever(void **state)
+static void read_too_rarely_it_is_unknown(void **state)
 {
     (void)state;
     struct rapl_meter seldom = { .domain = RAPL_PACKAGE, .range_uj = 65532610987 }, often = seldom;
@@ -151,8 +151,8 @@ static void read_too_seldom_it_is_unknown_for_ever(void **state)
     assert_int_equal(uj, 990 * 300000000ull);
 }
 
-/* A break at a reading that gave no sample is a hole in the next one. */
-static void a_break_between_two_samples_is_seen(void **state)
+/* A break at a reading without samples leaves a gap in the next sample. */
+static void a_break_between_two_samples_is_reported(void **state)
 {
     (void)state;
     struct rapl_meter meter = { .domain = RAPL_PACKAGE, .range_uj = RANGE };
@@ -163,7 +163,7 @@ static void a_break_between_two_samples_is_seen(void **state)
     assert_int_equal(take(&meter, 2500, 5), 500);
 }
 
-static void a_reset_is_a_hole_in_the_node_s_energy(void **state)
+static void a_reset_leaves_a_gap(void **state)
 {
     (void)state;
     struct sensing s;
@@ -184,7 +184,7 @@ static void a_reset_is_a_hole_in_the_node_s_energy(void **state)
     temp_remove(root);
 }
 
-static void a_look_says_how_soon_the_next_must_come(void **state)
+static void poll_returns_the_next_deadline(void **state)
 {
     (void)state;
     struct sensing s;
@@ -201,7 +201,7 @@ static void a_look_says_how_soon_the_next_must_come(void **state)
     sensing_init(&s, &sampler_rapl, node_root("sensors"));
     sensing_set(&s, "source", "perf");
     assert_int_equal(sensing_open(&s), OK);
-    assert_true(sampler_rapl.poll(s.state) == UINT64_MAX); /* the kernel looks after its own */
+    assert_true(sampler_rapl.poll(s.state) == UINT64_MAX); /* the kernel handles its own overflow */
     sensing_end(&s);
 }
 
@@ -233,7 +233,7 @@ static void bad_zones_are_unknown_and_the_good_one_is_read(void **state)
     sensing_end(&s);
 }
 
-static void all_of_them_failing_is_a_failure(void **state)
+static void failure_of_all_meters_is_an_error(void **state)
 {
     (void)state;
     struct sensing s;
@@ -247,7 +247,7 @@ static void all_of_them_failing_is_a_failure(void **state)
     temp_remove(root);
 }
 
-static void perf_counts_where_powercap_is_not(void **state)
+static void perf_is_used_without_powercap(void **state)
 {
     (void)state;
     struct sensing s;
@@ -259,7 +259,7 @@ static void perf_counts_where_powercap_is_not(void **state)
     sensing_set(&s, "source", "perf");
     assert_int_equal(sensing_open(&s), OK);
     assert_int_equal(sensing_read(&s), OK);
-    assert_int_equal(s.batch.count, 2); /* psys stands still: not shown */
+    assert_int_equal(s.batch.count, 2); /* psys does not move: not reported */
     assert_int_equal(sensing_u64(&s, "package-0", "package"), 2000000);
     assert_int_equal(sensing_u64(&s, "package-1", "package"), 3000000);
     assert_int_equal(sensing_u64(&s, "package-0", "dram"), 500000);
@@ -268,7 +268,7 @@ static void perf_counts_where_powercap_is_not(void **state)
     sensing_end(&s);
 }
 
-static void perf_adds_what_powercap_does_not_have(void **state)
+static void perf_adds_missing_domains(void **state)
 {
     (void)state;
     struct sensing s;
@@ -282,12 +282,12 @@ static void perf_adds_what_powercap_does_not_have(void **state)
     assert_int_equal(s.batch.count, 3);
     assert_int_equal(sensing_u64(&s, "package-0", "package"), 124872633459);
     assert_int_equal(sensing_u64(&s, "package-0", "core"), 2000000);
-    assert_null(sensing_find(&s, "package-1", NULL, "core")); /* stands still */
+    assert_null(sensing_find(&s, "package-1", NULL, "core")); /* does not move */
     assert_int_equal(sensing_u64(&s, "psys", "psys"), 91448000123);
     sensing_end(&s);
 }
 
-static void dies_that_count_apart_are_told_apart(void **state)
+static void dies_are_distinguished(void **state)
 {
     (void)state;
     struct sensing s;
@@ -308,7 +308,7 @@ static void dies_that_count_apart_are_told_apart(void **state)
     temp_remove(root);
 }
 
-static void a_perf_count_that_overflows_64_bits_goes_on(void **state)
+static void a_perf_count_may_overflow_64_bits(void **state)
 {
     (void)state;
     struct rapl_meter meter = { .is_perf = true, .uj_per_count = 2.3283064365386962890625e-4 };
@@ -322,7 +322,7 @@ static void a_perf_count_that_overflows_64_bits_goes_on(void **state)
     assert_int_equal(meter.breaks, 0);
 }
 
-static void a_perf_count_that_goes_back_is_a_hole(void **state)
+static void a_decreasing_perf_count_leaves_a_gap(void **state)
 {
     (void)state;
     static const uint64_t backwards[] = { 1, 1ull << 31, 50ull << 32 }; /* less than 1 uJ, 0.5 J, 50 J */
@@ -336,7 +336,7 @@ static void a_perf_count_that_goes_back_is_a_hole(void **state)
         assert_false(rapl_meter_value(&meter, &uj));
         rapl_meter_take_count(&meter, (102ull << 32) - backwards[i], 2 * NS_PER_S);
         assert_true(rapl_meter_value(&meter, &uj));
-        assert_in_range(uj, 1999999, 2000000); /* counted anew */
+        assert_in_range(uj, 1999999, 2000000); /* restarted */
     }
 }
 
@@ -355,7 +355,7 @@ static void without_any_it_is_absent_or_denied(void **state)
     assert_int_equal(sensing_open(&s), USAGE);
 }
 
-static void zones_of_root_are_denied_to_others(void **state)
+static void zones_are_denied_to_users(void **state)
 {
     (void)state;
     struct sensing s;
@@ -398,23 +398,23 @@ int main(void)
     real_perf = perf_event_open_call;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(zones_are_read_by_name, forget),
-        cmocka_unit_test_setup(the_cores_of_amd_are_one_core_and_left_out, forget),
-        cmocka_unit_test_setup(a_wrap_is_made_good, forget),
-        cmocka_unit_test_setup(what_cannot_be_a_wrap_is_left_out_then_begins_anew, forget),
-        cmocka_unit_test_setup(read_too_seldom_it_is_unknown_for_ever, forget),
-        cmocka_unit_test_setup(a_break_between_two_samples_is_seen, forget),
-        cmocka_unit_test_setup(a_reset_is_a_hole_in_the_node_s_energy, forget),
-        cmocka_unit_test_setup(a_look_says_how_soon_the_next_must_come, forget),
+        cmocka_unit_test_setup(the_core_counter_of_amd_is_left_out, forget),
+        cmocka_unit_test_setup(a_wrap_is_corrected, forget),
+        cmocka_unit_test_setup(an_implausible_wrap_restarts_counting, forget),
+        cmocka_unit_test_setup(read_too_rarely_it_is_unknown, forget),
+        cmocka_unit_test_setup(a_break_between_two_samples_is_reported, forget),
+        cmocka_unit_test_setup(a_reset_leaves_a_gap, forget),
+        cmocka_unit_test_setup(poll_returns_the_next_deadline, forget),
         cmocka_unit_test_setup(a_year_of_wraps_adds_up, forget),
         cmocka_unit_test_setup(bad_zones_are_unknown_and_the_good_one_is_read, forget),
-        cmocka_unit_test_setup(all_of_them_failing_is_a_failure, forget),
-        cmocka_unit_test_setup(perf_counts_where_powercap_is_not, forget),
-        cmocka_unit_test_setup(perf_adds_what_powercap_does_not_have, forget),
-        cmocka_unit_test_setup(dies_that_count_apart_are_told_apart, forget),
-        cmocka_unit_test_setup(a_perf_count_that_overflows_64_bits_goes_on, forget),
-        cmocka_unit_test_setup(a_perf_count_that_goes_back_is_a_hole, forget),
+        cmocka_unit_test_setup(failure_of_all_meters_is_an_error, forget),
+        cmocka_unit_test_setup(perf_is_used_without_powercap, forget),
+        cmocka_unit_test_setup(perf_adds_missing_domains, forget),
+        cmocka_unit_test_setup(dies_are_distinguished, forget),
+        cmocka_unit_test_setup(a_perf_count_may_overflow_64_bits, forget),
+        cmocka_unit_test_setup(a_decreasing_perf_count_leaves_a_gap, forget),
         cmocka_unit_test_setup(without_any_it_is_absent_or_denied, forget),
-        cmocka_unit_test_setup(zones_of_root_are_denied_to_others, forget),
+        cmocka_unit_test_setup(zones_are_denied_to_users, forget),
         cmocka_unit_test(here_it_is_read_or_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

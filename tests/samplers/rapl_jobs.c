@@ -1,4 +1,4 @@
-/* Energy of a captured node shared out to the jobs on it: by CPU time, in rounds, and what of it goes wrong. */
+/* Energy of a captured node attributed to its jobs by CPU time, in rounds, and failures. */
 #include "samplers/all.h"
 
 #include "base/log.h"
@@ -33,7 +33,7 @@ static uint64_t job_u64(const struct sensing *s, const char *job, const char *me
     return value->u64;
 }
 
-static void energy_is_shared_out_by_cpu_time(void **state)
+static void energy_is_attributed_by_cpu_time(void **state)
 {
     (void)state;
     struct sensing s;
@@ -57,7 +57,7 @@ static void energy_is_shared_out_by_cpu_time(void **state)
     assert_string_equal(sensing_sample(&s, "", "11")->set->name, "energy");
     assert_in_range(job_u64(&s, "11", "package"), 23999, 24000);
     assert_in_range(job_u64(&s, "12", "package"), 5999, 6000);
-    assert_int_equal(job_u64(&s, "11", "dram"), 0); /* measured, and did not move */
+    assert_int_equal(job_u64(&s, "11", "dram"), 0); /* measured, but did not move */
     assert_null(sensing_find(&s, "", "11", "core"));
 
     time_goes_on(root, 2);
@@ -74,7 +74,7 @@ static void energy_is_shared_out_by_cpu_time(void **state)
     temp_remove(root);
 }
 
-static void between_two_rounds_a_reading_is_but_a_part(void **state)
+static void between_two_rounds_a_reading_is_partial(void **state)
 {
     (void)state;
     struct sensing s;
@@ -93,8 +93,8 @@ static void between_two_rounds_a_reading_is_but_a_part(void **state)
     sensing_end(&s);
 }
 
-/* Before it is closed for one with other settings. */
-static void the_last_reading_shares_out_all_there_is(void **state)
+/* Before it is reopened with other settings. */
+static void the_last_reading_distributes_everything(void **state)
 {
     (void)state;
     struct sensing s;
@@ -142,7 +142,7 @@ static void a_job_that_is_a_process_has_its_share(void **state)
     temp_remove(root);
 }
 
-static void a_group_that_vanishes_keeps_what_it_had(void **state)
+static void a_vanished_cgroup_keeps_its_energy(void **state)
 {
     (void)state;
     struct sensing s;
@@ -165,7 +165,7 @@ static void a_group_that_vanishes_keeps_what_it_had(void **state)
     temp_remove(root);
 }
 
-static void many_jobs_share_within_few_files(void **state)
+static void many_jobs_need_few_files(void **state)
 {
     (void)state;
     struct sensing s;
@@ -198,8 +198,8 @@ static void many_jobs_share_within_few_files(void **state)
     temp_remove(root);
 }
 
-/* The node's own energy is read, whatever /proc/stat says; what could not be shared out is in the next round. */
-static void without_busy_time_the_node_is_read_all_the_same(void **state)
+/* The node's own energy is read even without /proc/stat; what could not be attributed is in the next round. */
+static void without_busy_time_the_node_is_still_read(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "cpux 1\n", "cpu  4000 100 900\n", "cpu  -1\n" };
@@ -227,7 +227,7 @@ static void without_busy_time_the_node_is_read_all_the_same(void **state)
     assert_in_range(job_u64(&s, "11", "package"), 23999, 24000);
     sensing_put(root, "proc/stat", "");
     assert_int_equal(sensing_job(&s, &job_11, JOB_END), OK);
-    assert_int_equal(s.batch.count, 0); /* nobody knows what it used last */
+    assert_int_equal(s.batch.count, 0); /* its final usage is unknown */
     time_goes_on(root, 2);
     assert_int_equal(sensing_read(&s), OK);
     assert_null(sensing_sample(&s, "", "11"));
@@ -237,7 +237,7 @@ static void without_busy_time_the_node_is_read_all_the_same(void **state)
     temp_remove(root);
 }
 
-static void what_a_break_took_is_in_nobody_s_share(void **state)
+static void energy_of_a_break_is_not_attributed(void **state)
 {
     (void)state;
     struct sensing s;
@@ -273,14 +273,14 @@ static void what_a_break_took_is_in_nobody_s_share(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(energy_is_shared_out_by_cpu_time),
-        cmocka_unit_test(between_two_rounds_a_reading_is_but_a_part),
-        cmocka_unit_test(the_last_reading_shares_out_all_there_is),
+        cmocka_unit_test(energy_is_attributed_by_cpu_time),
+        cmocka_unit_test(between_two_rounds_a_reading_is_partial),
+        cmocka_unit_test(the_last_reading_distributes_everything),
         cmocka_unit_test(a_job_that_is_a_process_has_its_share),
-        cmocka_unit_test(a_group_that_vanishes_keeps_what_it_had),
-        cmocka_unit_test(many_jobs_share_within_few_files),
-        cmocka_unit_test(without_busy_time_the_node_is_read_all_the_same),
-        cmocka_unit_test(what_a_break_took_is_in_nobody_s_share),
+        cmocka_unit_test(a_vanished_cgroup_keeps_its_energy),
+        cmocka_unit_test(many_jobs_need_few_files),
+        cmocka_unit_test(without_busy_time_the_node_is_still_read),
+        cmocka_unit_test(energy_of_a_break_is_not_attributed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

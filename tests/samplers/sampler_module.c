@@ -1,4 +1,4 @@
-/* Loading samplers that are libraries of their own. */
+/* Loading samplers from shared libraries. */
 #include "samplers/sampler_module.h"
 
 #include "tools/temp.h"
@@ -20,14 +20,14 @@ static enum err load(const char *directory, const char *name)
     return err;
 }
 
-static void one_that_is_missing_is_named(void **state)
+static void a_missing_module_is_named(void **state)
 {
     (void)state;
     assert_int_equal(load("/nonexistent", "windmill"), ABSENT);
     assert_string_equal(error, "sample-windmill.so is not installed");
 }
 
-static void one_of_another_version_is_refused(void **state)
+static void a_module_of_another_version_is_rejected(void **state)
 {
     (void)state;
     assert_int_equal(load(getenv("TOOLS"), "old"), CORRUPT);
@@ -35,7 +35,7 @@ static void one_of_another_version_is_refused(void **state)
     assert_int_equal(load(getenv("TOOLS"), "odd"), CORRUPT);
 }
 
-static void one_that_is_no_library_is_refused(void **state)
+static void a_file_that_is_not_a_library_is_rejected(void **state)
 {
     (void)state;
     char directory[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -47,7 +47,7 @@ static void one_that_is_no_library_is_refused(void **state)
     temp_remove(directory);
 }
 
-static void a_library_that_is_no_module_is_refused(void **state)
+static void a_library_that_is_not_a_module_is_rejected(void **state)
 {
     (void)state;
     char directory[TEMP_PATH_MAX], path[TEMP_PATH_MAX], library[4096];
@@ -59,7 +59,7 @@ static void a_library_that_is_no_module_is_refused(void **state)
     temp_remove(directory);
 }
 
-static void the_real_one_loads(void **state)
+static void the_real_module_loads(void **state)
 {
     (void)state;
     const struct sampler *sampler = NULL;
@@ -74,11 +74,11 @@ static void the_real_one_loads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_is_missing_is_named),
-        cmocka_unit_test(one_of_another_version_is_refused),
-        cmocka_unit_test(one_that_is_no_library_is_refused),
-        cmocka_unit_test(a_library_that_is_no_module_is_refused),
-        cmocka_unit_test(the_real_one_loads),
+        cmocka_unit_test(a_missing_module_is_named),
+        cmocka_unit_test(a_module_of_another_version_is_rejected),
+        cmocka_unit_test(a_file_that_is_not_a_library_is_rejected),
+        cmocka_unit_test(a_library_that_is_not_a_module_is_rejected),
+        cmocka_unit_test(the_real_module_loads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

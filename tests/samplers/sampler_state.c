@@ -1,4 +1,4 @@
-/* The life of a sampler: settings, jobs, and what becomes of half a reading. */
+/* The state of a sampler: settings, jobs, and partial readings. */
 #include "samplers/sampler_state.h"
 
 #include "base/log.h"
@@ -85,7 +85,7 @@ static void settings_are_applied_over_the_defaults(void **state)
     assert_int_equal(sampler.last, USAGE);
 }
 
-static void half_a_reading_is_taken_back(void **state)
+static void a_partial_reading_is_discarded(void **state)
 {
     (void)state;
     struct sampler_state sampler = { .sampler = &player, .context = &here };
@@ -102,7 +102,7 @@ static void half_a_reading_is_taken_back(void **state)
     sampler_state_close(&sampler);
 }
 
-static void jobs_are_told_and_may_fail_like_readings(void **state)
+static void job_events_may_fail_like_readings(void **state)
 {
     (void)state;
     struct job job = { .id = "1" };
@@ -132,7 +132,7 @@ static void jobs_are_told_and_may_fail_like_readings(void **state)
     sampler_state_close(&sampler);
 }
 
-static void what_is_absent_is_looked_for_again_only_where_asked(void **state)
+static void absent_sensors_are_retried_only_if_configured(void **state)
 {
     (void)state;
     struct sampler_state sampler = { .sampler = &player, .context = &here };
@@ -156,9 +156,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(settings_are_applied_over_the_defaults, begin, end),
-        cmocka_unit_test_setup_teardown(half_a_reading_is_taken_back, begin, end),
-        cmocka_unit_test_setup_teardown(jobs_are_told_and_may_fail_like_readings, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_absent_is_looked_for_again_only_where_asked, begin, end),
+        cmocka_unit_test_setup_teardown(a_partial_reading_is_discarded, begin, end),
+        cmocka_unit_test_setup_teardown(job_events_may_fail_like_readings, begin, end),
+        cmocka_unit_test_setup_teardown(absent_sensors_are_retried_only_if_configured, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

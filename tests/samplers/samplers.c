@@ -1,4 +1,4 @@
-/* The driver: samplers that work, are absent, fail and come back. */
+/* A list of samplers that work, are absent, fail and recover. */
 #include "samplers/samplers.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@ static enum err fake_open(void *state, const struct sampler_context *context)
 {
     (void)context;
     opens++;
-    assert_int_equal(*(char *)state, 0); /* each opening has a state of its own */
+    assert_int_equal(*(char *)state, 0); /* each open has a new state */
     *(char *)state = 1;
     return open_result;
 }
@@ -58,7 +58,7 @@ static size_t read_once(struct samplers *samplers)
     return count;
 }
 
-static void each_is_opened_read_and_closed(void **state)
+static void each_sampler_is_opened_read_and_closed(void **state)
 {
     (void)state;
     struct samplers *samplers;
@@ -73,7 +73,7 @@ static void each_is_opened_read_and_closed(void **state)
     samplers_close(&samplers);
 }
 
-static void an_absent_one_is_left_out(void **state)
+static void an_absent_sampler_is_skipped(void **state)
 {
     (void)state;
     struct samplers *samplers;
@@ -86,7 +86,7 @@ static void an_absent_one_is_left_out(void **state)
     assert_int_equal(closes, 0);
 }
 
-static void one_that_fails_rests_and_the_others_go_on(void **state)
+static void a_failing_sampler_does_not_affect_others(void **state)
 {
     (void)state;
     struct samplers *samplers;
@@ -105,7 +105,7 @@ static void one_that_fails_rests_and_the_others_go_on(void **state)
     assert_int_equal(closes, 2);
 }
 
-static void nothing_this_time_is_no_failure(void **state)
+static void again_is_not_a_failure(void **state)
 {
     (void)state;
     struct samplers *samplers;
@@ -119,7 +119,7 @@ static void nothing_this_time_is_no_failure(void **state)
     samplers_close(&samplers);
 }
 
-static void doctor_may_try_one(void **state)
+static void doctor_can_try_one_sampler(void **state)
 {
     (void)state;
     assert_int_equal(samplers_try(&fake, &here), OK);
@@ -131,7 +131,7 @@ static void doctor_may_try_one(void **state)
     assert_int_equal(closes, 2);
 }
 
-static void settings_have_their_defaults(void **state)
+static void settings_have_defaults(void **state)
 {
     (void)state;
     struct samplers *samplers;
@@ -152,7 +152,7 @@ static void every_sampler_of_the_build_is_described(void **state)
         assert_non_null((*s)->about);
         assert_non_null((*s)->open);
         assert_non_null((*s)->read);
-        if ((*s)->set) /* else made at open */
+        if ((*s)->set) /* else built at open */
             assert_string_equal((*s)->name, (*s)->set->name);
         for (const struct sampler *const *other = sampler_all; other < s; other++)
             assert_string_not_equal((*s)->name, (*other)->name);
@@ -168,12 +168,12 @@ static void every_sampler_of_the_build_is_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(each_is_opened_read_and_closed, forget),
-        cmocka_unit_test_setup(an_absent_one_is_left_out, forget),
-        cmocka_unit_test_setup(one_that_fails_rests_and_the_others_go_on, forget),
-        cmocka_unit_test_setup(nothing_this_time_is_no_failure, forget),
-        cmocka_unit_test_setup(doctor_may_try_one, forget),
-        cmocka_unit_test_setup(settings_have_their_defaults, forget),
+        cmocka_unit_test_setup(each_sampler_is_opened_read_and_closed, forget),
+        cmocka_unit_test_setup(an_absent_sampler_is_skipped, forget),
+        cmocka_unit_test_setup(a_failing_sampler_does_not_affect_others, forget),
+        cmocka_unit_test_setup(again_is_not_a_failure, forget),
+        cmocka_unit_test_setup(doctor_can_try_one_sampler, forget),
+        cmocka_unit_test_setup(settings_have_defaults, forget),
         cmocka_unit_test(every_sampler_of_the_build_is_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

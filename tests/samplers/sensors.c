@@ -1,4 +1,4 @@
-/* What the samplers of /proc and /sys give for captured nodes, to the number: a server with everything, and an old one. */
+/* Exact values of the samplers of /proc and /sys on captured nodes: a server with everything, and an old one. */
 #include "samplers/all.h"
 #include "tools/node.h"
 #include "tools/sampling.h"
@@ -41,14 +41,14 @@ static void every_line_of_meminfo_is_a_metric(void **state)
     assert_string_equal(metric_of("active_anon")->source, "Active(anon)");
     assert_int_equal(sampling_u64(&s, "k_reclaimable"), 1000000ull * 1024);
     assert_int_equal(sampling_u64(&s, "direct_map4k"), 500000ull * 1024);
-    assert_int_equal(sampling_u64(&s, "huge_pages_total"), 16); /* of pages, no kB */
+    assert_int_equal(sampling_u64(&s, "huge_pages_total"), 16); /* in pages, not kB */
     assert_string_equal(metric_of("huge_pages_total")->unit, "1");
     assert_string_equal(metric_of("mem_total")->unit, "B");
     assert_int_equal(metric_of("mem_total")->kind, GAUGE);
     sampling_end(&s);
 }
 
-static void beside_a_run_the_lists_are_short(void **state)
+static void in_a_run_lists_are_short(void **state)
 {
     (void)state;
     static const struct { const struct sampler *sampler; size_t metrics; } brief[] = {
@@ -64,7 +64,7 @@ static void beside_a_run_the_lists_are_short(void **state)
     }
 }
 
-static void vmstat_tells_levels_from_counts(void **state)
+static void vmstat_distinguishes_gauges_and_counters(void **state)
 {
     (void)state;
     assert_int_equal(read_node(&sampler_vmstat, "server"), 1);
@@ -103,7 +103,7 @@ static void stat_has_a_total_and_each_cpu(void **state)
     sampling_end(&s);
 }
 
-static void interrupts_are_told_by_cpu(void **state)
+static void interrupts_are_counted_per_cpu(void **state)
 {
     (void)state;
     assert_int_equal(read_node(&sampler_interrupts, "server"), 5);
@@ -118,7 +118,7 @@ static void interrupts_are_told_by_cpu(void **state)
     sampling_end(&s);
 }
 
-static void block_devices_are_told_apart_from_partitions(void **state)
+static void block_devices_are_distinguished_from_partitions(void **state)
 {
     (void)state;
     assert_int_equal(read_node(&sampler_diskstats, "server"), 2); /* no sda1, loop0, ram0 */
@@ -139,7 +139,7 @@ static void block_devices_are_told_apart_from_partitions(void **state)
     sampling_end(&s);
 }
 
-static void devices_above_others_say_so(void **state)
+static void stacked_devices_are_marked(void **state)
 {
     (void)state;
     static const char *const lowest[] = { "sda", "sdb", "sdc", "sdd" }, *const above[] = { "md127", "dm-0", "dm-1", "bcache0" };
@@ -148,11 +148,11 @@ static void devices_above_others_say_so(void **state)
         assert_int_equal(sampling_u64_of(&s, "diskstats", lowest[i], "stacked"), 0);
         assert_int_equal(sampling_u64_of(&s, "diskstats", above[i], "stacked"), 1);
     }
-    assert_int_equal(sampling_u64_of(&s, "diskstats", "dm-0", "read"), 300 * 512); /* it has its own all the same */
+    assert_int_equal(sampling_u64_of(&s, "diskstats", "dm-0", "read"), 300 * 512); /* it has its own nevertheless */
     sampling_end(&s);
 }
 
-static void network_columns_are_taken_by_name(void **state)
+static void network_columns_are_found_by_name(void **state)
 {
     (void)state;
     assert_int_equal(read_node(&sampler_netdev, "server"), 3);
@@ -203,7 +203,7 @@ static void schedstat_is_read_in_its_versions(void **state)
     sampling_end(&s);
 }
 
-static void numa_nodes_are_told_apart(void **state)
+static void numa_nodes_are_distinguished(void **state)
 {
     (void)state;
     assert_int_equal(read_node(&sampler_numa, "server"), 2);
@@ -220,7 +220,7 @@ static void numa_nodes_are_told_apart(void **state)
     sampling_end(&s);
 }
 
-static void memory_errors_are_told_by_dimm(void **state)
+static void memory_errors_are_counted_per_dimm(void **state)
 {
     (void)state;
     assert_int_equal(read_node(&sampler_edac, "server"), 2 + 6);
@@ -264,7 +264,7 @@ static void the_agent_reads_itself(void **state)
     assert_true(sampling_u64(&s, "rss_max") > 0);
     sampling_end(&s);
     assert_int_equal(read_node(&sampler_self, "old"), 1);
-    assert_null(sampling_find(&s, "rchar")); /* this kernel does not count */
+    assert_null(sampling_find(&s, "rchar")); /* not counted by this kernel */
     sampling_end(&s);
 }
 
@@ -272,17 +272,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_line_of_meminfo_is_a_metric),
-        cmocka_unit_test(beside_a_run_the_lists_are_short),
-        cmocka_unit_test(vmstat_tells_levels_from_counts),
+        cmocka_unit_test(in_a_run_lists_are_short),
+        cmocka_unit_test(vmstat_distinguishes_gauges_and_counters),
         cmocka_unit_test(stat_has_a_total_and_each_cpu),
-        cmocka_unit_test(interrupts_are_told_by_cpu),
-        cmocka_unit_test(block_devices_are_told_apart_from_partitions),
-        cmocka_unit_test(devices_above_others_say_so),
-        cmocka_unit_test(network_columns_are_taken_by_name),
+        cmocka_unit_test(interrupts_are_counted_per_cpu),
+        cmocka_unit_test(block_devices_are_distinguished_from_partitions),
+        cmocka_unit_test(stacked_devices_are_marked),
+        cmocka_unit_test(network_columns_are_found_by_name),
         cmocka_unit_test(pressure_has_a_sample_for_each_file),
         cmocka_unit_test(schedstat_is_read_in_its_versions),
-        cmocka_unit_test(numa_nodes_are_told_apart),
-        cmocka_unit_test(memory_errors_are_told_by_dimm),
+        cmocka_unit_test(numa_nodes_are_distinguished),
+        cmocka_unit_test(memory_errors_are_counted_per_dimm),
         cmocka_unit_test(nfs_calls_have_names),
         cmocka_unit_test(the_agent_reads_itself),
     };

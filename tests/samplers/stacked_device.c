@@ -1,11 +1,11 @@
-/* Which block devices lie above others. */
+/* Detection of stacked block devices. */
 #include "samplers/stacked_device.h"
 
 #include "tools/sensing.h"
 
 #include <sys/stat.h>
 
-static void what_lies_above_others_is_stacked(void **state)
+static void stacked_devices_are_detected(void **state)
 {
     (void)state;
     char root[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -19,13 +19,13 @@ static void what_lies_above_others_is_stacked(void **state)
     assert_false(stacked_device_check(root, "/sys/block/sda"));
     assert_true(stacked_device_check(root, "/sys/block/dm-0"));
     assert_true(stacked_device_check(root, "/sys/block/loop0"));
-    assert_false(stacked_device_check(root, "/sys/block/loop1")); /* nothing is attached to it */
+    assert_false(stacked_device_check(root, "/sys/block/loop1")); /* nothing is attached */
     assert_false(stacked_device_check(root, "/sys/block/sdz"));
     assert_false(stacked_device_check("/nonexistent", "/sys/block/dm-0"));
     temp_remove(root);
 }
 
-static void a_name_that_is_too_long_is_nothing(void **state)
+static void too_long_names_do_not_exist(void **state)
 {
     (void)state;
     char directory[400];
@@ -38,8 +38,8 @@ static void a_name_that_is_too_long_is_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_lies_above_others_is_stacked),
-        cmocka_unit_test(a_name_that_is_too_long_is_nothing),
+        cmocka_unit_test(stacked_devices_are_detected),
+        cmocka_unit_test(too_long_names_do_not_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* In place of libc's: says for one file what a driver says when its chip does not answer. */
+/* Replaces libc's function: returns for one file the error of a chip that does not answer. */
 static ino_t refused_inode;
 static int refused_with;
 
@@ -43,7 +43,7 @@ static void zones_and_chips_are_read(void **state)
     sensing_end(&s);
 }
 
-static void nonsense_is_unknown(void **state)
+static void implausible_values_are_unknown(void **state)
 {
     (void)state;
     struct sensing s;
@@ -52,7 +52,7 @@ static void nonsense_is_unknown(void **state)
     static const char *const unknown[] = { "zone_0", "zone_2", "zone_3", "zone_4", "we_ird__chip/temp1" };
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         assert_null(sensing_find(&s, unknown[i], NULL, "temperature"));
-    assert_near(sensing_f64(&s, "zone_1", "temperature"), 0.041, 1e-9); /* cut short: who could know */
+    assert_near(sensing_f64(&s, "zone_1", "temperature"), 0.041, 1e-9); /* truncated */
     assert_near(sensing_f64(&s, "thermal_zone5", "temperature"), 55, 1e-9);
     assert_near(sensing_f64(&s, "we_ird__chip/temp2", "temperature"), 30, 1e-9);
     assert_null(sensing_find(&s, "we_ird__chip/temp2", NULL, "critical"));
@@ -61,7 +61,7 @@ static void nonsense_is_unknown(void **state)
     sensing_end(&s);
 }
 
-static void one_that_does_not_answer_does_not_hurt_the_others(void **state)
+static void a_failing_sensor_does_not_affect_others(void **state)
 {
     (void)state;
     struct sensing s;
@@ -102,7 +102,7 @@ static void a_file_that_gives_EIO_for_real(void **state)
     temp_remove(root);
 }
 
-static void none_is_absent(void **state)
+static void without_hardware_it_is_absent(void **state)
 {
     (void)state;
     struct sensing s;
@@ -129,10 +129,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zones_and_chips_are_read),
-        cmocka_unit_test(nonsense_is_unknown),
-        cmocka_unit_test(one_that_does_not_answer_does_not_hurt_the_others),
+        cmocka_unit_test(implausible_values_are_unknown),
+        cmocka_unit_test(a_failing_sensor_does_not_affect_others),
         cmocka_unit_test(a_file_that_gives_EIO_for_real),
-        cmocka_unit_test(none_is_absent),
+        cmocka_unit_test(without_hardware_it_is_absent),
         cmocka_unit_test(here_it_is_read_or_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* System calls counted in a real kernel, compared with what was really called. Needs root and eBPF. */
+/* System calls counted in the running kernel, compared with the calls that were made. Needs root and eBPF. */
 #include "syscalls/ebpf.h"
 
 #include "tools/ebpf_fixture.h"
@@ -34,7 +34,7 @@ static void calls_errors_and_bytes_are_exact(void **state)
     assert_false(find(job, &syscall_set, "getppid")->known[SYSCALL_TIME]);
     assert_null(find(job, &syscall_time_set, "getppid"));
     assert_int_equal(number_of(job, "close", SYSCALL_ERRORS), 7);
-    assert_int_equal(calls_of(job, "read"), 5); /* two of them from the pipe, one that cannot be */
+    assert_int_equal(calls_of(job, "read"), 5); /* two from the pipe, one that fails */
     assert_int_equal(number_of(job, "read", SYSCALL_BYTES), 152);
     assert_int_equal(number_of(job, "read", SYSCALL_ERRORS), 1);
     assert_int_equal(number_of(job, "read/device", SYSCALL_BYTES), 150);
@@ -112,7 +112,7 @@ static void children_and_threads_are_followed(void **state)
     assert_int_equal(calls_of(job, "getppid"), 4 * THREADS * EACH + EACH);
     assert_int_equal(calls_of(job, "execve"), 2);
     assert_int_equal(calls_of(job, "vfork") + calls_of(job, "clone") + calls_of(job, "clone3"), 4 * THREADS + 1 + 5);
-    assert_int_equal(calls_of(job, "exit_group"), 6); /* that of the thread's program is one of them */
+    assert_int_equal(calls_of(job, "exit_group"), 6); /* including that of the thread's executable */
     assert_int_equal(calls_of(job, "arch_prctl") > 0 || calls_of(job, "set_tid_address") > 0, 1); /* after the exec */
     ebpf_job_end(&job);
 }
@@ -131,7 +131,7 @@ static void make_many(void)
     }
 }
 
-static void none_of_a_thousand_short_processes_is_missed(void **state)
+static void a_thousand_short_processes_are_counted(void **state)
 {
     (void)state;
     if (!ebpf)
@@ -148,7 +148,7 @@ static void call_slowly(void)
     usleep(30000);
 }
 
-static void times_are_those_of_the_calls(void **state)
+static void times_match_the_calls(void **state)
 {
     (void)state;
     if (!ebpf)
@@ -171,7 +171,7 @@ static void times_are_those_of_the_calls(void **state)
     ebpf_job_end(&job);
 }
 
-/* The kernel's own account of the same process. */
+/* The kernel's /proc/PID/io of the same process. */
 static bool read_io(pid_t pid, const char *key, uint64_t *value)
 {
     char path[64], text[512] = "";
@@ -196,7 +196,7 @@ static void read_and_write(void)
     }
 }
 
-static void bytes_are_those_of_the_kernels_account(void **state)
+static void bytes_match_proc_io(void **state)
 {
     (void)state;
     struct ebpf_job *job;
@@ -211,7 +211,7 @@ static void bytes_are_those_of_the_kernels_account(void **state)
         leave_out("no /proc/PID/io");
     release(&child);
     await_done(&child);
-    while (calls_of(job, "write/pipe") == 0) /* its last write has woken us before it returned */
+    while (calls_of(job, "write/pipe") == 0) /* its last write woke us before it returned */
         usleep(1000);
     assert_true(read_io(child.pid, "rchar: ", &read_after) && read_io(child.pid, "wchar: ", &written_after));
     assert_int_equal(number_of(job, "read", SYSCALL_BYTES) + number_of(job, "pread64", SYSCALL_BYTES),
@@ -222,7 +222,7 @@ static void bytes_are_those_of_the_kernels_account(void **state)
 }
 
 #ifdef __x86_64__
-/* As a 32-bit program does it: 64 is getppid there, and semget here. */
+/* Like a 32-bit program: 64 is getppid there, and semget here. */
 static void call_as_32_bit(void)
 {
     for (int i = 0; i < EACH; i++) {
@@ -231,7 +231,7 @@ static void call_as_32_bit(void)
     }
 }
 
-/* The descriptor is in ebx; what a 64-bit program would have it in says another. */
+/* The descriptor is in ebx; the register of 64-bit programs has another. */
 static void read_as_32_bit(void)
 {
     int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC), pair[2];
@@ -256,7 +256,7 @@ static bool has_32_bit(void)
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status);
 }
 
-static void calls_of_32_bit_programs_have_their_own_numbers(void **state)
+static void calls_of_32_bit_programs_are_mapped(void **state)
 {
     (void)state;
     if (!ebpf)
@@ -270,7 +270,7 @@ static void calls_of_32_bit_programs_have_their_own_numbers(void **state)
     job = count(read_as_32_bit, false);
     assert_int_equal(calls_of(job, "read/device"), EACH);
     assert_int_equal(number_of(job, "read/device", SYSCALL_BYTES), 7 * EACH);
-    assert_int_equal(calls_of(job, "read/pipe"), 2); /* of the words to go and to end */
+    assert_int_equal(calls_of(job, "read/pipe"), 2); /* of the bytes that release and end the child */
     ebpf_job_end(&job);
 }
 #endif
@@ -280,11 +280,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(calls_errors_and_bytes_are_exact, setup, teardown),
         cmocka_unit_test_setup_teardown(children_and_threads_are_followed, setup, teardown),
-        cmocka_unit_test_setup_teardown(none_of_a_thousand_short_processes_is_missed, setup, teardown),
-        cmocka_unit_test_setup_teardown(times_are_those_of_the_calls, setup, teardown),
-        cmocka_unit_test_setup_teardown(bytes_are_those_of_the_kernels_account, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_thousand_short_processes_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_match_the_calls, setup, teardown),
+        cmocka_unit_test_setup_teardown(bytes_match_proc_io, setup, teardown),
 #ifdef __x86_64__
-        cmocka_unit_test_setup_teardown(calls_of_32_bit_programs_have_their_own_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(calls_of_32_bit_programs_are_mapped, setup, teardown),
 #endif
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

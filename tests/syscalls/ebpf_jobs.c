@@ -1,4 +1,5 @@
-/* Jobs whose system calls are counted at the same time, one after another, and from some moment on. Needs root and eBPF. */
+/* Jobs whose system calls are counted at the same time, one after another, and from some time on. Needs root and
+ * eBPF. */
 #include "syscalls/ebpf.h"
 
 #include "base/clock.h"
@@ -20,7 +21,7 @@ static void call_twenty(void)
     getppids(20);
 }
 
-static void jobs_are_told_apart(void **state)
+static void jobs_are_counted_separately(void **state)
 {
     (void)state;
     struct ebpf_job *first, *second;
@@ -46,8 +47,8 @@ static void jobs_are_told_apart(void **state)
     ebpf_job_end(&second);
 }
 
-/* Its number goes to the next job, and so may those of its processes. */
-static void who_is_let_go_is_nobodys(void **state)
+/* Its number is reused by the next job, and so may its tids be. */
+static void released_processes_are_not_counted(void **state)
 {
     (void)state;
     struct ebpf_job *old, *new;
@@ -73,7 +74,7 @@ static void who_is_let_go_is_nobodys(void **state)
     ebpf_job_end(&new);
 }
 
-static void time_may_be_asked_for_later(void **state)
+static void times_may_be_requested_later(void **state)
 {
     (void)state;
     struct ebpf_job *job;
@@ -96,8 +97,8 @@ static void time_may_be_asked_for_later(void **state)
     ebpf_job_end(&job);
 }
 
-/* The time that a thread was in a call before is not ours to tell; nor do further looks at it take away what we have. */
-static void a_call_that_is_under_way_has_its_time_from_then_on(void **state)
+/* Time spent in a call before counting began is not reported; adding the process again does not lose time. */
+static void a_call_in_progress_is_timed_from_then_on(void **state)
 {
     (void)state;
     struct ebpf_job *job, *other;
@@ -127,8 +128,8 @@ static void a_call_that_is_under_way_has_its_time_from_then_on(void **state)
     ebpf_job_end(&other);
 }
 
-/* It is there before it has come back from fork, which is a call of its parent's. */
-static void a_process_that_is_just_made_has_not_made_itself(void **state)
+/* It exists before it has returned from fork, which is a call of its parent. */
+static void the_return_of_fork_in_the_child_is_not_counted(void **state)
 {
     (void)state;
     struct ebpf_job *job;
@@ -155,7 +156,7 @@ static void a_process_that_is_just_made_has_not_made_itself(void **state)
     ebpf_job_end(&job);
 }
 
-/* Nobody would hear of its end, and the next process of its number would be taken for it. */
+/* Its exit would be missed, and the next process with its pid would be mistaken for it. */
 static void a_zombie_is_not_counted(void **state)
 {
     (void)state;
@@ -175,8 +176,8 @@ static void a_zombie_is_not_counted(void **state)
     ebpf_job_end(&job);
 }
 
-/* As sonde run does it: what comes before the exec is not the command's. */
-static void a_command_is_counted_from_its_exec_on(void **state)
+/* Like `sonde run`: calls before the exec are not the command's. */
+static void a_command_is_counted_from_exec(void **state)
 {
     (void)state;
     struct ebpf_job *job;
@@ -213,8 +214,8 @@ static void too_many_jobs_are_refused(void **state)
         ebpf_job_end(&jobs[--made]);
 }
 
-/* Less is loaded then; calls are counted all the same. */
-static void what_was_not_opened_is_refused(void **state)
+/* Fewer programs are loaded then; calls are still counted. */
+static void features_that_were_not_requested_are_refused(void **state)
 {
     (void)state;
     struct ebpf *all = ebpf;
@@ -228,21 +229,21 @@ static void what_was_not_opened_is_refused(void **state)
     assert_int_equal(calls_of(job, "getppid"), 10);
     assert_int_equal(ebpf_job_measure_time(job), ABSENT);
     assert_int_equal(ebpf_job_add_cgroup(job, 0, 1), ABSENT);
-    ebpf_close(&ebpf); /* with the job */
+    ebpf_close(&ebpf); /* together with the job */
     ebpf = all;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(jobs_are_told_apart, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_is_let_go_is_nobodys, setup, teardown),
-        cmocka_unit_test_setup_teardown(time_may_be_asked_for_later, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_call_that_is_under_way_has_its_time_from_then_on, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_process_that_is_just_made_has_not_made_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(jobs_are_counted_separately, setup, teardown),
+        cmocka_unit_test_setup_teardown(released_processes_are_not_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_may_be_requested_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_call_in_progress_is_timed_from_then_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_return_of_fork_in_the_child_is_not_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_zombie_is_not_counted, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_command_is_counted_from_its_exec_on, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_was_not_opened_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_command_is_counted_from_exec, setup, teardown),
+        cmocka_unit_test_setup_teardown(features_that_were_not_requested_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(too_many_jobs_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -1,4 +1,4 @@
-/* From rows that processors counted to samples: names, sums, what is not known. No kernel is needed. */
+/* Rows counted per CPU become samples: names, sums, unknown values. Needs no kernel. */
 #include "syscalls/ebpf_rows.h"
 
 #include "model/program_sets.h"
@@ -49,7 +49,7 @@ static const struct sample *find(const struct set *set, const char *instance)
     return NULL;
 }
 
-static void processors_and_classes_are_added_up(void **state)
+static void cpus_and_classes_are_added_up(void **state)
 {
     (void)state;
     struct ebpf_job_memory job = { 1, blocks, NULL };
@@ -57,7 +57,7 @@ static void processors_and_classes_are_added_up(void **state)
     blocks[0].rows[row_of(SYS_read, 12)] = (struct ebpf_row){ 10, 1, 1000, 0 };
     blocks[2].rows[row_of(SYS_read, 12)] = (struct ebpf_row){ 5, 0, 500, 0 };
     blocks[1].rows[row_of(SYS_read, EBPF_CLASS_FILE_SYSTEM + 3)] = (struct ebpf_row){ 2, 0, 64, 0 };
-    blocks[1].rows[SYS_read] = (struct ebpf_row){ 4, 4, 0, 0 }; /* of descriptors that were none */
+    blocks[1].rows[SYS_read] = (struct ebpf_row){ 4, 4, 0, 0 }; /* of invalid descriptors */
     blocks[1].rows[SYS_getppid] = (struct ebpf_row){ 7, 0, 0, 0 };
     blocks[1].rows[SYS_rt_sigreturn] = (struct ebpf_row){ 6, 5, 0, 0 };
     assert_int_equal(ebpf_rows_sample(&rows, &memory, &job, "4711", NULL, &batch), OK);
@@ -81,7 +81,7 @@ static void times_have_buckets(void **state)
     (void)state;
     struct ebpf_job_memory job = { 1, blocks, times };
     times[0].rows[SYS_getppid] = (struct ebpf_row){ 2, 0, 0, 300 };
-    blocks[1].rows[SYS_getppid] = (struct ebpf_row){ 1, 0, 0, 0 }; /* from before time was asked for */
+    blocks[1].rows[SYS_getppid] = (struct ebpf_row){ 1, 0, 0, 0 }; /* from before times were requested */
     times[0].times[SYS_getppid].count[0] = 2;
     times[2].times[SYS_getppid].count[0] = 1;
     times[2].times[SYS_getppid].count[EBPF_BUCKETS - 1] = 9;
@@ -95,8 +95,8 @@ static void times_have_buckets(void **state)
     assert_null(sample->job);
 }
 
-/* Somebody else may have counted the same job before, and less than this one by its first reading. */
-static void what_is_new_begins_with_nothing(void **state)
+/* Another process may have counted the same job before, and less than our first reading. */
+static void a_new_row_starts_with_zeros(void **state)
 {
     (void)state;
     struct ebpf_job_memory job = { 1, blocks, times };
@@ -144,7 +144,7 @@ static void classes_have_names(void **state)
     assert_string_equal(ebpf_rows_name(&rows, EBPF_CALL_OTHER - 1, systems), "syscall_510");
 }
 
-static void the_kernels_part_knows_what_calls_return(void **state)
+static void results_of_calls_are_classified(void **state)
 {
     (void)state;
     const struct ebpf_constants *constants = &rows.constants;
@@ -153,7 +153,8 @@ static void the_kernels_part_knows_what_calls_return(void **state)
     assert_true(constants->results[SYS_pread64] >= EBPF_RESULT_BYTES_BY_CLASS);
     assert_true(constants->results[SYS_pread64] != constants->results[SYS_read]);
     assert_true(rows.group_count <= EBPF_CLASS_GROUPS);
-    for (unsigned i = 0; i < EBPF_CALLS; i++) { /* each that returns bytes has a group, but those without descriptor */
+    for (unsigned i = 0; i < EBPF_CALLS; i++) { /* each call that returns bytes has a group, except those without a
+                                                 * descriptor */
         const char *name = syscall_names_find(i);
         assert_true(constants->results[i] != EBPF_RESULT_BYTES || !strncmp(name, "process_vm_", 11));
         assert_true(constants->numbers_32[i] < EBPF_CALLS);
@@ -165,11 +166,11 @@ static void the_kernels_part_knows_what_calls_return(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(processors_and_classes_are_added_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_new_begins_with_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(cpus_and_classes_are_added_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_new_row_starts_with_zeros, setup, teardown),
         cmocka_unit_test_setup_teardown(times_have_buckets, setup, teardown),
         cmocka_unit_test_setup_teardown(classes_have_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_kernels_part_knows_what_calls_return, setup, teardown),
+        cmocka_unit_test_setup_teardown(results_of_calls_are_classified, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Names in a file of types: made here, and the running kernel's. */
+/* Names in BTF files: a hand-made one and that of the running kernel. */
 #include "syscalls/kernel_btf.h"
 
 #include "tools/temp.h"
@@ -25,7 +25,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A header, eight bytes of types, and the texts. */
+/* A header, eight bytes of types, and the strings. */
 static void write_types(uint16_t magic, uint32_t texts_size)
 {
     struct {
@@ -36,7 +36,7 @@ static void write_types(uint16_t magic, uint32_t texts_size)
     char path[TEMP_PATH_MAX];
     memcpy(file.texts, texts, sizeof texts);
     temp_join(path, directory, KERNEL_BTF + 1);
-    temp_write(path, &file, sizeof file.header + sizeof file.types + sizeof texts); /* without what the compiler puts behind */
+    temp_write(path, &file, sizeof file.header + sizeof file.types + sizeof texts); /* without trailing padding */
 }
 
 static bool has(const char *name)
@@ -60,10 +60,10 @@ static void whole_names_are_found(void **state)
     assert_false(has("number"));
     assert_false(has("more"));
     assert_false(has("one_mor"));
-    assert_false(has("one_too")); /* that is no text */
+    assert_false(has("one_too")); /* without a NUL */
 }
 
-static void what_is_not_one_has_no_names(void **state)
+static void a_malformed_file_has_no_names(void **state)
 {
     struct kernel_btf types;
     (void)state;
@@ -77,7 +77,7 @@ static void what_is_not_one_has_no_names(void **state)
     assert_false(has("one"));
 }
 
-static void the_kernels_own_are_read(void **state)
+static void the_running_kernel_is_read(void **state)
 {
     struct kernel_btf types;
     (void)state;
@@ -95,8 +95,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(whole_names_are_found, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_not_one_has_no_names, setup, teardown),
-        cmocka_unit_test(the_kernels_own_are_read),
+        cmocka_unit_test_setup_teardown(a_malformed_file_has_no_names, setup, teardown),
+        cmocka_unit_test(the_running_kernel_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

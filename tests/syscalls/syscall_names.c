@@ -1,11 +1,11 @@
-/* System calls by number and name. */
+/* Names and numbers of system calls. */
 #include "syscalls/syscall_names.h"
 
 #include "tools/unit.h"
 
 #include <sys/syscall.h>
 
-static void names_and_numbers_lead_to_one_another(void **state)
+static void names_and_numbers_correspond(void **state)
 {
     (void)state;
     assert_string_equal(syscall_names_find(SYS_read), "read");
@@ -58,7 +58,7 @@ static void calls_of_32_bit_programs_are_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_numbers_lead_to_one_another),
+        cmocka_unit_test(names_and_numbers_correspond),
         cmocka_unit_test(a_call_newer_than_this_build_has_a_name),
         cmocka_unit_test(some_calls_return_bytes),
         cmocka_unit_test(calls_of_32_bit_programs_are_known),

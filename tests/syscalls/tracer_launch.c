@@ -1,4 +1,4 @@
-/* Commands that are traced from their exec on: what counts, what runs free, and that a tracer that nobody asks ends. */
+/* Commands traced from their exec on: what is counted, what is ignored, and that an unused tracer exits. */
 #include "syscalls/tracer_launch.h"
 
 #include "syscalls/tracer_filter.h"
@@ -9,14 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A child that asks and becomes a shell. */
+/* A child that requests tracing and becomes a shell. */
 static int run_shell(struct tracer_launch *launch, const char *script)
 {
     int status = -1;
     pid_t pid = fork();
     if (pid == 0) {
         tracer_launch_enter(launch);
-        execl("/nowhere/sh", "sh", (char *)NULL); /* does not count: it is not exec'd yet */
+        execl("/nowhere/sh", "sh", (char *)NULL); /* not counted: before the exec */
         execl("/bin/sh", "sh", "-c", script, (char *)NULL);
         _exit(127);
     }
@@ -31,7 +31,7 @@ static void open_or_leave_out(struct tracer_launch *launch)
         leave_out("no ptrace here");
 }
 
-static void a_command_counts_from_its_exec_on(void **state)
+static void a_command_is_traced_from_exec(void **state)
 {
     struct tracer_launch launch;
     (void)state;
@@ -45,11 +45,11 @@ static void a_command_counts_from_its_exec_on(void **state)
     assert_int_equal(of[SYS_execve].errors, 0);
     assert_true(of[SYS_execve].time_ns > 0);
     assert_true(of[SYS_openat].calls > 0 && of[SYS_mmap].calls > 0);
-    assert_int_equal(of[SYS_rt_sigaction].calls, 0); /* the shell makes some, which run free */
+    assert_int_equal(of[SYS_rt_sigaction].calls, 0); /* the shell makes some, which are ignored */
     tracer_launch_close(&launch);
 }
 
-static void a_command_that_is_killed_is_known_as_such(void **state)
+static void a_killed_command_is_detected(void **state)
 {
     struct tracer_launch launch;
     (void)state;
@@ -60,7 +60,7 @@ static void a_command_that_is_killed_is_known_as_such(void **state)
     tracer_launch_close(&launch);
 }
 
-static void a_tracer_that_nobody_asks_ends(void **state)
+static void an_unused_tracer_exits(void **state)
 {
     struct tracer_launch launch;
     (void)state;
@@ -72,7 +72,7 @@ static void a_tracer_that_nobody_asks_ends(void **state)
     tracer_launch_close(&launch);
 }
 
-static void a_command_whose_tracer_is_gone_runs_alone(void **state)
+static void a_command_without_its_tracer_runs_untraced(void **state)
 {
     struct tracer_launch launch;
     (void)state;
@@ -86,7 +86,7 @@ static void a_command_whose_tracer_is_gone_runs_alone(void **state)
     tracer_launch_close(&launch);
 }
 
-static void what_says_little_is_free(void **state)
+static void frequent_calls_are_ignored(void **state)
 {
     (void)state;
     assert_true(tracer_filter_ignores(SYS_futex));
@@ -100,11 +100,11 @@ static void what_says_little_is_free(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_command_counts_from_its_exec_on),
-        cmocka_unit_test(a_command_that_is_killed_is_known_as_such),
-        cmocka_unit_test(a_tracer_that_nobody_asks_ends),
-        cmocka_unit_test(a_command_whose_tracer_is_gone_runs_alone),
-        cmocka_unit_test(what_says_little_is_free),
+        cmocka_unit_test(a_command_is_traced_from_exec),
+        cmocka_unit_test(a_killed_command_is_detected),
+        cmocka_unit_test(an_unused_tracer_exits),
+        cmocka_unit_test(a_command_without_its_tracer_runs_untraced),
+        cmocka_unit_test(frequent_calls_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

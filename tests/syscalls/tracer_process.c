@@ -1,4 +1,4 @@
-/* A tracer on a child of ours whose calls are known: what it counts, and that it lets go. */
+/* A tracer on a child whose calls are known: what it counts, and that it detaches. */
 #include "syscalls/tracer_process.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 
 #define CALLS 300
 
-/* Waits for a byte, calls, and ends with 7. */
+/* Waits for a byte, calls, and exits with 7. */
 static pid_t start_child(int *go_fd)
 {
     int go[2];
@@ -49,7 +49,7 @@ static void calls_and_errors_are_counted_until_the_end(void **state)
     assert_int_equal(write(go_fd, "", 1), 1);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(WEXITSTATUS(status), 7);
-    assert_int_equal(read(tracer.end_fd, &byte, 1), 0); /* it has ended too */
+    assert_int_equal(read(tracer.end_fd, &byte, 1), 0); /* it has exited too */
     const struct syscall_count *of = tracer.page->counts.of;
     assert_int_equal(of[SYS_getppid].calls, CALLS);
     assert_int_equal(of[SYS_close].calls, CALLS);
@@ -58,7 +58,7 @@ static void calls_and_errors_are_counted_until_the_end(void **state)
     close(go_fd);
 }
 
-static void a_process_that_is_let_go_runs_on(void **state)
+static void a_detached_process_continues(void **state)
 {
     struct tracer_process tracer;
     int go_fd, status;
@@ -88,12 +88,12 @@ static pid_t start_sleeping(void)
         int failed = clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ 1, SLEEP_NS - NS_PER_S }, NULL);
         _exit(failed != 0);
     }
-    usleep(100000); /* long asleep */
+    usleep(100000); /* blocked for long */
     return pid;
 }
 
-/* The kernel begins it anew as restart_syscall. */
-static void a_call_that_is_under_way_has_its_name_and_its_time_from_then_on(void **state)
+/* The kernel restarts it as restart_syscall. */
+static void a_call_in_progress_is_named_and_timed(void **state)
 {
     struct tracer_process tracer;
     int status;
@@ -108,7 +108,7 @@ static void a_call_that_is_under_way_has_its_name_and_its_time_from_then_on(void
         waitpid(pid, NULL, 0);
         leave_out("no ptrace here");
     }
-    usleep(300000); /* asleep again */
+    usleep(300000); /* blocked again */
     tracer_process_stop(&tracer);
     assert_int_equal(tracer.page->pending[SYS_clock_nanosleep], 1);
     tracer_process_close(&tracer);
@@ -125,7 +125,7 @@ static void a_call_that_is_under_way_has_its_name_and_its_time_from_then_on(void
     const struct syscall_count *slept = &tracer.page->counts.of[SYS_clock_nanosleep];
     assert_int_equal(slept->calls, 1);
     assert_int_equal(slept->errors, 0);
-    if (began_ns - begin_ns < SLEEP_NS / 2) /* else the machine was busy with others */
+    if (began_ns - begin_ns < SLEEP_NS / 2) /* otherwise the node was busy */
         assert_in_range(slept->time_ns, SLEEP_NS / 4, SLEEP_NS - 50 * NS_PER_MS);
     assert_int_equal(tracer.page->counts.of[SYS_restart_syscall].calls, 0);
     assert_int_equal(tracer.page->pending[SYS_clock_nanosleep], 0);
@@ -139,7 +139,7 @@ static void a_call_that_is_under_way_has_its_name_and_its_time_from_then_on(void
 #define WAIT_CALL SYS_epoll_pwait
 #endif
 
-/* Waits for events that do not come, and ends with how often that went wrong. */
+/* Waits for events that do not come, and exits with the number of failures. */
 static pid_t start_waiting(int *go_fd)
 {
     int go[2];
@@ -160,8 +160,8 @@ static pid_t start_waiting(int *go_fd)
     return pid;
 }
 
-/* Such as SIGCHLD, each time that a child ends. Alone the process would not notice; traced it is woken. */
-static void an_ignored_signal_breaks_nothing_off(void **state)
+/* For example SIGCHLD. Untraced, the process would not notice it; traced, it is woken. */
+static void an_ignored_signal_interrupts_nothing(void **state)
 {
     struct tracer_process tracer;
     int go_fd, status;
@@ -176,7 +176,7 @@ static void an_ignored_signal_breaks_nothing_off(void **state)
     assert_int_equal(write(go_fd, "", 1), 1);
     while (waitpid(pid, &status, WNOHANG) == 0) {
         kill(pid, SIGURG);
-        usleep(150000); /* longer than a wait, which begins anew */
+        usleep(150000); /* longer than a wait, which is restarted */
     }
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_int_equal(read(tracer.end_fd, &byte, 1), 0);
@@ -187,7 +187,7 @@ static void an_ignored_signal_breaks_nothing_off(void **state)
     close(go_fd);
 }
 
-static void who_is_not_there_cannot_be_traced(void **state)
+static void a_missing_process_cannot_be_traced(void **state)
 {
     struct tracer_process tracer;
     (void)state;
@@ -198,7 +198,7 @@ static void who_is_not_there_cannot_be_traced(void **state)
     assert_int_not_equal(tracer_process_start(&tracer, pid, false, NULL), OK);
 }
 
-static void samples_have_what_is_known(void **state)
+static void samples_contain_what_is_known(void **state)
 {
     static struct syscall_counts counts;
     struct batch batch;
@@ -225,11 +225,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_and_errors_are_counted_until_the_end),
-        cmocka_unit_test(a_process_that_is_let_go_runs_on),
-        cmocka_unit_test(a_call_that_is_under_way_has_its_name_and_its_time_from_then_on),
-        cmocka_unit_test(an_ignored_signal_breaks_nothing_off),
-        cmocka_unit_test(who_is_not_there_cannot_be_traced),
-        cmocka_unit_test(samples_have_what_is_known),
+        cmocka_unit_test(a_detached_process_continues),
+        cmocka_unit_test(a_call_in_progress_is_named_and_timed),
+        cmocka_unit_test(an_ignored_signal_interrupts_nothing),
+        cmocka_unit_test(a_missing_process_cannot_be_traced),
+        cmocka_unit_test(samples_contain_what_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The table of traced tasks: who was added is found, whatever was removed meanwhile. */
+/* The table of traced tasks: entries are found whatever else was removed. */
 #include "syscalls/tracer_tasks.h"
 
 #include "tools/unit.h"
@@ -21,12 +21,12 @@ static void tasks_are_found_while_others_come_and_go(void **state)
         if (task)
             assert_int_equal(task->number, tid);
     }
-    tracer_tasks_remove(&tasks, 1); /* was removed before */
+    tracer_tasks_remove(&tasks, 1); /* removed before */
     assert_int_equal(tasks.count, TASKS / 2);
     tracer_tasks_clear(&tasks);
 }
 
-static void a_task_that_is_added_twice_is_one(void **state)
+static void adding_a_task_twice_is_harmless(void **state)
 {
     struct tracer_tasks tasks = { 0 };
     (void)state;
@@ -37,7 +37,7 @@ static void a_task_that_is_added_twice_is_one(void **state)
     tracer_tasks_clear(&tasks);
 }
 
-static void the_list_has_all_and_an_end(void **state)
+static void the_list_is_complete_and_terminated(void **state)
 {
     struct tracer_tasks tasks = { 0 };
     int sum = 0;
@@ -56,8 +56,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_are_found_while_others_come_and_go),
-        cmocka_unit_test(a_task_that_is_added_twice_is_one),
-        cmocka_unit_test(the_list_has_all_and_an_end),
+        cmocka_unit_test(adding_a_task_twice_is_harmless),
+        cmocka_unit_test(the_list_is_complete_and_terminated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,11 @@
 
 /* The format of a file. */
 enum cgroup_file_format {
-    FORM_NUMBER,   /* one number, or "max" */
-    FORM_KEYS,     /* "key number" on each line */
-    FORM_IO,       /* "8:0 rbytes=1 wbytes=2 …" */
-    FORM_BLKIO,    /* "8:0 Read 1" */
-    FORM_PRESSURE, /* "some avg10=0.00 … total=1" */
+    FORMAT_NUMBER,   /* one number, or "max" */
+    FORMAT_KEYS,     /* "key number" on each line */
+    FORMAT_IO,       /* "8:0 rbytes=1 wbytes=2 …" */
+    FORMAT_BLKIO,    /* "8:0 Read 1" */
+    FORMAT_PRESSURE, /* "some avg10=0.00 … total=1" */
 };
 
 struct cgroup_key {
@@ -34,30 +34,30 @@ struct cgroup_file {
     struct cgroup_key keys[8]; /* terminated by an entry without a name */
 };
 
-#define NUMBER(metric) .format = FORM_NUMBER, .keys = { { "", CGROUP_##metric } }
-#define NUMBER_NS(metric) .format = FORM_NUMBER, .keys = { { "", CGROUP_##metric, 1, 1000 } }
+#define NUMBER(metric) .format = FORMAT_NUMBER, .keys = { { "", CGROUP_##metric } }
+#define NUMBER_NS(metric) .format = FORMAT_NUMBER, .keys = { { "", CGROUP_##metric, 1, 1000 } }
 #define PRESSURE(what) \
-    { #what ".pressure", CONTROLLER_UNIFIED, FORM_PRESSURE, \
+    { #what ".pressure", CONTROLLER_UNIFIED, FORMAT_PRESSURE, \
       .keys = { { "some", CGROUP_##what##_some }, { "full", CGROUP_##what##_full } } }
 
 static const struct cgroup_file list_v2[] = {
-    { "cpu.stat", CONTROLLER_UNIFIED, FORM_KEYS,
+    { "cpu.stat", CONTROLLER_UNIFIED, FORMAT_KEYS,
       .keys = { { "usage_usec", CGROUP_cpu }, { "user_usec", CGROUP_cpu_user }, { "system_usec", CGROUP_cpu_system },
                 { "nr_periods", CGROUP_cpu_periods }, { "nr_throttled", CGROUP_cpu_throttled_periods },
                 { "throttled_usec", CGROUP_cpu_throttled } } },
     { "memory.current", CONTROLLER_UNIFIED, NUMBER(memory) },
     { "memory.peak", CONTROLLER_UNIFIED, NUMBER(memory_peak) },
     { "memory.max", CONTROLLER_UNIFIED, NUMBER(memory_limit), .is_limit = true },
-    { "memory.stat", CONTROLLER_UNIFIED, FORM_KEYS,
+    { "memory.stat", CONTROLLER_UNIFIED, FORMAT_KEYS,
       .keys = { { "anon", CGROUP_memory_anonymous }, { "file", CGROUP_memory_file }, { "kernel", CGROUP_memory_kernel },
                 { "shmem", CGROUP_memory_shared }, { "pgfault", CGROUP_page_faults },
                 { "pgmajfault", CGROUP_major_page_faults } } },
     { "memory.swap.current", CONTROLLER_UNIFIED, NUMBER(swap) },
     { "memory.swap.peak", CONTROLLER_UNIFIED, NUMBER(swap_peak) },
     { "memory.swap.max", CONTROLLER_UNIFIED, NUMBER(swap_limit), .is_limit = true },
-    { "memory.events", CONTROLLER_UNIFIED, FORM_KEYS,
+    { "memory.events", CONTROLLER_UNIFIED, FORMAT_KEYS,
       .keys = { { "max", CGROUP_memory_limit_hits }, { "oom_kill", CGROUP_oom_kills } } },
-    { "io.stat", CONTROLLER_UNIFIED, FORM_IO,
+    { "io.stat", CONTROLLER_UNIFIED, FORMAT_IO,
       .keys = { { "rbytes", CGROUP_io_read }, { "wbytes", CGROUP_io_written }, { "rios", CGROUP_io_reads },
                 { "wios", CGROUP_io_writes } } },
     { "pids.current", CONTROLLER_UNIFIED, NUMBER(pids) },
@@ -70,28 +70,28 @@ static const struct cgroup_file list_v2[] = {
 
 /* The recursive files of blkio exist since Linux 5.2; before, only requests of the cgroup itself are counted, not of
  * its steps. */
-#define BLKIO_BYTES .format = FORM_BLKIO, .keys = { { "Read", CGROUP_io_read }, { "Write", CGROUP_io_written } }
-#define BLKIO_COUNTS .format = FORM_BLKIO, .keys = { { "Read", CGROUP_io_reads }, { "Write", CGROUP_io_writes } }
+#define BLKIO_BYTES .format = FORMAT_BLKIO, .keys = { { "Read", CGROUP_io_read }, { "Write", CGROUP_io_written } }
+#define BLKIO_COUNTS .format = FORMAT_BLKIO, .keys = { { "Read", CGROUP_io_reads }, { "Write", CGROUP_io_writes } }
 
 static const struct cgroup_file list_v1[] = {
     { "cpuacct.usage", CONTROLLER_CPUACCT, NUMBER_NS(cpu) },
     { "cpuacct.usage_user", CONTROLLER_CPUACCT, NUMBER_NS(cpu_user) },
     { "cpuacct.usage_sys", CONTROLLER_CPUACCT, NUMBER_NS(cpu_system) },
-    { "cpuacct.stat", CONTROLLER_CPUACCT, FORM_KEYS, .is_fallback = true, /* in ticks of 10 ms on every architecture */
+    { "cpuacct.stat", CONTROLLER_CPUACCT, FORMAT_KEYS, .is_fallback = true, /* in ticks of 10 ms on every architecture */
       .keys = { { "user", CGROUP_cpu_user, 10000, 1 }, { "system", CGROUP_cpu_system, 10000, 1 } } },
-    { "cpu.stat", CONTROLLER_CPU, FORM_KEYS,
+    { "cpu.stat", CONTROLLER_CPU, FORMAT_KEYS,
       .keys = { { "nr_periods", CGROUP_cpu_periods }, { "nr_throttled", CGROUP_cpu_throttled_periods },
                 { "throttled_time", CGROUP_cpu_throttled, 1, 1000 } } },
     { "memory.usage_in_bytes", CONTROLLER_MEMORY, NUMBER(memory) },
     { "memory.max_usage_in_bytes", CONTROLLER_MEMORY, NUMBER(memory_peak) },
     { "memory.limit_in_bytes", CONTROLLER_MEMORY, NUMBER(memory_limit), .is_limit = true },
-    { "memory.stat", CONTROLLER_MEMORY, FORM_KEYS,
+    { "memory.stat", CONTROLLER_MEMORY, FORMAT_KEYS,
       .keys = { { "total_rss", CGROUP_memory_anonymous }, { "total_cache", CGROUP_memory_file },
                 { "total_shmem", CGROUP_memory_shared }, { "total_swap", CGROUP_swap },
                 { "total_pgfault", CGROUP_page_faults }, { "total_pgmajfault", CGROUP_major_page_faults } } },
     { "memory.kmem.usage_in_bytes", CONTROLLER_MEMORY, NUMBER(memory_kernel) },
     { "memory.failcnt", CONTROLLER_MEMORY, NUMBER(memory_limit_hits) },
-    { "memory.oom_control", CONTROLLER_MEMORY, FORM_KEYS, .keys = { { "oom_kill", CGROUP_oom_kills } } },
+    { "memory.oom_control", CONTROLLER_MEMORY, FORMAT_KEYS, .keys = { { "oom_kill", CGROUP_oom_kills } } },
     { "blkio.throttle.io_service_bytes_recursive", CONTROLLER_BLKIO, BLKIO_BYTES },
     { "blkio.throttle.io_serviced_recursive", CONTROLLER_BLKIO, BLKIO_COUNTS },
     { "blkio.throttle.io_service_bytes", CONTROLLER_BLKIO, BLKIO_BYTES, .is_fallback = true },
@@ -268,10 +268,10 @@ void cgroup_file_parse(const struct cgroup_file *file, const char *text, struct 
                        struct cgroup_values *values)
 {
     switch (file->format) {
-    case FORM_NUMBER: parse_number(file, text, values); break;
-    case FORM_KEYS: parse_keys(file, text, values); break;
-    case FORM_IO: parse_io(file, text, devices, values); break;
-    case FORM_BLKIO: parse_blkio(file, text, devices, values); break;
-    case FORM_PRESSURE: parse_pressure(file, text, values); break;
+    case FORMAT_NUMBER: parse_number(file, text, values); break;
+    case FORMAT_KEYS: parse_keys(file, text, values); break;
+    case FORMAT_IO: parse_io(file, text, devices, values); break;
+    case FORMAT_BLKIO: parse_blkio(file, text, devices, values); break;
+    case FORMAT_PRESSURE: parse_pressure(file, text, values); break;
     }
 }

@@ -1,4 +1,4 @@
-/* The control groups of jobs on captured nodes, on one that changes, and on this machine. */
+/* The cgroups of jobs on captured nodes, on one that changes, and on this node. */
 #include "samplers/all.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 #define U64(metric) job_sampling_u64(&s, job, step, metric)
 #define UNKNOWN(metric) assert_null(job_sampling_find(&s, job, step, metric))
 
-static void slurm_in_version_1(void **state)
+static void slurm_on_v1(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -36,7 +36,7 @@ static void slurm_in_version_1(void **state)
     job_sampling_end(&s);
 }
 
-static void slurm_in_version_2(void **state)
+static void slurm_on_v2(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -47,13 +47,13 @@ static void slurm_in_version_2(void **state)
     assert_int_equal(U64("cpu_user"), 1380000);
     assert_int_equal(U64("memory"), 786432);
     assert_int_equal(U64("memory_peak"), 2723840);
-    UNKNOWN("memory_limit"); /* "max" is no number */
+    UNKNOWN("memory_limit"); /* "max" is not a number */
     assert_non_null(job_sampling_sample(&s, "1", "0"));
     assert_non_null(job_sampling_sample(&s, "3", "extern"));
     job_sampling_end(&s);
 }
 
-static void every_number_of_version_2(void **state)
+static void every_metric_of_v2(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -85,7 +85,7 @@ static void every_number_of_version_2(void **state)
     job_sampling_end(&s);
 }
 
-static void an_old_kernel_of_version_1(void **state)
+static void an_old_kernel_with_v1(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -94,9 +94,9 @@ static void an_old_kernel_of_version_1(void **state)
     assert_int_equal(job_sampling_read(&s), OK);
     assert_int_equal(s.batch.count, 2);
     assert_int_equal(U64("cpu"), 123456);
-    assert_int_equal(U64("cpu_user"), 100000); /* from cpuacct.stat: there is nothing better */
+    assert_int_equal(U64("cpu_user"), 100000); /* from cpuacct.stat, for lack of a better file */
     assert_int_equal(U64("cpu_throttled"), 7000);
-    UNKNOWN("memory_limit"); /* a number that means none */
+    UNKNOWN("memory_limit"); /* a number that means no limit */
     assert_int_equal(U64("memory_anonymous"), 8192);
     assert_int_equal(U64("swap"), 512);
     assert_int_equal(U64("memory_limit_hits"), 5);
@@ -115,12 +115,12 @@ static void bytes_are_not_counted_twice(void **state)
     const char *job = "4712[3].head", *step = "";
     job_sampling_begin(&s, &sampler_cgroup, node_root("pbs-v2"));
     assert_int_equal(job_sampling_read(&s), OK);
-    assert_int_equal(U64("io_read"), 1001); /* not those of device mapper and loop, which are the disk's */
+    assert_int_equal(U64("io_read"), 1001); /* without device mapper and loop, which are counted by the disk */
     assert_int_equal(U64("io_writes"), 24);
     job_sampling_end(&s);
 }
 
-static void a_bad_day(void **state)
+static void damaged_files_are_tolerated(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -148,7 +148,7 @@ static void a_bad_day(void **state)
 
 #define JOB "/sys/fs/cgroup/system.slice/slurmstepd.scope/job_7"
 
-/* A file that was removed can be read on as long as it is open, other than one of a cgroup: so it is not kept open. */
+/* Unlike files of a cgroup, a removed file can still be read while it is open: so it is not kept open. */
 static void begin(struct job_sampling *s, const struct fixture *f)
 {
     job_sampling_begin_with(s, &sampler_cgroup, f->root, "keep_open", "no");
@@ -179,7 +179,7 @@ static void steps_come_and_go(void **state)
     fixture_remove(&f, JOB "/step_0");
     jobs_read(s.jobs);
     job_sampling_read(&s);
-    assert_int_equal(job_sampling_u64(&s, "7", "0", "cpu"), 50); /* once more, to the end */
+    assert_int_equal(job_sampling_u64(&s, "7", "0", "cpu"), 50); /* again, until the end */
     job_sampling_read(&s);
     assert_null(job_sampling_sample(&s, "7", "0"));
     assert_int_equal(s.batch.count, 1);
@@ -189,8 +189,8 @@ static void steps_come_and_go(void **state)
 
 #define V1_STEP "/slurm/uid_1000/job_7/step_0"
 
-/* Slurm makes a step in one hierarchy after the other, and each of them may be an event. */
-static void a_step_gets_its_controllers_one_by_one(void **state)
+/* Slurm creates a step in one hierarchy after the other, and each may be an event. */
+static void controllers_of_a_step_appear_one_by_one(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -210,8 +210,8 @@ static void a_step_gets_its_controllers_one_by_one(void **state)
     temp_remove(f.root);
 }
 
-/* A step that was removed, and whose folder is there again under the same name. */
-static void a_counter_that_begins_anew_leaves_a_hole(void **state)
+/* A step that was removed and created again under the same name. */
+static void a_reset_counter_leaves_a_gap(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -230,8 +230,8 @@ static void a_counter_that_begins_anew_leaves_a_hole(void **state)
     temp_remove(f.root);
 }
 
-/* Both versions at once, the same folder in both: the controllers are in version 1, pressure in version 2. */
-static void both_versions_at_once(void **state)
+/* Hybrid: the same cgroup in both; the controllers are in v1, pressure is in v2. */
+static void v1_and_v2_at_once(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -255,7 +255,7 @@ static void both_versions_at_once(void **state)
     snprintf(path, sizeof path, "/sys/fs/cgroup/memory%s", slice);
     fixture_remove(&f, path);
     jobs_read(s.jobs);
-    assert_int_equal(jobs_count(s.jobs), 1); /* it is still in the other */
+    assert_int_equal(jobs_count(s.jobs), 1); /* it still exists in the other */
     snprintf(path, sizeof path, "/sys/fs/cgroup/unified%s", slice);
     fixture_remove(&f, path);
     jobs_read(s.jobs);
@@ -318,8 +318,8 @@ static void nothing_is_allocated_once_warm(void **state)
     job_sampling_end(&s);
 }
 
-/* A child in a group of its own, on this machine: the CPU time is what the kernel tells its parent. */
-static void this_machine_agrees_with_wait4(void **state)
+/* A child in a cgroup of its own on this node: the CPU time equals that of wait4. */
+static void this_node_agrees_with_wait4(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -358,21 +358,21 @@ static void this_machine_agrees_with_wait4(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slurm_in_version_1),
-        cmocka_unit_test(slurm_in_version_2),
-        cmocka_unit_test(every_number_of_version_2),
-        cmocka_unit_test(an_old_kernel_of_version_1),
+        cmocka_unit_test(slurm_on_v1),
+        cmocka_unit_test(slurm_on_v2),
+        cmocka_unit_test(every_metric_of_v2),
+        cmocka_unit_test(an_old_kernel_with_v1),
         cmocka_unit_test(bytes_are_not_counted_twice),
-        cmocka_unit_test(a_bad_day),
+        cmocka_unit_test(damaged_files_are_tolerated),
         cmocka_unit_test(steps_come_and_go),
-        cmocka_unit_test(a_step_gets_its_controllers_one_by_one),
-        cmocka_unit_test(a_counter_that_begins_anew_leaves_a_hole),
-        cmocka_unit_test(both_versions_at_once),
+        cmocka_unit_test(controllers_of_a_step_appear_one_by_one),
+        cmocka_unit_test(a_reset_counter_leaves_a_gap),
+        cmocka_unit_test(v1_and_v2_at_once),
         cmocka_unit_test(many_jobs_with_few_descriptors),
         cmocka_unit_test(nothing_is_allocated_once_warm),
-        cmocka_unit_test(this_machine_agrees_with_wait4),
+        cmocka_unit_test(this_node_agrees_with_wait4),
     };
     if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 1); /* thousands of folders are made */
+        setenv("TMPDIR", "/dev/shm", 1); /* creates thousands of directories */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

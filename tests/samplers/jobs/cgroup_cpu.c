@@ -1,4 +1,4 @@
-/* The CPU time of a job's cgroup: captured, and of this kernel beside what wait4 tells. */
+/* The CPU time of a job's cgroup: captured, and of this kernel compared with wait4. */
 #include "samplers/jobs/cgroup_cpu.h"
 
 #include "base/file.h"
@@ -55,7 +55,7 @@ static enum err read_text(const char *text, bool unified, uint64_t *cpu_ns)
     return err;
 }
 
-static void files_are_read_by_name_and_bad_ones_refused(void **state)
+static void files_are_parsed_and_bad_ones_rejected(void **state)
 {
     (void)state;
     uint64_t cpu_ns = 0;
@@ -69,7 +69,7 @@ static void files_are_read_by_name_and_bad_ones_refused(void **state)
     assert_int_equal(read_text("-4\n", false, &cpu_ns), CORRUPT);
 }
 
-/* The CPU time, in ns, of a child that worked in the group; 0: it could not be put there. */
+/* The CPU time in ns of a child that worked in the cgroup; 0: it could not be moved there. */
 static uint64_t work_in(const char *group)
 {
     char path[4096 + 32];
@@ -90,7 +90,7 @@ static uint64_t work_in(const char *group)
                         + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 }
 
-/* False: this machine does not let us. */
+/* False: not permitted on this node. */
 static bool agrees_live(bool unified)
 {
     char name[64], group[4096], path[4096];
@@ -113,7 +113,8 @@ static bool agrees_live(bool unified)
     if (!used_ns)
         return false;
     assert_int_equal(err, OK);
-    assert_in_range(cpu_ns, 195000000, used_ns + 20000000); /* what it did before it was moved is not of the group */
+    assert_in_range(cpu_ns, 195000000, used_ns + 20000000); /* CPU time before it was moved is not counted in the
+                                                             * cgroup */
     assert_true(gone == GONE || gone == OK);
     return true;
 }
@@ -137,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hierarchies_are_found),
         cmocka_unit_test(a_job_without_group_or_hierarchy_has_no_file),
-        cmocka_unit_test(files_are_read_by_name_and_bad_ones_refused),
+        cmocka_unit_test(files_are_parsed_and_bad_ones_rejected),
         cmocka_unit_test(a_v1_group_of_this_kernel_agrees),
         cmocka_unit_test(a_v2_group_of_this_kernel_agrees),
     };

@@ -1,4 +1,4 @@
-/* What is said of a group that has gone: what was read when its tasks had ended, and never what is older than that. */
+/* The last sample of a removed cgroup: what was read after its tasks had exited, and nothing older. */
 #include "samplers/jobs/job_cgroup.h"
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 
 #define JOB "/sys/fs/cgroup/system.slice/slurmstepd.scope/job_7"
 
-/* A file that was removed can be read on as long as it is open, other than one of a cgroup: so it is not kept open. */
+/* Unlike files of a cgroup, a removed file can still be read while it is open: so it is not kept open. */
 static void begin(struct job_sampling *s, const struct fixture *f)
 {
     job_sampling_begin_with(s, &sampler_cgroup, f->root, "keep_open", "no");
@@ -29,8 +29,8 @@ static void write_tasks(const struct fixture *f, const char *below, bool are_the
     fixture_write(f, path, are_there ? "populated 1\nfrozen 0\n" : "populated 0\nfrozen 0\n");
 }
 
-/* The group is gone before anybody could read it for the last time: what it had used by then is not known. */
-static void a_group_that_vanishes_has_no_last_values(void **state)
+/* The cgroup is removed before it could be read one last time: its final usage is unknown. */
+static void a_vanished_cgroup_has_no_last_values(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -44,7 +44,7 @@ static void a_group_that_vanishes_has_no_last_values(void **state)
     assert_int_equal(job_sampling_read(&s), OK);
     assert_int_equal(job_sampling_u64(&s, "7", "", "cpu"), 200);
     fixture_remove(&f, JOB);
-    assert_int_equal(job_sampling_read(&s), OK); /* silent: nothing to be read, nothing repeated */
+    assert_int_equal(job_sampling_read(&s), OK); /* no error: nothing to read, nothing repeated */
     assert_int_equal(s.batch.count, 0);
     jobs_read(s.jobs);
     assert_null(job_sampling_sample(&s, "7", ""));
@@ -52,8 +52,8 @@ static void a_group_that_vanishes_has_no_last_values(void **state)
     temp_remove(f.root);
 }
 
-/* What was read between two ticks and given to nobody is given at the end, with the time at which it was so. */
-static void what_was_read_is_given_with_its_time(void **state)
+/* What was read between two ticks and not reported is reported at the end, with the time of the reading. */
+static void an_unreported_reading_is_reported_with_its_time(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -76,22 +76,22 @@ static void what_was_read_is_given_with_its_time(void **state)
     temp_remove(f.root);
 }
 
-/* When its tasks had ended it was read once more: that was the end of it. */
-static void a_group_that_was_empty_leaves_its_last_values(void **state)
+/* It was read once more after its tasks had exited: these values are final. */
+static void an_empty_cgroup_leaves_its_last_values(void **state)
 {
     (void)state;
     struct job_sampling s;
     struct fixture f;
     fixture_begin_v2(&f);
     write_group(&f, "", 0);
-    write_tasks(&f, "", false); /* nobody was in it yet: that is no end */
+    write_tasks(&f, "", false); /* it had no tasks yet: not final */
     begin(&s, &f);
     write_group(&f, "", 100);
     write_group(&f, "/step_0", 90);
     write_tasks(&f, "", true);
     job_sampling_read(&s);
     write_group(&f, "", 200);
-    write_tasks(&f, "", false); /* as the kernel does it: an event */
+    write_tasks(&f, "", false); /* like the kernel: an event */
     jobs_read(s.jobs);
     batch_reset(&s.batch);
     fixture_remove(&f, JOB);
@@ -106,7 +106,7 @@ static void a_group_that_was_empty_leaves_its_last_values(void **state)
     temp_remove(f.root);
 }
 
-static void an_empty_group_is_no_end_before_its_beginning(void **state)
+static void a_cgroup_that_was_never_used_is_not_final(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -118,13 +118,13 @@ static void an_empty_group_is_no_end_before_its_beginning(void **state)
     batch_reset(&s.batch);
     fixture_remove(&f, JOB);
     jobs_read(s.jobs);
-    assert_null(job_sampling_sample(&s, "7", "")); /* what it did in between is not known, and not 0 */
+    assert_null(job_sampling_sample(&s, "7", "")); /* its usage in between is unknown, not 0 */
     job_sampling_end(&s);
     temp_remove(f.root);
 }
 
-/* The records of its tasks are there when the group is not. */
-static void cpu_time_of_the_tasks_is_taken_where_the_group_has_gone(void **state)
+/* The exit records of its tasks outlive the cgroup. */
+static void taskstats_cpu_time_replaces_a_removed_cgroup(void **state)
 {
     (void)state;
     static const struct metric metrics[] = { { "cpu", "ns", COUNTER, U64, "", NULL } };
@@ -151,11 +151,11 @@ static void cpu_time_of_the_tasks_is_taken_where_the_group_has_gone(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_that_vanishes_has_no_last_values),
-        cmocka_unit_test(what_was_read_is_given_with_its_time),
-        cmocka_unit_test(a_group_that_was_empty_leaves_its_last_values),
-        cmocka_unit_test(an_empty_group_is_no_end_before_its_beginning),
-        cmocka_unit_test(cpu_time_of_the_tasks_is_taken_where_the_group_has_gone),
+        cmocka_unit_test(a_vanished_cgroup_has_no_last_values),
+        cmocka_unit_test(an_unreported_reading_is_reported_with_its_time),
+        cmocka_unit_test(an_empty_cgroup_leaves_its_last_values),
+        cmocka_unit_test(a_cgroup_that_was_never_used_is_not_final),
+        cmocka_unit_test(taskstats_cpu_time_replaces_a_removed_cgroup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Lists of a job's tasks: on made trees, with steps that come and go, with few descriptors and with many jobs. */
+/* Lists of a job's tasks: on test trees, with steps that come and go, few descriptors and many jobs. */
 #include "samplers/jobs/job_tasks.h"
 
 #include "tools/node.h"
@@ -94,7 +94,7 @@ static void threads_and_processes_are_listed(void **state)
     cgroup_mounts_close(&mounts);
 }
 
-/* Real trees: several steps, slurmstepd beside the tasks, hierarchies of which only some know the job. */
+/* Captured trees: several steps, slurmstepd next to the tasks, hierarchies of which only some have the job. */
 static void the_jobs_of_captured_nodes_are_listed(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void steps_come_and_go(unsigned kept_max)
     expect_count(&tasks, 1);
     remove_path("cg/unified/job_8");
     expect_count(&tasks, 0);
-    sensing_put(root, "cg/unified/job_8/cgroup.threads", "206\n"); /* a job may come back: another of the same name */
+    sensing_put(root, "cg/unified/job_8/cgroup.threads", "206\n"); /* a job of the same name may come again */
     expect_count(&tasks, 1);
     assert_true(mounts.kept <= kept_max);
     job_tasks_close(&mounts, &tasks);
@@ -171,7 +171,7 @@ static void steps_are_followed_without_descriptors(void **state)
     steps_come_and_go(0);
 }
 
-static void a_list_longer_than_any_buffer_is_read_whole(void **state)
+static void a_list_longer_than_the_buffer_is_read_completely(void **state)
 {
     (void)state;
     struct job_tasks tasks;
@@ -189,7 +189,7 @@ static void a_list_longer_than_any_buffer_is_read_whole(void **state)
     cgroup_mounts_close(&mounts);
 }
 
-static void a_list_that_is_none_is_damage(void **state)
+static void a_malformed_list_is_corrupt(void **state)
 {
     (void)state;
     static const char *const bad[] = { "abc\n", "12\nx\n", "12 13\n", "-5\n", "99999999999999999999999999\n", "12\n\n13\n" };
@@ -208,7 +208,7 @@ static void a_list_that_is_none_is_damage(void **state)
         assert_int_equal(job_tasks_list(&mounts, &tasks, NULL, &list), CORRUPT);
         job_tasks_close(&mounts, &tasks);
     }
-    sensing_put(root, "cg/cpuacct/oar/x_9/tasks", "0\n0\n5\n"); /* of another pid namespace */
+    sensing_put(root, "cg/cpuacct/oar/x_9/tasks", "0\n0\n5\n"); /* in another pid namespace */
     assert_int_equal(job_tasks_open(&mounts, &tasks, &v1), OK);
     expect_count(&tasks, 1);
     job_tasks_close(&mounts, &tasks);
@@ -251,7 +251,7 @@ static void five_thousand_jobs_need_few_descriptors(void **state)
         list.count = 0;
         for (unsigned i = 0; i < MANY; i++)
             assert_int_equal(job_tasks_list(&mounts, &tasks[i], NULL, &list), OK);
-        assert_int_equal(list.count, MANY + 2); /* job_8 has steps, too */
+        assert_int_equal(list.count, MANY + 2); /* job_8 has steps too */
     }
     assert_int_equal(mounts.kept, 128);
     assert_true(open_descriptors() < 200);
@@ -271,8 +271,8 @@ int main(void)
         TEST(the_jobs_of_captured_nodes_are_listed),
         TEST(steps_are_followed),
         TEST(steps_are_followed_without_descriptors),
-        TEST(a_list_longer_than_any_buffer_is_read_whole),
-        TEST(a_list_that_is_none_is_damage),
+        TEST(a_list_longer_than_the_buffer_is_read_completely),
+        TEST(a_malformed_list_is_corrupt),
         TEST(five_thousand_jobs_need_few_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

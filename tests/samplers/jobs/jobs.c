@@ -1,4 +1,4 @@
-/* Which jobs are on the node, as samples. */
+/* The jobs on the node as samples. */
 #include "samplers/all.h"
 
 #include "tools/job_sampling.h"
@@ -14,7 +14,7 @@ static uint64_t node_u64(const struct job_sampling *s, const char *metric)
     return 0;
 }
 
-/* The samples of jobs alone: those of the node have no job. */
+/* Only samples of jobs: those of the node have no job. */
 static const struct sample *sample_of(const struct job_sampling *s, const char *job)
 {
     for (size_t i = 0; i < s->batch.count; i++)
@@ -41,7 +41,7 @@ static void jobs_are_counted_and_named(void **state)
     assert_non_null(sample);
     assert_true(sample->known[1] && sample->values[1].f64 > 2.99 && sample->values[1].f64 < 3.01);
     assert_int_equal(sample->values[3].u64, 1);
-    assert_false(sample_of(&s, "8")->known[1]); /* nobody told its cores */
+    assert_false(sample_of(&s, "8")->known[1]); /* its cores are unknown */
     batch_reset(&s.batch);
     fixture_remove(&f, "/sys/fs/cgroup/memory/slurm/uid_1000/job_8");
     jobs_read(s.jobs);
@@ -55,7 +55,7 @@ static void jobs_are_counted_and_named(void **state)
     temp_remove(f.root);
 }
 
-static void a_node_without_jobs_says_none(void **state)
+static void a_node_without_jobs_reports_none(void **state)
 {
     (void)state;
     struct job_sampling s;
@@ -73,7 +73,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_are_counted_and_named),
-        cmocka_unit_test(a_node_without_jobs_says_none),
+        cmocka_unit_test(a_node_without_jobs_reports_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Perf events of jobs: software events live, for v2 cgroups of the test's own; hardware with a stand-in for the system
- * call, which plays counters that are shared, missing, or gone with their CPU. */
+/* Perf events of jobs: software events live in v2 cgroups of the test; hardware with a replacement of the system call
+ * that simulates counters which are multiplexed, missing, or offline with their CPU. */
 #include "base/clock.h"
 #include "proc/perf.h"
 #include "proc/perf_cgroup.h"
@@ -19,7 +19,7 @@ static struct sensing sensing;
 static struct group group;
 static int (*real_open)(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 
-/* stderr of what runs between these two. */
+/* Captures stderr. */
 static uint64_t value(const char *job, const char *metric)
 {
     const union value *v = sensing_find(&sensing, "", job, metric);
@@ -79,7 +79,7 @@ static void work(void *context)
         usleep(100);
 }
 
-static void software_events_of_a_group_are_exact(void **state)
+static void software_events_of_a_cgroup_are_exact(void **state)
 {
     (void)state;
     if (!begin_live("page_faults,task_clock,cpu-clock,context_switches,page_faults_min,page_faults_maj,cpu-migrations",
@@ -103,7 +103,7 @@ static void software_events_of_a_group_are_exact(void **state)
     group_remove(&group);
 }
 
-static void steps_below_count_too(void **state)
+static void steps_are_included(void **state)
 {
     (void)state;
     char step[512];
@@ -125,7 +125,7 @@ static void steps_below_count_too(void **state)
     group_remove(&group);
 }
 
-static void a_job_in_no_such_hierarchy_has_no_sample(void **state)
+static void a_job_without_a_perf_cgroup_has_no_sample(void **state)
 {
     (void)state;
     if (!begin_live("page_faults", false))
@@ -138,7 +138,7 @@ static void a_job_in_no_such_hierarchy_has_no_sample(void **state)
     group_remove(&group);
 }
 
-/* A machine with hardware counters. Each descriptor is a file with the three numbers. */
+/* A node with hardware counters. Each descriptor is a file with the three numbers. */
 static char machine[TEMP_PATH_MAX];
 static int opened[64], opened_cpu[64];
 static size_t opened_count;
@@ -178,7 +178,7 @@ static void count_to(size_t i, uint64_t count, uint64_t enabled, uint64_t runnin
     lseek(opened[i], 0, SEEK_SET);
 }
 
-/* read moves on in a file, as it does not in an event. */
+/* Unlike an event, a file has a position that read advances. */
 static void rewind_all(void)
 {
     for (size_t i = 0; i < opened_count; i++)
@@ -203,7 +203,7 @@ static enum err open_machine(const char *events, const char *cpus)
 static void begin_machine(const char *events, const char *cpus)
 {
     assert_int_equal(open_machine(events, cpus), OK);
-    opened_count = 0; /* one was opened to see whether it may */
+    opened_count = 0; /* one was opened to check the permission */
     assert_int_equal(sensing_job(&sensing, &played, JOB_BEGIN), OK);
 }
 
@@ -249,11 +249,11 @@ static void an_event_without_a_counter_is_unknown(void **state)
     assert_int_equal(sensing_read(&sensing), OK);
     assert_int_equal(value("6", "cpu_cycles"), 1000);
     assert_null(sensing_find(&sensing, "", "6", "instructions"));
-    assert_int_equal(value("6", "branch_misses"), 0); /* nobody ran: that is a fact */
+    assert_int_equal(value("6", "branch_misses"), 0); /* nothing ran: the count is known to be 0 */
     count_to(1, 300, 400, 100);
     rewind_all();
     assert_int_equal(sensing_read(&sensing), OK);
-    assert_int_equal(value("6", "instructions"), 1200); /* the first while is covered too */
+    assert_int_equal(value("6", "instructions"), 1200); /* the first interval is covered too */
     sensing_end(&sensing);
 }
 
@@ -269,7 +269,7 @@ static void cpus_come_and_go(void **state)
     rewind_all();
     count_to(0, 15, 2, 2);
     assert_int_equal(sensing_read(&sensing), OK);
-    assert_int_equal(value("6", "cpu_cycles"), 35); /* what the other had counted stays */
+    assert_int_equal(value("6", "cpu_cycles"), 35); /* the count of the other CPU is kept */
     sensing_put(machine, "sys/devices/system/cpu/online", "0-1\n");
     lseek(opened[0], 0, SEEK_SET);
     assert_int_equal(sensing_read(&sensing), OK);
@@ -282,7 +282,7 @@ static void cpus_come_and_go(void **state)
     sensing_end(&sensing);
 }
 
-static void an_event_that_is_missing_is_named_once(void **state)
+static void a_missing_event_is_logged_once(void **state)
 {
     (void)state;
     lacks_cache = true;
@@ -298,7 +298,7 @@ static void an_event_that_is_missing_is_named_once(void **state)
     sensing_end(&sensing);
 }
 
-static void a_machine_without_counters_is_silent_about_what_nobody_asked_for(void **state)
+static void missing_default_events_are_not_warned_about(void **state)
 {
     (void)state;
     lacks_cache = true;
@@ -314,7 +314,7 @@ static void a_machine_without_counters_is_silent_about_what_nobody_asked_for(voi
     sensing_end(&sensing);
 }
 
-static void a_user_who_may_not_is_told_once_and_only_of_what_was_asked_for(void **state)
+static void missing_permission_is_logged_once_if_events_were_configured(void **state)
 {
     (void)state;
     static const char *const events[] = { "instructions,cache_misses,page_faults,cpu_cycles,cache_references", "page_faults",
@@ -330,8 +330,8 @@ static void a_user_who_may_not_is_told_once_and_only_of_what_was_asked_for(void 
     }
 }
 
-/* Slurm's v1 plugins use other hierarchies; a job told by its process has no cgroup at all. */
-static void a_job_nowhere_for_perf_is_told_of_once(void **state)
+/* Slurm's v1 plugins use other hierarchies; a job declared by its process has no cgroup at all. */
+static void a_job_without_a_perf_cgroup_is_logged_once(void **state)
 {
     (void)state;
     struct job jobs[] = { played, played };
@@ -342,7 +342,7 @@ static void a_job_nowhere_for_perf_is_told_of_once(void **state)
         assert_int_equal(open_machine("cpu_cycles", "0\n"), OK);
         assert_int_equal(sensing_job(&sensing, &jobs[i], JOB_BEGIN), OK);
         catch_stderr();
-        sensing_read(&sensing); /* it may come yet */
+        sensing_read(&sensing); /* it may still appear */
         assert_string_equal(caught_text(), "");
         catch_stderr();
         for (int reading = 0; reading < 20; reading++)
@@ -356,7 +356,7 @@ static void a_job_nowhere_for_perf_is_told_of_once(void **state)
     }
 }
 
-static void a_job_whose_cgroup_comes_late_is_counted_in_silence(void **state)
+static void a_late_cgroup_is_counted_without_a_warning(void **state)
 {
     (void)state;
     struct job job = played;
@@ -377,7 +377,7 @@ static void a_job_whose_cgroup_comes_late_is_counted_in_silence(void **state)
     sensing_end(&sensing);
 }
 
-static void more_jobs_than_descriptors_are_said_once(void **state)
+static void missing_descriptors_are_logged_once(void **state)
 {
     (void)state;
     struct rlimit before, small = { 64, 0 };
@@ -385,7 +385,7 @@ static void more_jobs_than_descriptors_are_said_once(void **state)
     char ids[40][8];
     getrlimit(RLIMIT_NOFILE, &before);
     small.rlim_max = before.rlim_max;
-    catch_stderr(); /* before there are few descriptors */
+    catch_stderr(); /* before descriptors are scarce */
     setrlimit(RLIMIT_NOFILE, &small);
     begin_machine("cpu_cycles,instructions", "0-1\n");
     for (unsigned i = 0; i < 40; i++) {
@@ -399,7 +399,7 @@ static void more_jobs_than_descriptors_are_said_once(void **state)
     size_t before_end = sensing.batch.count;
     assert_int_equal(sensing_job(&sensing, &played, JOB_END), OK);
     assert_int_equal(sensing.batch.count, 1);
-    assert_int_equal(sensing_read(&sensing), OK); /* its descriptors are another's now */
+    assert_int_equal(sensing_read(&sensing), OK); /* its descriptors are reused */
     size_t after_end = sensing.batch.count;
     sensing_end(&sensing);
     setrlimit(RLIMIT_NOFILE, &before);
@@ -423,18 +423,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(colmets_names_are_known),
-        TEST(software_events_of_a_group_are_exact),
-        TEST(steps_below_count_too),
-        TEST(a_job_in_no_such_hierarchy_has_no_sample),
+        TEST(software_events_of_a_cgroup_are_exact),
+        TEST(steps_are_included),
+        TEST(a_job_without_a_perf_cgroup_has_no_sample),
         TEST(counts_of_all_cpus_are_added_and_scaled),
         TEST(an_event_without_a_counter_is_unknown),
         TEST(cpus_come_and_go),
-        TEST(an_event_that_is_missing_is_named_once),
-        TEST(a_machine_without_counters_is_silent_about_what_nobody_asked_for),
-        TEST(a_user_who_may_not_is_told_once_and_only_of_what_was_asked_for),
-        TEST(a_job_nowhere_for_perf_is_told_of_once),
-        TEST(a_job_whose_cgroup_comes_late_is_counted_in_silence),
-        TEST(more_jobs_than_descriptors_are_said_once),
+        TEST(a_missing_event_is_logged_once),
+        TEST(missing_default_events_are_not_warned_about),
+        TEST(missing_permission_is_logged_once_if_events_were_configured),
+        TEST(a_job_without_a_perf_cgroup_is_logged_once),
+        TEST(a_late_cgroup_is_counted_without_a_warning),
+        TEST(missing_descriptors_are_logged_once),
     };
     return cmocka_run_group_tests(tests, keep_real, NULL);
 }

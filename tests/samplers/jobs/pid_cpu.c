@@ -1,4 +1,4 @@
-/* The CPU time of a tree of processes: captured, and live beside getrusage. */
+/* The CPU time of a process tree: captured, and live compared with getrusage. */
 #include "samplers/jobs/pid_cpu.h"
 
 #include "tools/burn.h"
@@ -22,7 +22,7 @@ static void a_captured_tree_adds_up(void **state)
     pid_cpu_close(&pid_cpu);
 }
 
-/* 100 ms itself, 100 ms in a child that it waits for, 100 ms in one that goes on. */
+/* 100 ms itself, 100 ms in a waited-for child, 100 ms in one that continues. */
 static pid_t start_tree(int ready)
 {
     pid_t pid = fork();
@@ -46,7 +46,7 @@ static pid_t start_tree(int ready)
     _exit(0);
 }
 
-static void a_live_tree_has_the_time_of_all(void **state)
+static void a_live_tree_has_the_total_time(void **state)
 {
     (void)state;
     struct pid_cpu pid_cpu;
@@ -65,7 +65,7 @@ static void a_live_tree_has_the_time_of_all(void **state)
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     assert_int_equal(err, OK);
-    assert_in_range(cpu_ns, 250000000, 500000000); /* each of three may lack a tick */
+    assert_in_range(cpu_ns, 250000000, 500000000); /* each of the three may miss a tick */
     assert_int_equal(pid_cpu_read(&pid_cpu, (uint32_t)pid, &cpu_ns), GONE);
     pid_cpu_close(&pid_cpu);
     close(ends[0]);
@@ -76,7 +76,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_captured_tree_adds_up),
-        cmocka_unit_test(a_live_tree_has_the_time_of_all),
+        cmocka_unit_test(a_live_tree_has_the_total_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

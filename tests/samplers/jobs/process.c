@@ -1,4 +1,4 @@
-/* The processes of jobs: on a made tree to the byte, and live against known work. */
+/* The processes of jobs: exact on a test tree, and live with known work. */
 #include "base/clock.h"
 #include "samplers/all.h"
 #include "tools/group.h"
@@ -80,7 +80,7 @@ static void begin_tree(bool each)
     assert_int_equal(sensing_read(&sensing), OK);
 }
 
-static void a_made_tree_adds_up(void **state)
+static void a_test_tree_adds_up(void **state)
 {
     (void)state;
     begin_tree(false);
@@ -94,13 +94,13 @@ static void a_made_tree_adds_up(void **state)
     assert_int_equal(value_of("", "9", "threads"), 9);
     assert_int_equal(value_of("", "9", "processes"), 2);
     assert_null(sensing_find(&sensing, "", "9", "pss"));
-    assert_null(sensing_find(&sensing, "", "9", "vol_ctxsw")); /* no kernel to ask */
-    assert_int_equal(value_of("", "8", "rchar"), 99); /* though it is listed twice */
+    assert_null(sensing_find(&sensing, "", "9", "vol_ctxsw")); /* no kernel to query */
+    assert_int_equal(value_of("", "8", "rchar"), 99); /* although it is listed twice */
     assert_int_equal(value_of("", "8", "processes"), 1);
     sensing_end(&sensing);
 }
 
-static void each_process_has_a_sample_when_asked_for(void **state)
+static void each_process_has_a_sample_on_request(void **state)
 {
     (void)state;
     begin_tree(true);
@@ -119,7 +119,7 @@ static void remove_process(unsigned pid)
     assert_int_equal(system(command), 0);
 }
 
-static void what_a_parent_waited_for_is_not_counted_twice(void **state)
+static void io_of_waited_for_children_is_not_counted_twice(void **state)
 {
     (void)state;
     begin_tree(false);
@@ -133,7 +133,7 @@ static void what_a_parent_waited_for_is_not_counted_twice(void **state)
     sensing_end(&sensing);
 }
 
-static void what_nobody_in_the_job_waited_for_stays(void **state)
+static void io_that_no_parent_inherits_is_kept(void **state)
 {
     (void)state;
     begin_tree(false);
@@ -149,7 +149,7 @@ static void what_nobody_in_the_job_waited_for_stays(void **state)
     sensing_end(&sensing);
 }
 
-static void a_job_that_is_over_at_once_has_what_it_began_with(void **state)
+static void a_short_job_has_its_first_values(void **state)
 {
     (void)state;
     sensing_init(&sensing, &sampler_process, root);
@@ -179,7 +179,7 @@ static void bad_files_leave_values_unknown(void **state)
     sensing_end(&sensing);
 }
 
-static void a_job_whose_group_is_not_there_has_no_processes(void **state)
+static void a_job_without_its_cgroup_has_no_processes(void **state)
 {
     (void)state;
     const struct job job = { .id = "5", .other_id = "", .source = "", .user = "", .cgroup = "/none", .slot = 600 };
@@ -216,7 +216,7 @@ static void be_large(void *context)
         _exit(1);
     raise(SIGSTOP);
     for (int i = 0; i < 10; i++) {
-        pid_t pid = fork(); /* lives between two looks */
+        pid_t pid = fork(); /* lives between two readings */
         if (pid == 0)
             _exit(read(zero, pages, 1000) != 1000);
         waitpid(pid, NULL, 0);
@@ -285,13 +285,13 @@ static void live_in_v2(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_made_tree_adds_up, make_tree, remove_tree),
-        cmocka_unit_test_setup_teardown(each_process_has_a_sample_when_asked_for, make_tree, remove_tree),
-        cmocka_unit_test_setup_teardown(what_a_parent_waited_for_is_not_counted_twice, make_tree, remove_tree),
-        cmocka_unit_test_setup_teardown(what_nobody_in_the_job_waited_for_stays, make_tree, remove_tree),
-        cmocka_unit_test_setup_teardown(a_job_that_is_over_at_once_has_what_it_began_with, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(a_test_tree_adds_up, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(each_process_has_a_sample_on_request, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(io_of_waited_for_children_is_not_counted_twice, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(io_that_no_parent_inherits_is_kept, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(a_short_job_has_its_first_values, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(bad_files_leave_values_unknown, make_tree, remove_tree),
-        cmocka_unit_test_setup_teardown(a_job_whose_group_is_not_there_has_no_processes, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(a_job_without_its_cgroup_has_no_processes, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(live_in_v1, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(live_in_v2, make_tree, remove_tree),
     };

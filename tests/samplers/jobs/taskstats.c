@@ -1,4 +1,4 @@
-/* Jobs by the kernel's account of their tasks, live: against the cgroup's own count, and against known work. */
+/* Jobs with live taskstats: compared with the cgroup's counters and with known work. */
 #include "base/clock.h"
 #include "samplers/all.h"
 #include "tools/burn.h"
@@ -14,7 +14,7 @@
 static struct sensing sensing;
 static struct group group;
 
-/* False: no taskstats, or no cgroups, here. */
+/* False: taskstats or cgroups are not available here. */
 static bool begin(bool unified)
 {
     if (!group_make(&group, unified, 3))
@@ -70,7 +70,7 @@ static void burn_in_threads(void *context)
     burn(CLOCK_THREAD_CPUTIME_ID, 100);
 }
 
-/* Ticks all the while: nothing is counted twice, nothing falls. */
+/* Ticks all the time: nothing is counted twice, nothing decreases. */
 static void watch_to_the_end(pid_t pid)
 {
     uint64_t last_ns = 0;
@@ -124,7 +124,7 @@ static void make_short_ones(void *context)
     (void)context;
 }
 
-static void two_hundred_short_ones_are_in_the_totals(void **state)
+static void two_hundred_short_processes_are_in_the_totals(void **state)
 {
     (void)state;
     if (!begin(false))
@@ -146,7 +146,7 @@ static void two_hundred_short_ones_are_in_the_totals(void **state)
     finish();
 }
 
-/* Their parents have ended before them: only the kernel's word of the fork tells whose they are. */
+/* Their parents exited first: only fork events show whose they are. */
 static void make_orphans(void *context)
 {
     (void)context;
@@ -165,7 +165,7 @@ static void make_orphans(void *context)
     usleep(50000);
 }
 
-static void orphans_are_of_the_job(void **state)
+static void orphans_belong_to_the_job(void **state)
 {
     (void)state;
     if (!begin(true))
@@ -195,7 +195,7 @@ static void do_io(void *path)
     usleep(*(const char *)path ? 60000 : 0);
 }
 
-static void io_is_exact_to_a_kib_for_each_task(void **state)
+static void io_is_exact_to_a_kib_per_task(void **state)
 {
     (void)state;
     char path[TEMP_PATH_MAX], dir[TEMP_PATH_MAX];
@@ -206,7 +206,7 @@ static void io_is_exact_to_a_kib_for_each_task(void **state)
     watch_to_the_end(group_start(&group, do_io, path));
     end_job();
     temp_remove(dir);
-    assert_in_range(value("wchar"), IO_BYTES, IO_BYTES + 1023); /* and one byte for the way into the group */
+    assert_in_range(value("wchar"), IO_BYTES, IO_BYTES + 1023); /* plus one byte written to enter the cgroup */
     assert_in_range(value("rchar"), IO_BYTES, IO_BYTES + 1023);
     assert_int_equal(value("syscw"), IO_BYTES / 4096 / 1024 * 1024);
     assert_in_range(value("rss_peak"), IO_BYTES, IO_BYTES + (256u << 20));
@@ -275,12 +275,12 @@ static void steps_of_v2_come_and_go(void **state)
     steps_come_and_go(true);
 }
 
-/* exec in a thread that is not the first: it goes on under the tid of its process. */
+/* exec in a thread other than the leader: it continues under the tid of its process. */
 static void *exec_in_thread(void *context)
 {
     (void)context;
     burn(CLOCK_THREAD_CPUTIME_ID, 100);
-    usleep(30000); /* is seen by a tick meanwhile */
+    usleep(30000); /* a tick happens meanwhile */
     execl("/bin/sleep", "sleep", "0.1", (char *)NULL);
     _exit(98);
 }
@@ -292,19 +292,19 @@ static void take_over(void *context)
     pthread_join(thread, NULL);
 }
 
-static void a_thread_that_execs_is_counted_once(void **state)
+static void a_thread_that_calls_exec_is_counted_once(void **state)
 {
     (void)state;
     if (!begin(false))
         leave_out("no taskstats or no cgroup here");
     watch_to_the_end(group_start(&group, take_over, NULL));
     end_job();
-    uint64_t user_us = value("user") + value("system"); /* these are not the cgroup's */
+    uint64_t user_us = value("user") + value("system"); /* these do not come from the cgroup */
     finish();
     assert_in_range(user_us, 50000, 180000);
 }
 
-static void a_job_without_a_group_is_its_descendants(void **state)
+static void a_job_without_a_cgroup_consists_of_descendants(void **state)
 {
     (void)state;
     if (!begin(false))
@@ -331,7 +331,7 @@ static void a_job_without_a_group_is_its_descendants(void **state)
     finish();
 }
 
-static void a_job_that_has_gone_gives_its_last(void **state)
+static void an_ended_job_has_a_last_sample(void **state)
 {
     (void)state;
     if (!begin(true))
@@ -349,7 +349,7 @@ static void a_job_that_has_gone_gives_its_last(void **state)
     sensing_end(&sensing);
 }
 
-/* A job whose tasks nobody ever saw: the cgroup has counted them. */
+/* A job whose tasks were never listed: the cgroup has counted them. */
 static void a_job_between_two_ticks_has_its_cpu_time(void **state)
 {
     (void)state;
@@ -358,7 +358,7 @@ static void a_job_between_two_ticks_has_its_cpu_time(void **state)
     assert_int_equal(group_run(&group, burn_in_threads, NULL), 0);
     end_job();
     assert_int_equal(value("cpu"), group_cpu_ns(&group));
-    assert_null(sensing_find(&sensing, "", group.id, "minor_faults")); /* not known, not 0 */
+    assert_null(sensing_find(&sensing, "", group.id, "minor_faults")); /* unknown, not 0 */
     finish();
 }
 
@@ -377,7 +377,7 @@ static void five_thousand_jobs_are_read(void **state)
     pid_t pid = group_ready(&group, make_short_ones, NULL);
     for (unsigned i = 0; i < MANY; i++) {
         group_describe(&many[i], i % 2, 100 + i);
-        if (i % 100 == 0) { /* told of twice: its tasks are of both */
+        if (i % 100 == 0) { /* declared twice: its tasks belong to both */
             many[i].job.cgroup = group.cgroup;
             many[i].job.unified = true;
         }
@@ -416,7 +416,7 @@ static unsigned shrink_netlink_buffers(void)
     return count;
 }
 
-static void an_overrun_is_counted_and_made_good_from_the_group(void **state)
+static void an_overflow_is_counted_and_compensated_from_the_cgroup(void **state)
 {
     (void)state;
     if (!begin(false))
@@ -438,8 +438,8 @@ static void an_overrun_is_counted_and_made_good_from_the_group(void **state)
     finish();
 }
 
-/* All its sockets fail for a while: what is known is kept, and counting goes on. */
-static void a_socket_that_fails_for_a_while_costs_nothing_that_was_counted(void **state)
+/* All its sockets fail for a while: counts are kept, and counting continues. */
+static void failing_sockets_lose_no_counts(void **state)
 {
     (void)state;
     int fds[8], saved[8], nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -483,18 +483,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(cpu_time_agrees_with_cpuacct, clean),
         cmocka_unit_test_teardown(cpu_time_agrees_with_cpu_stat, clean),
-        cmocka_unit_test_teardown(two_hundred_short_ones_are_in_the_totals, clean),
-        cmocka_unit_test_teardown(orphans_are_of_the_job, clean),
-        cmocka_unit_test_teardown(io_is_exact_to_a_kib_for_each_task, clean),
+        cmocka_unit_test_teardown(two_hundred_short_processes_are_in_the_totals, clean),
+        cmocka_unit_test_teardown(orphans_belong_to_the_job, clean),
+        cmocka_unit_test_teardown(io_is_exact_to_a_kib_per_task, clean),
         cmocka_unit_test_teardown(steps_of_v1_come_and_go, clean),
         cmocka_unit_test_teardown(steps_of_v2_come_and_go, clean),
-        cmocka_unit_test_teardown(a_thread_that_execs_is_counted_once, clean),
-        cmocka_unit_test_teardown(a_job_without_a_group_is_its_descendants, clean),
-        cmocka_unit_test_teardown(a_job_that_has_gone_gives_its_last, clean),
+        cmocka_unit_test_teardown(a_thread_that_calls_exec_is_counted_once, clean),
+        cmocka_unit_test_teardown(a_job_without_a_cgroup_consists_of_descendants, clean),
+        cmocka_unit_test_teardown(an_ended_job_has_a_last_sample, clean),
         cmocka_unit_test_teardown(a_job_between_two_ticks_has_its_cpu_time, clean),
         cmocka_unit_test_teardown(five_thousand_jobs_are_read, clean),
-        cmocka_unit_test_teardown(a_socket_that_fails_for_a_while_costs_nothing_that_was_counted, clean),
-        cmocka_unit_test_teardown(an_overrun_is_counted_and_made_good_from_the_group, clean),
+        cmocka_unit_test_teardown(failing_sockets_lose_no_counts, clean),
+        cmocka_unit_test_teardown(an_overflow_is_counted_and_compensated_from_the_cgroup, clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Jobs by the kernel's account of their tasks, live: processes whose first thread ends before the others, in a cgroup and
- * without one, and an exec after that. Compared with what wait4 says of the process. */
+/* Jobs with live taskstats: processes whose leader exits before the other threads, in a cgroup and without one, and an
+ * exec after that. Compared with wait4. */
 #include "base/clock.h"
 #include "samplers/all.h"
 #include "tools/burn.h"
@@ -20,13 +20,13 @@ static struct job job;
 static void *burn_on(void *wants_exec)
 {
     burn(CLOCK_THREAD_CPUTIME_ID, THREAD_MS);
-    usleep(100000); /* is seen by some ticks, and its leader's record is forgotten */
+    usleep(100000); /* some ticks happen, and its leader's record is dropped */
     if (wants_exec)
         execl("/bin/sleep", "sleep", "0.1", (char *)NULL);
     return NULL;
 }
 
-/* exit of the thread alone, as pthread_exit makes it at last. */
+/* exit of one thread, as in pthread_exit. */
 static void leave_threads(void *wants_exec)
 {
     pthread_t thread;
@@ -48,7 +48,8 @@ static bool begin_in_group(bool unified)
     return true;
 }
 
-/* Until its end. Of two counts of one thread the cgroup's own cannot take anything back: it makes up for what is missing. */
+/* Until it exits. Double counting of a thread would show, because the cgroup's counter only compensates for missing
+ * time. */
 static void compare_at_the_end(pid_t pid, uint64_t ended)
 {
     struct rusage usage;
@@ -77,25 +78,25 @@ static void watch_in_group(bool unified, void *wants_exec)
     group_remove(&group);
 }
 
-static void a_leader_of_v1_ends_first(void **state)
+static void a_leader_exits_first_in_v1(void **state)
 {
     (void)state;
     watch_in_group(false, NULL);
 }
 
-static void a_leader_of_v2_ends_first(void **state)
+static void a_leader_exits_first_in_v2(void **state)
 {
     (void)state;
     watch_in_group(true, NULL);
 }
 
-static void its_thread_execs(void **state)
+static void its_thread_calls_exec(void **state)
 {
     (void)state;
     watch_in_group(false, "yes");
 }
 
-/* Then all threads of /proc/PID/task are asked about, and the zombie is one of them. */
+/* Then all threads of /proc/PID/task are queried, including the zombie. */
 static void watch_without_group(void *wants_exec)
 {
     if (sensing_begin(&sensing, &sampler_taskstats, ""))
@@ -114,13 +115,13 @@ static void watch_without_group(void *wants_exec)
     sensing_end(&sensing);
 }
 
-static void a_leader_without_a_group_ends_first(void **state)
+static void a_leader_exits_first_without_a_cgroup(void **state)
 {
     (void)state;
     watch_without_group(NULL);
 }
 
-static void its_thread_execs_without_a_group(void **state)
+static void its_thread_calls_exec_without_a_cgroup(void **state)
 {
     (void)state;
     watch_without_group("yes");
@@ -129,9 +130,9 @@ static void its_thread_execs_without_a_group(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_leader_of_v1_ends_first),           cmocka_unit_test(a_leader_of_v2_ends_first),
-        cmocka_unit_test(its_thread_execs),                    cmocka_unit_test(a_leader_without_a_group_ends_first),
-        cmocka_unit_test(its_thread_execs_without_a_group),
+        cmocka_unit_test(a_leader_exits_first_in_v1),           cmocka_unit_test(a_leader_exits_first_in_v2),
+        cmocka_unit_test(its_thread_calls_exec),                    cmocka_unit_test(a_leader_exits_first_without_a_cgroup),
+        cmocka_unit_test(its_thread_calls_exec_without_a_cgroup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

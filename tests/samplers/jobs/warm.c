@@ -1,11 +1,11 @@
-/* The sensors of jobs, warm: no reading allocates, and nothing grows, whatever comes and goes between two readings. */
+/* Warm job samplers: no reading allocates and nothing grows, whatever comes and goes between two readings. */
 #include "samplers/all.h"
 #include "tools/group.h"
 #include "tools/sensing.h"
 
 #include <dirent.h>
 
-/* Counts allocations, where no sanitizer does so itself. */
+/* Counts allocations, unless a sanitizer replaces malloc. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
 #define COUNTS_ALLOCATIONS 1
 static volatile unsigned allocations;
@@ -73,7 +73,7 @@ static void read_often(struct sensing *s, int times)
         assert_int_equal(sensing_read(s), OK);
 }
 
-static unsigned writes_allocate; /* what the test itself allocated meanwhile */
+static unsigned writes_allocate; /* allocated by the test itself */
 
 static void read_few(struct sensing *s, const char *root, int times)
 {
@@ -91,8 +91,8 @@ static void read_few(struct sensing *s, const char *root, int times)
     }
 }
 
-/* Of 60 readings. A storm of processes elsewhere on the machine, larger than any before, may make tables grow; what
- * allocates at each reading does so each time. */
+/* Out of 60 readings. A burst of processes elsewhere on the node may grow tables; a leak would allocate in each
+ * reading. */
 static unsigned fewest_allocations(struct sensing *s)
 {
     unsigned fewest = UINT32_MAX;
@@ -126,7 +126,7 @@ static void warm(const struct sampler *sampler, const char *key, const char *tex
     for (int i = 0; i < JOBS; i++)
         assert_int_equal(sensing_job(&s, &mounts[i].job, JOB_BEGIN), OK);
     read_often(&s, 60);
-    for (int i = 0; s.batch.count && i < 64; i++) /* room for whatever number of processes is there at a time */
+    for (int i = 0; s.batch.count && i < 64; i++) /* capacity for any number of simultaneous processes */
         assert_non_null(batch_add(&s.batch, s.batch.samples[0].set, 0, ""));
     unsigned descriptors = open_descriptors();
     unsigned fewest = fewest_allocations(&s);
@@ -155,8 +155,8 @@ static void perf_is_warm(void **state)
     warm(&sampler_perf, "events", "page_faults,context_switches,task_clock");
 }
 
-/* Two processes of which one is another from time to time. */
-static void a_hundred_thousand_readings_of_a_made_job_grow_nothing(void **state)
+/* Two processes, one of which is replaced from time to time. */
+static void a_hundred_thousand_readings_use_no_more_memory(void **state)
 {
     (void)state;
     static const struct job job = { .id = "9", .other_id = "", .source = "", .user = "", .cgroup = "/x_9" };
@@ -206,7 +206,7 @@ int main(void)
         cmocka_unit_test_teardown(taskstats_is_warm, clean),
         cmocka_unit_test_teardown(process_is_warm, clean),
         cmocka_unit_test_teardown(perf_is_warm, clean),
-        cmocka_unit_test(a_hundred_thousand_readings_of_a_made_job_grow_nothing),
+        cmocka_unit_test(a_hundred_thousand_readings_use_no_more_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,7 @@ static void close_state(struct program_metrics *metrics)
 static enum err open_segments(struct program_metrics *metrics)
 {
     char socket[SEGMENT_SOCKET_SIZE];
-    const char *dir = metrics->config.boards ? metrics->config.boards : SEGMENT_DIR;
+    const char *dir = metrics->config.segment_dir ? metrics->config.segment_dir : SEGMENT_DIR;
     if (strcmp(dir, PROGRAM_CONFIG_NONE) == 0) {
         open_state(metrics);
         return OK;
@@ -156,7 +156,7 @@ static enum err open_segments(struct program_metrics *metrics)
     if (err == AGAIN && !was_taken)
         log_taken(&metrics->config, dir);
     else if (err && err != AGAIN)
-        log_warn("cannot read metrics segments in %s: %s. Set boards in [programs] to another directory, or to none", dir,
+        log_warn("cannot read metrics segments in %s: %s. Set another directory in [programs] of the configuration, or none", dir,
                  err == DENIED ? "it, or the file " SEGMENT_CLAIM " in it, belongs to another user" : err_text(err));
     return err == NOMEM ? err : OK;
 }
@@ -196,9 +196,9 @@ static enum err open_parts(struct program_metrics *metrics, const struct program
         tau_profile_writer_close(&metrics->profiles);
         err = open_profiles(metrics);
     }
-    bool by_socket = config->is_only_named || is_same(config->boards, PROGRAM_CONFIG_NONE);
+    bool by_socket = config->is_only_named || is_same(config->segment_dir, PROGRAM_CONFIG_NONE);
     bool are_others = before->is_only_named != config->is_only_named || (by_socket && !is_same(before->tau, config->tau));
-    if (before->is_off || !is_same(before->boards, config->boards) || are_others) {
+    if (before->is_off || !is_same(before->segment_dir, config->segment_dir) || are_others) {
         segments_close(&metrics->segments);
         close_state(metrics);
         metrics->segments_are_taken = false;
@@ -244,8 +244,8 @@ static void refresh_syscalls(struct program_metrics *metrics)
     registry_unlock(metrics->registry);
 }
 
-/* Reads segments and passes on samples of what has changed. Not before the running jobs are known: else what a program had
- * counted in its job would count for its user. */
+/* Reads segments and passes on samples of what has changed. Not before the running jobs are known: else what a program
+ * had counted in its job would count for its user. */
 static void publish(struct program_metrics *metrics)
 {
     uint64_t time_ns = clock_realtime_ns();

@@ -1,5 +1,6 @@
-/* Program metrics in the agent: opens and closes the registry, tau's socket, the reader of metrics segments and the writer of
- * profiles as the configuration says, and passes on their samples. Called by agent.c; queried by agent_http.c. */
+/* Program metrics in the agent: opens and closes the registry, tau's socket, the reader of metrics segments and the
+ * writer of profiles as the configuration says, and passes on their samples. Called by agent.c; queried by
+ * agent_http.c. */
 #ifndef SONDE_AGENT_PROGRAM_METRICS_H
 #define SONDE_AGENT_PROGRAM_METRICS_H
 
@@ -17,14 +18,14 @@ struct program_metrics_context {
 };
 
 /* Applies the configuration, at first and whenever it has changed; what did not change goes on. What does not work is
- * logged, and the rest works. The error is that of a configured path which cannot be used, or NOMEM. *metrics is NULL at
- * first, and while program metrics are disabled. */
+ * logged, and the rest works. The error is that of a configured path which cannot be used, or NOMEM. *metrics is NULL
+ * at first, and while program metrics are disabled. */
 enum err program_metrics_apply(struct program_metrics **metrics, const struct program_config *config,
                                const struct program_metrics_context *context);
 void program_metrics_close(struct program_metrics **metrics);
 
-/* All jobs that run have been reported (program_metrics_job_event): segments are read from here on, or from the first tick
- * on. */
+/* All jobs that run have been reported (program_metrics_job_event): segments are read from here on, or from the first
+ * tick on. */
 void program_metrics_start(struct program_metrics *metrics);
 
 /* /metrics and /programs; viewer, format: as in program_page.h. */
@@ -35,12 +36,12 @@ bool program_metrics_has_tau_paths(const struct program_metrics *metrics); /* se
 /* A job started, changed or ended. */
 void program_metrics_job_event(struct program_metrics *metrics, const struct job *job, enum job_event event);
 
-/* The samplers know of it too, and count its system calls if they were asked to. Until they begin, what its programs report
- * counts. */
+/* The samplers know of it too, and count its system calls if they were asked to. Until they begin, what its programs
+ * report counts. */
 void program_metrics_job_sampled(struct program_metrics *metrics, const struct job *job, enum job_event event);
 
-/* Samples of the samplers: system calls among them are also served as program metrics. ending: a job whose last samples these
- * are; NULL: none. */
+/* Samples of the samplers: system calls among them are also served as program metrics. ending: a job whose last
+ * samples these are; NULL: none. */
 void program_metrics_add_samples(struct program_metrics *metrics, const struct job *ending, const struct batch *batch);
 
 /* Once a second: reads segments, passes on samples of what has changed, drops what has ended. */

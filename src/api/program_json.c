@@ -224,7 +224,8 @@ enum err program_json_write(struct buf *out, struct registry *registry, struct b
         write_metrics(out, registry, filter, viewer);
     registry_unlock(registry);
     if (err)
-        buf_add_text(out, "{\"error\": \"unknown query parameter; expected list, name=, job=, user=, all, since=, tau or aliases\"}\n");
+        buf_add_text(out, "{\"error\": \"unknown query parameter; expected list, name=, job=, user=, all, since=, tau or "
+                          "aliases\"}\n");
     buf_clear(&filter->strings);
     free(filter);
     return err;

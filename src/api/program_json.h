@@ -4,8 +4,8 @@
 
 #include "appmetrics/registry.h"
 
-/* Answers the query (what follows '?' in the URL) as far as the viewer may see it (program_page.h). Without job, user and all:
- * values of the node. Takes the registry's lock. USAGE: the query is invalid, and out has an error message. */
+/* Answers the query (what follows '?' in the URL) as far as the viewer may see it (program_page.h). Without job, user
+ * and all: values of the node. Takes the registry's lock. USAGE: the query is invalid, and out has an error message. */
 enum err program_json_write(struct buf *out, struct registry *registry, struct bytes query, uint32_t viewer);
 
 #endif

@@ -40,8 +40,8 @@ static void add_line(struct buf *out, const struct cell *cell, const char *suffi
     out->size += (size_t)(at - begin);
 }
 
-/* In HELP backslashes and newlines are escaped, and in OpenMetrics quotation marks too. Prometheus rejects a whole page for one
- * byte that is not UTF-8. */
+/* In HELP backslashes and newlines are escaped, and in OpenMetrics quotation marks too. Prometheus rejects a whole
+ * page for one byte that is not UTF-8. */
 static void add_help(struct buf *out, struct bytes help, bool is_open)
 {
     while (help.size) {
@@ -86,8 +86,8 @@ static bool is_aspect(const struct registry *registry, struct bytes name)
     return false;
 }
 
-/* In OpenMetrics the family of a counter is its name without "_total". A counter without it, or whose family name another metric
- * has, is of unknown type there, so that its name is the same as elsewhere. */
+/* In OpenMetrics the family of a counter is its name without "_total". A counter without it, or whose family name
+ * another metric has, is of unknown type there, so that its name is the same as elsewhere. */
 static const char *open_type(const struct registry *registry, const struct metric_family *family, struct bytes *name)
 {
     static const char *const types[] = { "counter", "gauge", "histogram" };
@@ -238,7 +238,7 @@ static void add_figures(struct buf *out, const struct registry *registry, const 
     add_own(out, registry, page, "connections", false, "clients of tau that are connected", stats->connections);
     add_own(out, registry, page, "messages", true, "messages of clients of tau", stats->messages);
     add_own(out, registry, page, "left_out", true, "metrics and jobs over the limit", stats->left_out);
-    add_own(out, registry, page, "refused", true, "metrics with two types, and values that are invalid for a counter", stats->refused);
+    add_own(out, registry, page, "refused", true, "metrics with two types, and invalid values of counters", stats->refused);
     add_own(out, registry, page, "bad_boards", true, "metrics segments that could not be read", stats->bad_segments);
     add_own(out, registry, page, "no_room", true, "metrics without memory in their segment", stats->unpublished);
 }

@@ -1,5 +1,5 @@
-/* Program metrics on /metrics, in the text format of Prometheus or OpenMetrics. From the registry, in whose order they are: a
- * scrape of 100,000 metrics only copies strings and formats numbers. */
+/* Program metrics on /metrics, in the text format of Prometheus or OpenMetrics. From the registry, in whose order they
+ * are: a scrape of 100,000 metrics only copies strings and formats numbers. */
 #ifndef SONDE_API_PROGRAM_PAGE_H
 #define SONDE_API_PROGRAM_PAGE_H
 

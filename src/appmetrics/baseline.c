@@ -1,6 +1,6 @@
-/* In the file: segments, ended by an empty name, each with its inode and its metrics, ended by the hash 0. A metric is the
- * hash of its name, the baseline and what part of it was in no job, the number of buckets (of a counter 0), and both for
- * each bucket. Then the segments again, each with what mpi_ranks.c writes. */
+/* In the file: segments, ended by an empty name, each with its inode and its metrics, ended by the hash 0. A metric is
+ * the hash of its name, the baseline and what part of it was in no job, the number of buckets (of a counter 0), and
+ * both for each bucket. Then the segments again, each with what mpi_ranks.c writes. */
 #include "appmetrics/baseline.h"
 
 #include "base/clock.h"

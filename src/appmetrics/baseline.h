@@ -1,6 +1,7 @@
-/* Baselines: what live programs had counted before they came into the jobs that they are in. It is part of the totals in
- * their segments, which the next agent reads from their beginning, but it is not the jobs'. So it is saved, at the end of
- * the file of saved_state.h, and subtracted when the segment is read for the first time again. Under the registry's lock. */
+/* Baselines: what live programs had counted before they came into the jobs that they are in. It is part of the totals
+ * in their segments, which the next agent reads from their beginning, but it is not the jobs'. So it is saved, at the
+ * end of the file of saved_state.h, and subtracted when the segment is read for the first time again. Under the
+ * registry's lock. */
 #ifndef SONDE_APPMETRICS_BASELINE_H
 #define SONDE_APPMETRICS_BASELINE_H
 
@@ -21,8 +22,8 @@ void baselines_clear(struct baselines *baselines);
 /* A program leaves a scope: notes what it has counted so far, and how much of that was in no job. */
 void baseline_move(struct registry *registry, struct contribution *contribution);
 
-/* The parts of the file: of segments that are being read, of those that have not been opened yet, the end; then the same
- * for their MPI ranks. False: there are none. */
+/* The parts of the file: of segments that are being read, of those that have not been opened yet, the end; then the
+ * same for their MPI ranks. False: there are none. */
 bool baselines_write(struct buf *file, const char *name, uint64_t inode, struct contribution *const *contributions,
                      size_t count);
 bool baselines_write_all(struct buf *file, const struct baselines *baselines);
@@ -38,8 +39,8 @@ void baselines_read_ranks(struct baselines *baselines, struct unpacker *u);
 /* Takes the baseline of a segment that is opened out of the list; NULL: there is none. The caller frees it. */
 struct baseline *baselines_take(struct baselines *baselines, const char *name, uint64_t inode);
 
-/* Applies it to a new contribution, whose cell then gets only what comes on top. What was counted in no job is added for
- * the user. */
+/* Applies it to a new contribution, whose cell then gets only what comes on top. What was counted in no job is added
+ * for the user. */
 void baseline_apply(const struct baseline *baseline, struct registry *registry, struct contribution *contribution,
                     struct scope *user);
 

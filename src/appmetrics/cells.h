@@ -75,18 +75,19 @@ struct cell *cell_find(const struct program_metric *metric, const struct scope *
 struct cell *cell_create(struct program_metric *metric, struct scope *scope, struct cell *up);
 void cell_free(struct cell *cell);
 
-/* A counter has grown. False: refused, since it is NaN, infinite or negative. A total beyond all doubles is infinite from
- * then on, in this cell or only in those above it. */
+/* A counter has grown. False: refused, since it is NaN, infinite or negative. A total beyond all doubles is infinite
+ * from then on, in this cell or only in those above it. */
 bool cell_add(struct cell *cell, double increment, uint64_t now_ns);
 
 /* The same where the program's own total has become infinite. */
 void cell_overflow(struct cell *cell, uint64_t now_ns);
 
-/* New observations of a histogram: its bound_count + 1 buckets, and their sum. False: the sum is NaN, and was left out. */
+/* New observations of a histogram: its bound_count + 1 buckets, and their sum. False: the sum is NaN, and was left
+ * out. */
 bool cell_observe(struct cell *cell, const double *buckets, double sum, uint64_t now_ns);
 
-/* Is it a count of system calls, by the names of our probe or of tau's tracer, in a job whose calls the kernel counts? Then
- * what programs report is not added. */
+/* Is it a count of system calls, by the names of our probe or of tau's tracer, in a job whose calls the kernel counts?
+ * Then what programs report is not added. */
 bool cell_is_counted_by_kernel(const struct cell *cell);
 
 /* For samples: what has changed, or is to be written though it has not. */

@@ -1,6 +1,6 @@
 /* Families of metrics: what Prometheus calls by one name, with one type and one help string, and wants in one piece on
- * /metrics. A counter and a gauge "x" of two programs are two families, "x" and "x_gauge"; so are a histogram "h", which
- * exposes h_bucket, h_sum and h_count, and a counter "h_count". Part of metric_table.h. */
+ * /metrics. A counter and a gauge "x" of two programs are two families, "x" and "x_gauge"; so are a histogram "h",
+ * which exposes h_bucket, h_sum and h_count, and a counter "h_count". Part of metric_table.h. */
 #ifndef SONDE_APPMETRICS_FAMILIES_H
 #define SONDE_APPMETRICS_FAMILIES_H
 
@@ -42,8 +42,8 @@ bool families_has_series(const struct families *families, struct bytes name);
 /* Is it a series of a histogram; or would a new histogram of this name expose a series that another family has? */
 bool families_has_conflict(const struct families *families, struct bytes name, enum program_kind kind);
 
-/* The family for a metric, created if needed. The first *base_size bytes of page are its name. If another family has the
- * name, "_counter", "_gauge" or "_histogram" is inserted there and *base_size grows. NULL: no memory. */
+/* The family for a metric, created if needed. The first *base_size bytes of page are its name. If another family has
+ * the name, "_counter", "_gauge" or "_histogram" is inserted there and *base_size grows. NULL: no memory. */
 struct metric_family *families_get(struct families *families, struct buf *page, size_t *base_size, enum program_kind kind);
 
 void families_add_metric(struct metric_family *family, struct program_metric *metric);

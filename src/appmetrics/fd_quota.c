@@ -1,4 +1,4 @@
-/* A list, which is looked through: a node has few users. */
+/* A linear list: a node has few users. */
 #include "appmetrics/fd_quota.h"
 
 #include <stdlib.h>
@@ -10,64 +10,64 @@ struct fd_quota_user {
     struct fd_quota_user *next;
 };
 
-void fd_quota_init(struct fd_quota *share, double part)
+void fd_quota_init(struct fd_quota *quota, double share)
 {
     struct rlimit limit;
-    *share = (struct fd_quota){ .max = SIZE_MAX };
+    *quota = (struct fd_quota){ .max = SIZE_MAX };
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        share->max = (size_t)((double)limit.rlim_cur * part);
+        quota->max = (size_t)((double)limit.rlim_cur * share);
 }
 
-void fd_quota_clear(struct fd_quota *share)
+void fd_quota_clear(struct fd_quota *quota)
 {
-    for (struct fd_quota_user *owner = share->owners, *next; owner; owner = next) {
-        next = owner->next;
-        free(owner);
+    for (struct fd_quota_user *user = quota->users, *next; user; user = next) {
+        next = user->next;
+        free(user);
     }
-    *share = (struct fd_quota){ 0 };
+    *quota = (struct fd_quota){ 0 };
 }
 
-/* NULL: memory ran out. */
-static struct fd_quota_user *owner_of(struct fd_quota *share, uint32_t uid)
+/* NULL: no memory. */
+static struct fd_quota_user *find_user(struct fd_quota *quota, uint32_t uid)
 {
-    struct fd_quota_user *owner = share->owners;
-    while (owner && owner->uid != uid)
-        owner = owner->next;
-    if (owner || !(owner = calloc(1, sizeof *owner)))
-        return owner;
-    *owner = (struct fd_quota_user){ .uid = uid, .next = share->owners };
-    share->owners = owner;
-    return owner;
+    struct fd_quota_user *user = quota->users;
+    while (user && user->uid != uid)
+        user = user->next;
+    if (user || !(user = calloc(1, sizeof *user)))
+        return user;
+    *user = (struct fd_quota_user){ .uid = uid, .next = quota->users };
+    quota->users = user;
+    return user;
 }
 
-static size_t left(const struct fd_quota *share)
+static size_t left(const struct fd_quota *quota)
 {
-    return share->max > share->taken ? share->max - share->taken : 0;
+    return quota->max > quota->taken ? quota->max - quota->taken : 0;
 }
 
-bool fd_quota_allows(struct fd_quota *share, uint32_t uid)
+bool fd_quota_allows(struct fd_quota *quota, uint32_t uid)
 {
-    const struct fd_quota_user *owner = owner_of(share, uid);
-    return owner && owner->count < left(share);
+    const struct fd_quota_user *user = find_user(quota, uid);
+    return user && user->count < left(quota);
 }
 
-bool fd_quota_has_left(const struct fd_quota *share)
+bool fd_quota_has_left(const struct fd_quota *quota)
 {
-    return left(share) > 0;
+    return left(quota) > 0;
 }
 
-void fd_quota_take(struct fd_quota *share, uint32_t uid)
+void fd_quota_take(struct fd_quota *quota, uint32_t uid)
 {
-    struct fd_quota_user *owner = owner_of(share, uid);
-    if (owner)
-        owner->count++;
-    share->taken++;
+    struct fd_quota_user *user = find_user(quota, uid);
+    if (user)
+        user->count++;
+    quota->taken++;
 }
 
-void fd_quota_return(struct fd_quota *share, uint32_t uid)
+void fd_quota_return(struct fd_quota *quota, uint32_t uid)
 {
-    struct fd_quota_user *owner = owner_of(share, uid);
-    if (owner && owner->count)
-        owner->count--;
-    share->taken--;
+    struct fd_quota_user *user = find_user(quota, uid);
+    if (user && user->count)
+        user->count--;
+    quota->taken--;
 }

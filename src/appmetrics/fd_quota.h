@@ -1,5 +1,5 @@
-/* Something of which there is so much and no more, as descriptors, and how much of it each user holds: nobody takes more than is
- * left for the others, so that one user alone has half of it, whoever comes next half of the rest. */
+/* A limited number of file descriptors, shared by users: nobody gets more than are left for the others, so that one
+ * user alone can have half of them, the next one half of the rest. */
 #ifndef SONDE_APPMETRICS_FD_QUOTA_H
 #define SONDE_APPMETRICS_FD_QUOTA_H
 
@@ -11,20 +11,20 @@ struct fd_quota_user;
 
 struct fd_quota {
     size_t max, taken;
-    struct fd_quota_user *owners; /* few, and none is forgotten */
+    struct fd_quota_user *users; /* few, and never removed */
 };
 
-/* Of this part of the descriptors that the process may have. */
-void fd_quota_init(struct fd_quota *share, double part);
-void fd_quota_clear(struct fd_quota *share);
+/* share: of the descriptors that the process may have (RLIMIT_NOFILE). */
+void fd_quota_init(struct fd_quota *quota, double share);
+void fd_quota_clear(struct fd_quota *quota);
 
-/* May this user have one more? False too where memory ran out. */
-bool fd_quota_allows(struct fd_quota *share, uint32_t uid);
+/* May this user have one more? False also without memory. */
+bool fd_quota_allows(struct fd_quota *quota, uint32_t uid);
 
-/* Is there one for somebody who is not bounded? */
-bool fd_quota_has_left(const struct fd_quota *share);
+/* Is there one for a user without a limit? */
+bool fd_quota_has_left(const struct fd_quota *quota);
 
-void fd_quota_take(struct fd_quota *share, uint32_t uid);
-void fd_quota_return(struct fd_quota *share, uint32_t uid);
+void fd_quota_take(struct fd_quota *quota, uint32_t uid);
+void fd_quota_return(struct fd_quota *quota, uint32_t uid);
 
 #endif

@@ -1,15 +1,15 @@
-/* A small parser of Prometheus's names and labels; what it does not take is wrapped, not refused. */
+/* A small parser of Prometheus's names and labels. What it cannot parse is wrapped in a label, not refused. */
 #include "appmetrics/metric_name.h"
 
 #include "model/prom_label.h"
 
 #include <string.h>
 
-#define BASE_MAX 200u /* of a name that had to be made */
+#define BASE_MAX 200u /* of a name that was replaced */
 
 struct name_label {
     struct bytes name;
-    size_t value_at; /* in values, where a NUL ends it */
+    size_t value_at; /* in values; ended by NUL */
 };
 
 struct name_labels {
@@ -61,7 +61,7 @@ static size_t base_of(struct bytes raw)
     return size;
 }
 
-/* Behind the opening quotation mark: the value without its escapes. False: it does not end. */
+/* After the opening quotation mark: the value without its escapes. False: it is not terminated. */
 static bool read_quoted(struct bytes *text, struct buf *out)
 {
     size_t i = 0;
@@ -81,7 +81,7 @@ static bool read_quoted(struct bytes *text, struct buf *out)
     return true;
 }
 
-/* As the client of tau lets people type it: a{b=c}. */
+/* a{b=c}: as the client of tau accepts it from people. */
 static bool read_bare(struct bytes *text, struct buf *out)
 {
     size_t size = 0;
@@ -118,7 +118,7 @@ static bool read_label(struct bytes *text, struct name_labels *labels)
     return true;
 }
 
-/* "{a=\"b\",c=\"d\"}" and nothing behind it. */
+/* "{a=\"b\",c=\"d\"}" and nothing after it. */
 static bool read_labels(struct bytes text, struct name_labels *labels)
 {
     text = skip(text, 1);
@@ -139,7 +139,7 @@ static int compare(struct bytes a, struct bytes b)
     return order ? order : a.size < b.size ? -1 : a.size > b.size;
 }
 
-/* By name, few as they are. False: one stands there twice. */
+/* By name. False: one is there twice. */
 static bool sort_labels(struct name_labels *labels)
 {
     for (size_t i = 1; i < labels->count; i++) {
@@ -165,8 +165,7 @@ static bool has_label(const struct name_labels *labels, struct bytes name, size_
     return false;
 }
 
-/* Ours, the one by which a histogram tells its buckets, and Prometheus's own for what stands before the labels: a page that has
- * that is refused as a whole. */
+/* Labels that are ours, "le" of histograms, and "__name__", for which Prometheus would reject the whole page. */
 static bool is_taken(struct bytes name)
 {
     static const char *const taken[] = { "job", "user", "host", "le", "__name__" };
@@ -176,7 +175,7 @@ static bool is_taken(struct bytes name)
     return false;
 }
 
-/* Would the page have a label twice? */
+/* Would the series have a label twice on the page? */
 static bool is_clash(const struct name_labels *labels)
 {
     for (size_t i = 0; i < labels->count; i++)
@@ -208,7 +207,7 @@ static void write_base(struct metric_name *name, struct bytes base)
     name->page_base_size = name->page.size;
 }
 
-/* To Prometheus an empty label is none: it is not on the page, where two series would otherwise be one. */
+/* Prometheus takes an empty label for none: it is left out on the page, where two series would otherwise be one. */
 static void write_labels(struct metric_name *name, const struct name_labels *labels)
 {
     bool is_first = true;
@@ -226,7 +225,7 @@ static void write_labels(struct metric_name *name, const struct name_labels *lab
     buf_add_char(&name->page, is_first ? '{' : ',');
 }
 
-/* The characters before '{' as far as they do, and the whole in a label. */
+/* The valid characters before '{', and the whole in a label. */
 static void wrap(struct metric_name *name, struct bytes raw)
 {
     char base[BASE_MAX + 1] = "unnamed", whole[METRIC_NAME_MAX + 1];

@@ -122,8 +122,8 @@ static void add_whole_name(struct metric_name *name)
     buf_add_char(&name->page, ',');
 }
 
-/* Two names may become one series on /metrics: some names and labels are reserved there (metric_name.c), and a family has
- * one type. Then the whole name is added as a label. False: no memory, or too many names are taken. */
+/* Two names may become one series on /metrics: some names and labels are reserved there (metric_name.c), and a family
+ * has one type. Then the whole name is added as a label. False: no memory, or too many names are taken. */
 static bool make_page_unique(struct metric_table *table)
 {
     struct buf *page = &table->name.page;

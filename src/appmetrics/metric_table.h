@@ -1,7 +1,7 @@
-/* Metrics by name. A name is brought into one form (metric_name.h), so that two spellings of a series are one metric; and
- * each metric gets a series of its own on /metrics, whatever names programs choose (families.h). A metric stays until it
- * is removed explicitly. This layer knows nothing of values, users or limits: it only carries the parts of a metric that
- * belong to cells.h, quota.h and samples.h, and never looks into them. */
+/* Metrics by name. A name is brought into one form (metric_name.h), so that two spellings of a series are one metric;
+ * and each metric gets a series of its own on /metrics, whatever names programs choose (families.h). A metric stays
+ * until it is removed explicitly. This layer knows nothing of values, users or limits: it only carries the parts of a
+ * metric that belong to cells.h, quota.h and samples.h, and never looks into them. */
 #ifndef SONDE_APPMETRICS_METRIC_TABLE_H
 #define SONDE_APPMETRICS_METRIC_TABLE_H
 
@@ -85,11 +85,12 @@ struct program_metric *metric_table_find_exact(const struct metric_table *table,
  * FULL: it is too long; NOMEM. */
 enum err metric_table_parse(struct metric_table *table, struct bytes name, struct program_metric **metric);
 
-/* How many places of the quota a metric with the name in table->name would take: by its strings, and by the lines that a
- * histogram exposes, each of which has the whole name. */
+/* How many places of the quota a metric with the name in table->name would take: by its strings, and by the lines that
+ * a histogram exposes, each of which has the whole name. */
 size_t metric_table_places(const struct metric_table *table, const struct metric_description *description);
 
-/* Adds a metric with the name in table->name, of which there must be none. FULL: its name on /metrics is too long; NOMEM. */
+/* Adds a metric with the name in table->name, of which there must be none. FULL: its name on /metrics is too long;
+ * NOMEM. */
 enum err metric_table_add(struct metric_table *table, const struct metric_description *description,
                           struct program_metric **metric);
 

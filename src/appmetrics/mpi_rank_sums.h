@@ -1,5 +1,5 @@
-/* What the ranks of a job did in MPI, summed over its programs: a job may start several, one after another or side by side,
- * and each has a rank 0. So each rank is one series, which only rises. From mpi_ranks.c to samples. */
+/* What the ranks of a job did in MPI, summed over its programs: a job may start several, one after another or side by
+ * side, and each has a rank 0. So each rank is one series, which only rises. From mpi_ranks.c to samples. */
 #ifndef SONDE_APPMETRICS_MPI_RANK_SUMS_H
 #define SONDE_APPMETRICS_MPI_RANK_SUMS_H
 
@@ -25,8 +25,8 @@ struct mpi_rank_sums {
 
 void mpi_rank_sums_clear(struct mpi_rank_sums *sums); /* frees */
 
-/* The sum of this name, created if needed; it stays at its address until all are cleared. NULL: no memory, or there are a
- * million. */
+/* The sum of this name, created if needed; it stays at its address until all are cleared. NULL: no memory, or there
+ * are a million. */
 struct mpi_rank_sum *mpi_rank_sums_get(struct mpi_rank_sums *sums, bool is_peer, const char *instance);
 
 /* One program has now counted value; last: what it had counted in the call before. Of sizes (of worlds, of threads) the

@@ -166,8 +166,9 @@ static bool counts_lifetime(const struct mpi_ranks *ranks)
     return false;
 }
 
-/* The first row is the rank as a whole. If only calls are counted, no function has any time, and nothing else is known. A
- * killed program is assumed to have run until it was found to have ended: else its time in MPI would be too large a part. */
+/* The first row is the rank as a whole. If only calls are counted, no function has any time, and nothing else is
+ * known. A killed program is assumed to have run until it was found to have ended: else its time in MPI would be too
+ * large a part. */
 static void sum_up(struct mpi_ranks *ranks, int32_t size)
 {
     uint64_t sums[MPI_LIFE] = { 0 };

@@ -1,5 +1,5 @@
-/* What one metrics segment counts of MPI: the counters of a program, put together by function and by peer of its rank. From
- * segment_import.c to the sums of the job (mpi_rank_sums.h). */
+/* What one metrics segment counts of MPI: the counters of a program, put together by function and by peer of its rank.
+ * From segment_import.c to the sums of the job (mpi_rank_sums.h). */
 #ifndef SONDE_APPMETRICS_MPI_RANKS_H
 #define SONDE_APPMETRICS_MPI_RANKS_H
 
@@ -36,8 +36,8 @@ void mpi_ranks_clear(struct mpi_ranks *ranks);
 /* The metric with this index in the segment; at each reading in rising order. */
 void mpi_ranks_add_value(struct mpi_ranks *ranks, size_t index, const struct segment_value *value);
 
-/* All metrics were added. worlds: of its scope; it must stay as long as the ranks. True: its program was found to run beside
- * another one, which has to be saved. */
+/* All metrics were added. worlds: of its scope; it must stay as long as the ranks. True: its program was found to run
+ * beside another one, which has to be saved. */
 bool mpi_ranks_finish_reading(struct mpi_ranks *ranks, const struct segment_info *info, bool is_finished,
                               struct mpi_worlds **worlds);
 
@@ -50,8 +50,8 @@ void mpi_ranks_move(struct mpi_ranks *ranks);
 /* The program has ended: what it has counted is saved with the sums. */
 void mpi_ranks_leave(struct mpi_ranks *ranks);
 
-/* The part of a segment in the file of saved_state.h: what was counted in earlier scopes. False: nothing. It is read into
- * base, and applied when the metrics of the segment are known. */
+/* The part of a segment in the file of saved_state.h: what was counted in earlier scopes. False: nothing. It is read
+ * into base, and applied when the metrics of the segment are known. */
 bool mpi_ranks_save(struct buf *file, const struct mpi_ranks *ranks);
 void mpi_ranks_read(struct mpi_ranks *base, struct unpacker *u);
 void mpi_ranks_apply_baseline(struct mpi_ranks *ranks, const struct mpi_ranks *base);

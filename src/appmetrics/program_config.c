@@ -1,4 +1,4 @@
-/* Nine keys. */
+/* A table of nine keys. */
 #include "appmetrics/program_config.h"
 
 #include "base/config_file.h"
@@ -12,7 +12,7 @@
 
 void program_config_clear(struct program_config *config)
 {
-    free(config->boards);
+    free(config->segment_dir);
     free(config->tau);
     free(config->profiles);
     *config = (struct program_config){ 0 };
@@ -21,11 +21,12 @@ void program_config_clear(struct program_config *config)
 enum err program_config_copy(struct program_config *copy, const struct program_config *config)
 {
     *copy = *config;
-    copy->boards = config->boards ? strdup(config->boards) : NULL;
+    copy->segment_dir = config->segment_dir ? strdup(config->segment_dir) : NULL;
     copy->tau = config->tau ? strdup(config->tau) : NULL;
     copy->profiles = config->profiles ? strdup(config->profiles) : NULL;
-    bool is_whole = !config->boards == !copy->boards && !config->tau == !copy->tau && !config->profiles == !copy->profiles;
-    return is_whole ? OK : NOMEM;
+    bool is_complete = !config->segment_dir == !copy->segment_dir && !config->tau == !copy->tau
+                       && !config->profiles == !copy->profiles;
+    return is_complete ? OK : NOMEM;
 }
 
 static enum err parse_flag(const char *key, const char *value, bool *flag, struct buf *error)
@@ -33,15 +34,15 @@ static enum err parse_flag(const char *key, const char *value, bool *flag, struc
     static const struct setting flags[] = { { "flag", SETTING_FLAG }, { 0 } };
     if (setting_apply(flags, flag, "flag", value) == OK)
         return OK;
-    buf_printf(error, "%s is yes or no, not '%.60s'", key, value);
+    buf_printf(error, "invalid %s '%.60s' (expected yes or no)", key, value);
     return USAGE;
 }
 
-/* A path that is absolute, or none; "" is what it is when nobody says anything. */
+/* An absolute path, or none; "" is the default. */
 static enum err set_path(char **path, const char *key, const char *value, struct buf *error)
 {
     if (*value && *value != '/' && strcmp(value, PROGRAM_CONFIG_NONE) != 0) {
-        buf_printf(error, "%s is a path, which begins with '/', or none, not '%.60s'", key, value);
+        buf_printf(error, "invalid %s '%.60s' (expected an absolute path, or none)", key, value);
         return USAGE;
     }
     char *copy = *value ? strdup(value) : NULL;
@@ -52,7 +53,7 @@ static enum err set_path(char **path, const char *key, const char *value, struct
     return OK;
 }
 
-/* A flag whose zero is yes. */
+/* A flag whose 0 means yes. */
 static enum err set_inverse(const char *key, const char *value, bool *flag, struct buf *error)
 {
     bool is_on = !*flag;
@@ -71,7 +72,7 @@ enum err program_config_set(struct program_config *config, const char *key, cons
     if (strcmp(key, "tau") == 0)
         return set_path(&config->tau, key, value, error);
     if (strcmp(key, "boards") == 0)
-        return set_path(&config->boards, key, value, error);
+        return set_path(&config->segment_dir, key, value, error);
     if (strcmp(key, "profiles") == 0)
         return set_path(&config->profiles, key, strcmp(value, PROGRAM_CONFIG_NONE) == 0 ? "" : value, error);
     if (strcmp(key, "merge_profiles") == 0)
@@ -88,40 +89,45 @@ enum err program_config_set(struct program_config *config, const char *key, cons
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         nearest_try(&nearest, names[i]);
     if (strcmp(key, "metrics") == 0)
-        buf_printf(error, "metrics is a number, not '%.60s'", value);
+        buf_printf(error, "invalid metrics '%.60s' (expected a number)", value);
     else if (nearest.best)
-        buf_printf(error, "there is no '%.60s' in [programs]; did you mean '%s'?", key, nearest.best);
+        buf_printf(error, "unknown key '%.60s' in [programs]; did you mean '%s'?", key, nearest.best);
     else
-        buf_printf(error, "there is no '%.60s' in [programs]; there are enabled, boards, tau, only_named, tau_names, "
-                        "tau_paths, metrics, profiles and merge_profiles", key);
+        buf_printf(error, "unknown key '%.60s' in [programs]", key);
     return USAGE;
 }
 
-static void write_text(struct buf *out, const char *key, const char *value, const char *usual)
+/* Commented out if it is the default. */
+static void write_path(struct buf *out, const char *key, const char *value, const char *default_value)
 {
     buf_printf(out, "%s%s = ", value ? "" : "#", key);
-    config_file_add_value(out, value ? value : usual);
+    config_file_add_value(out, value ? value : default_value);
     buf_add_char(out, '\n');
+}
+
+static void write_flag(struct buf *out, const char *key, bool value, bool default_value)
+{
+    buf_printf(out, "%s%s = %s\n", value == default_value ? "#" : "", key, value ? "yes" : "no");
 }
 
 void program_config_write(struct buf *out, const struct program_config *config)
 {
-    buf_printf(out, "\n# What programs tell of themselves: libsonde's, the probes' and tau's.\n[programs]\n%senabled = %s\n",
-               config->is_off ? "" : "#", config->is_off ? "no" : "yes");
-    buf_add_text(out, "# Folder of the boards of libsonde and of the probes, or none\n");
-    write_text(out, "boards", config->boards, "/dev/shm");
-    buf_add_text(out, "# Socket for programs that speak as tau's, or none\n");
-    write_text(out, "tau", config->tau, "/tmp/tau_metric_proxy.UID.unix");
-    buf_printf(out, "# Read the boards of such programs alone that name this socket\n%sonly_named = %s\n",
-               config->is_only_named ? "" : "#", config->is_only_named ? "yes" : "no");
-    buf_printf(out, "# Show what our probes count under tau's names too\n%stau_names = %s\n", config->has_tau_names ? "" : "#",
-               config->has_tau_names ? "yes" : "no");
-    buf_printf(out, "# Serve /metrics at every path that has this word, as tau's proxy does\n%stau_paths = %s\n",
-               config->has_tau_paths ? "" : "#", config->has_tau_paths ? "yes" : "no");
-    buf_printf(out, "# At most so many metrics\n%smetrics = ", config->metrics_max ? "" : "#");
+    buf_add_text(out, "\n# Program metrics: of libsonde, the probes and clients of tau\n[programs]\n");
+    write_flag(out, "enabled", !config->is_off, true);
+    buf_add_text(out, "# Directory of the metrics segments of libsonde and of the probes, or none\n");
+    write_path(out, "boards", config->segment_dir, "/dev/shm");
+    buf_add_text(out, "# Socket for clients of tau, or none\n");
+    write_path(out, "tau", config->tau, "/tmp/tau_metric_proxy.UID.unix");
+    buf_add_text(out, "# Read only segments of programs that name this socket\n");
+    write_flag(out, "only_named", config->is_only_named, false);
+    buf_add_text(out, "# Serve what our probes count under tau's names too\n");
+    write_flag(out, "tau_names", config->has_tau_names, false);
+    buf_add_text(out, "# Serve /metrics at every path that contains this word, as tau's proxy does\n");
+    write_flag(out, "tau_paths", config->has_tau_paths, false);
+    buf_printf(out, "# Maximum number of metrics\n%smetrics = ", config->metrics_max ? "" : "#");
     buf_add_u64(out, config->metrics_max ? config->metrics_max : REGISTRY_METRICS_MAX);
-    buf_add_text(out, "\n# A folder for tau's profiles of jobs, written when a job's last program has gone\n");
-    write_text(out, "profiles", config->profiles, PROGRAM_CONFIG_NONE);
-    buf_printf(out, "# Merge what other nodes leave in it\n%smerge_profiles = %s\n", config->is_worker ? "" : "#",
-               config->is_worker ? "no" : "yes");
+    buf_add_text(out, "\n# Directory for tau's profiles of jobs, written when the last program of a job has ended\n");
+    write_path(out, "profiles", config->profiles, PROGRAM_CONFIG_NONE);
+    buf_add_text(out, "# Merge the profiles that other nodes leave in it\n");
+    write_flag(out, "merge_profiles", !config->is_worker, true);
 }

@@ -225,7 +225,8 @@ static bool is_number(const char *text)
     return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* A job that a person has named has no steps: "build-2" is not a step of "build". A prolog declares batch jobs by number. */
+/* A job that a person has named has no steps: "build-2" is not a step of "build". A prolog declares batch jobs by
+ * number. */
 static bool has_steps(const struct program_job *job)
 {
     return (!job->is_declared && !job->is_run) || is_number(job->id);

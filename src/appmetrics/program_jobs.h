@@ -1,6 +1,6 @@
-/* Which job a program belongs to: by what the kernel says of its process (cgroup, ancestors), or by the job that it names in
- * its environment or in a message, if that is its own user's. Has a copy of the jobs that the agent knows, so that the thread
- * of tau's server can use it. Under the registry's lock. */
+/* Which job a program belongs to: by what the kernel says of its process (cgroup, ancestors), or by the job that it
+ * names in its environment or in a message, if that is its own user's. Has a copy of the jobs that the agent knows, so
+ * that the thread of tau's server can use it. Under the registry's lock. */
 #ifndef SONDE_APPMETRICS_PROGRAM_JOBS_H
 #define SONDE_APPMETRICS_PROGRAM_JOBS_H
 
@@ -53,8 +53,9 @@ bool program_jobs_must_check(const struct program_jobs *jobs, const struct scope
 struct scope *program_jobs_kernel_scope(const struct program_jobs *jobs, struct registry *registry,
                                         const struct program_claim *claim);
 
-/* The scope in which it counts: the one above; else that of the job that it names, unless the job is another user's or its
- * user has too many jobs that only programs have named (counted); else that of its user, or the node. NULL: no memory. */
+/* The scope in which it counts: the one above; else that of the job that it names, unless the job is another user's or
+ * its user has too many jobs that only programs have named (counted); else that of its user, or the node. NULL: no
+ * memory. */
 struct scope *program_jobs_scope(const struct program_jobs *jobs, struct registry *registry, const struct program_claim *claim,
                                  enum program_job_source *source);
 

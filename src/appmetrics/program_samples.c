@@ -1,5 +1,5 @@
-/* The list of dirty cells is taken and emptied. System calls have four numbers in one sample: whichever changed, the sample is
- * made once, at the cell of their calls. */
+/* Empties the list of changed cells. The four metrics of a system call are one sample: whichever has changed, it is
+ * written once, with the cell that counts the calls. */
 #include "appmetrics/program_samples.h"
 
 #include "model/program_sets.h"
@@ -22,7 +22,7 @@ static void add_counter(struct batch *batch, const char *instance, const struct 
     sample_set_f64(sample, PROGRAM_COUNTER_TOTAL, value);
 }
 
-/* Nobody alive has set it: how many is known, the rest is not. */
+/* If no live program has set it, only the number of programs is known. */
 static void add_gauge(struct batch *batch, const struct cell *cell, uint64_t time_ns)
 {
     const struct gauge_sum *gauge = &cell->gauge;
@@ -40,7 +40,7 @@ static void add_gauge(struct batch *batch, const struct cell *cell, uint64_t tim
     sample_set_f64(sample, PROGRAM_GAUGE_MEAN, gauge->sum / (double)gauge->programs);
 }
 
-/* Of its series: the name without labels. */
+/* The name of its samples without labels. */
 static struct bytes base_of(const struct program_metric *metric)
 {
     if (metric->is_renamed)
@@ -48,20 +48,20 @@ static struct bytes base_of(const struct program_metric *metric)
     return (struct bytes){ metric->name.text, metric->name.base_size };
 }
 
-/* base + suffix{labels}, kept with the metric. */
+/* base + suffix{labels}; owned by the metric. */
 static const char *name_with(struct program_metric *metric, size_t which, const char *suffix)
 {
     if (!metric->sample_names.parts[which]) {
         struct bytes base = base_of(metric);
-        size_t room = base.size + strlen(suffix) + metric->name.size + 1;
-        metric->sample_names.parts[which] = malloc(room);
-        if (metric->sample_names.parts[which])
-            snprintf(metric->sample_names.parts[which], room, "%.*s%s%s", (int)base.size, base.data, suffix, metric->name.text + metric->name.base_size);
+        size_t size = base.size + strlen(suffix) + metric->name.size + 1;
+        char *name = metric->sample_names.parts[which] = malloc(size);
+        if (name)
+            snprintf(name, size, "%.*s%s%s", (int)base.size, base.data, suffix, metric->name.text + metric->name.base_size);
     }
     return metric->sample_names.parts[which];
 }
 
-/* base_bucket{labels,le="0.1"}: the bound comes last, where analysis/histograms.c looks for it. */
+/* base_bucket{labels,le="0.1"}: the bound is last, where analysis/histograms.c expects it. */
 static const char *bucket_name(struct program_metric *metric, size_t i)
 {
     char bound[PROM_NUMBER_MAX + 1] = "+Inf";
@@ -73,26 +73,26 @@ static const char *bucket_name(struct program_metric *metric, size_t i)
         bound[prom_number_f64(bound, metric->bounds[i])] = '\0';
     const char *labels = metric->name.text + metric->name.base_size;
     struct bytes base = base_of(metric);
-    size_t size = strlen(labels), room = base.size + metric->name.size + sizeof bound + 32;
-    metric->sample_names.buckets[i] = malloc(room);
+    size_t size = strlen(labels), name_size = base.size + metric->name.size + sizeof bound + 32;
+    metric->sample_names.buckets[i] = malloc(name_size);
     if (metric->sample_names.buckets[i])
-        snprintf(metric->sample_names.buckets[i], room, "%.*s_bucket%.*s%sle=\"%s\"}", (int)base.size, base.data,
+        snprintf(metric->sample_names.buckets[i], name_size, "%.*s_bucket%.*s%sle=\"%s\"}", (int)base.size, base.data,
                  size ? (int)size - 1 : 0, labels, size > 2 ? "," : size ? "" : "{", bound);
     return metric->sample_names.buckets[i];
 }
 
-/* Those that have changed. */
+/* Those that have changed. The second half of cell->buckets holds the last cumulative counts plus 1; 0: none yet. */
 static void add_buckets(struct batch *batch, const struct cell *cell, uint64_t time_ns)
 {
     size_t count = cell->metric->bound_count + 1;
-    double below = 0, *said = cell->buckets + count;
+    double below = 0, *sampled = cell->buckets + count;
     for (size_t i = 0; i < count; i++) {
         below += cell->buckets[i];
-        const char *name = said[i] == below + 1 ? NULL : bucket_name(cell->metric, i);
+        const char *name = sampled[i] == below + 1 ? NULL : bucket_name(cell->metric, i);
         if (!name)
             continue;
         add_counter(batch, name, cell, below, time_ns);
-        said[i] = below + 1;
+        sampled[i] = below + 1;
     }
 }
 
@@ -109,7 +109,7 @@ static void add_histogram(struct batch *batch, const struct cell *cell, uint64_t
     add_buckets(batch, cell, time_ns);
 }
 
-/* Of "syscall_bytes_total{call=\"read\"}" the call; false: it is none of these. */
+/* The call of "syscall_bytes_total{call=\"read\"}". False: it is no metric of a system call. */
 static bool call_of(const struct program_metric *metric, char call[CALL_MAX])
 {
     static const char front[] = "{call=\"";
@@ -141,7 +141,7 @@ static const char *call_name(struct program_metric *metric, const char *call)
     return metric->sample_names.parts[0];
 }
 
-/* What programs have told of a call, beside what the kernel has counted of it; or that this begins at 0. */
+/* What programs have reported of a call on top of what the kernel has counted; or that this begins at 0. */
 static void add_call_sample(struct registry *registry, struct batch *batch, struct cell *leader, const char *instance,
                             uint64_t time_ns)
 {
@@ -152,8 +152,8 @@ static void add_call_sample(struct registry *registry, struct batch *batch, stru
     struct sample *sample = batch_add(batch, &syscall_set, time_ns, instance);
     for (size_t i = 0; sample && i < SYSCALL_SIZE; i++) {
         const struct cell *part = cell_named(registry, bases[i], instance, leader->scope);
-        double told = part ? leader->sampling.must_restart ? 0 : part->total - part->sampling.from_kernel : -1;
-        double value = told * (i == SYSCALL_TIME ? 1e9 : 1);
+        double reported = !part ? -1 : leader->sampling.must_restart ? 0 : part->total - part->sampling.from_kernel;
+        double value = reported * (i == SYSCALL_TIME ? 1e9 : 1);
         if (value >= 0 && value < 1.8e19)
             sample_set_u64(sample, i, (uint64_t)value);
     }
@@ -166,21 +166,23 @@ static void add_call(struct registry *registry, struct batch *batch, const struc
 {
     struct cell *leader = cell_named(registry, "syscall_calls_total", call, cell->scope);
     const char *instance = leader ? call_name(leader->metric, call) : NULL;
-    if (!instance || leader->sampling.time_ns == time_ns || (leader->sampling.must_restart && leader->total <= leader->sampling.from_kernel))
+    struct cell_sampling *sampling = leader ? &leader->sampling : NULL;
+    if (!instance || sampling->time_ns == time_ns || (sampling->must_restart && leader->total <= sampling->from_kernel))
         return;
-    leader->sampling.time_ns = time_ns;
-    if (leader->sampling.must_restart)
+    sampling->time_ns = time_ns;
+    if (sampling->must_restart)
         add_call_sample(registry, batch, leader, instance, time_ns - 1);
-    leader->sampling.must_restart = false;
+    sampling->must_restart = false;
     add_call_sample(registry, batch, leader, instance, time_ns);
 }
 
-/* A rank's MPI calls have samples of their own, from its board. */
+/* The MPI calls of ranks have samples of their own: mpi_rank_sums.h. */
 static bool is_of_ranks(const struct program_metric *metric)
 {
     if (strcmp(metric->name.text, "mpi_life_seconds_total") == 0 || strcmp(metric->name.text, "mpi_threads_total") == 0)
         return true;
-    return strncmp(metric->name.text, "mpi_", 4) == 0 && strncmp(metric->name.text + metric->name.base_size, "{function=\"MPI", 14) == 0;
+    const char *labels = metric->name.text + metric->name.base_size;
+    return strncmp(metric->name.text, "mpi_", 4) == 0 && strncmp(labels, "{function=\"MPI", 14) == 0;
 }
 
 static void add_cell(struct registry *registry, struct batch *batch, struct cell *cell, uint64_t time_ns)
@@ -196,7 +198,7 @@ static void add_cell(struct registry *registry, struct batch *batch, struct cell
     else if (metric->kind == PROGRAM_HISTOGRAM)
         add_histogram(batch, cell, time_ns);
     else if (cell_is_counted_by_kernel(cell))
-        return; /* the sensor gives them */
+        return; /* the sampler writes them */
     else if (call_of(metric, call))
         add_call(registry, batch, cell, call, time_ns);
     else if (!metric->is_renamed)

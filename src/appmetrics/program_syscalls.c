@@ -1,5 +1,5 @@
-/* Samples say how much there was in all, the table wants what it has grown by: the cell remembers. They stand there under the
- * names that programs give them which count for themselves, and so under tau's too. */
+/* Samples have totals, and cells get increments: cell.shared remembers the last total. They have the names that our
+ * probe uses, and so tau's names too. */
 #include "appmetrics/program_syscalls.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ static bool is_call_of_job(const struct sample *sample)
     return sample->set == &syscall_set && sample->job && sample->instance && !strchr(sample->instance, '/');
 }
 
-/* One that ends just now is no longer among those that run, and is shown for a while like one whose programs have gone. */
+/* A job that has just ended is no longer known as running; its scope stays for a while, as after its last program. */
 static struct scope *scope_of(struct registry *registry, const struct program_jobs *jobs, const struct job *ending,
                                       const char *id)
 {
@@ -29,7 +29,7 @@ static struct scope *scope_of(struct registry *registry, const struct program_jo
     return scope;
 }
 
-/* As probe/calls/calls.c describes them. */
+/* As in probe/calls/calls.c. */
 static const struct {
     const char *name, *unit, *doc;
     double per_unit;
@@ -52,19 +52,19 @@ static struct cell *cell_of(struct registry *registry, struct scope *scope, size
     return registry_metric(registry, &description, &metric) == OK ? registry_cell(registry, metric, scope) : NULL;
 }
 
-/* A smaller number than before: it was begun anew. The sensor gives the samples of that; what programs count when the kernel does
- * no longer stands in samples that begin at 0 behind them. */
-static void count(struct cell *cell, double whole, uint64_t now_ns)
+/* A smaller total than before: the kernel has started to count again. Its samples come from the sampler. When the
+ * kernel no longer counts, what programs report continues in samples that begin at 0. */
+static void count(struct cell *cell, double total, uint64_t now_ns)
 {
     double before = cell->shared.value.total;
-    cell->shared.value.total = whole;
-    if (whole != before)
-        cell_add(cell, whole < before ? whole : whole - before, now_ns);
+    cell->shared.value.total = total;
+    if (total != before)
+        cell_add(cell, total < before ? total : total - before, now_ns);
     cell->sampling.from_kernel = cell->total;
     cell->sampling.must_restart = true;
 }
 
-static void take(struct registry *registry, struct scope *scope, const struct sample *sample)
+static void add_sample(struct registry *registry, struct scope *scope, const struct sample *sample)
 {
     uint64_t now_ns = clock_realtime_ns();
     for (size_t i = 0; i < SYSCALL_SIZE; i++) {
@@ -81,7 +81,8 @@ void program_syscalls_refresh(struct registry *registry)
     const char *reason;
     struct scope *scope;
     LIST_FOREACH(scope, &registry->scopes.list, link)
-        scope->job.counts_syscalls = scope->kind == SCOPE_JOB && scope->job.is_known && job_syscalls_state(scope->id, &reason) == OK;
+        scope->job.counts_syscalls = scope->kind == SCOPE_JOB && scope->job.is_known
+                                     && job_syscalls_state(scope->id, &reason) == OK;
 }
 
 bool program_syscalls_are_in(const struct batch *batch)
@@ -105,6 +106,6 @@ void program_syscalls_add(struct registry *registry, const struct program_jobs *
             scope = scope_of(registry, jobs, ending, sample->job);
         job = sample->job;
         if (scope)
-            take(registry, scope, sample);
+            add_sample(registry, scope, sample);
     }
 }

@@ -61,8 +61,8 @@ void quota_release(struct quota *quota, struct quota_entry *entry);
 /* Somebody else wants to use the entry: an idle one becomes theirs. FULL: they may not use so many places. */
 enum err quota_claim(struct quota *quota, struct quota_entry *entry, struct quota_owner *owner);
 
-/* A metric has a value in each job that uses it. The jobs of an owner may together have as many values as if two of them
- * had all metrics that there can be. False: they have. */
+/* A metric has a value in each job that uses it. The jobs of an owner may together have as many values as if two of
+ * them had all metrics that there can be. False: they have. */
 bool quota_take_value(const struct quota *quota, struct quota_owner *owner, size_t places);
 void quota_return_value(struct quota_owner *owner, size_t places);
 

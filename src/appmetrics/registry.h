@@ -69,23 +69,24 @@ void registry_lock(struct registry *registry);
 void registry_unlock(struct registry *registry);
 
 /* The metric, created if needed, or instead of an unused one of another type. USAGE: one of another type or with other
- * bounds is in use, or the name is empty; FULL: over the limit, or the name is too long (both counted); NOMEM. The caller
- * uses it (quota_use, registry_cell) before it creates another one. */
+ * bounds is in use, or the name is empty; FULL: over the limit, or the name is too long (both counted); NOMEM. The
+ * caller uses it (quota_use, registry_cell) before it creates another one. */
 enum err registry_metric(struct registry *registry, const struct metric_description *description,
                          struct program_metric **metric);
 
 /* Writes "level is a gauge in one program and a counter in another". */
 void registry_conflict_write(struct buf *out, const struct registry_conflict *conflict);
 
-/* The cell of a metric in a scope, created if needed with those above it. NULL: no memory, or the jobs of its user have too
- * many values (counted). */
+/* The cell of a metric in a scope, created if needed with those above it. NULL: no memory, or the jobs of its user
+ * have too many values (counted). */
 struct cell *registry_cell(struct registry *registry, struct program_metric *metric, struct scope *scope);
 
 /* Creates the cells that these contributions (NULL: none) would need in another scope. False: not all of them. */
 bool registry_create_cells(struct registry *registry, struct contribution *const *contributions, size_t count,
                            struct scope *scope);
 
-/* Before a program of this scope uses a metric that exists: FULL, if its user may not have so many (the caller counts it). */
+/* Before a program of this scope uses a metric that exists: FULL, if its user may not have so many (the caller counts
+ * it). */
 enum err registry_claim(struct registry *registry, struct program_metric *metric, struct scope *scope);
 
 /* Frees a scope with its values. No program may be in it. What was counted in it stays in the scopes above it. */

@@ -1,5 +1,5 @@
-/* Numbers and strings as in model/pack.h, and doubles as their bits, in the file of saved_state.h. For the files that write
- * and read parts of it. */
+/* Numbers and strings as in model/pack.h, and doubles as their bits, in the file of saved_state.h. For the files that
+ * write and read parts of it. */
 #ifndef SONDE_APPMETRICS_SAVED_FORMAT_H
 #define SONDE_APPMETRICS_SAVED_FORMAT_H
 
@@ -59,9 +59,10 @@ struct saved_row {
     uint8_t known[MPI_SIZE];
 };
 
-/* 1, or 2 for a peer; the subject; bits of the known values; these values. 0 ends the rows. False: all are 0, nothing is
- * added. */
-static inline bool saved_add_row(struct buf *file, bool is_peer, const char *subject, const uint64_t *values, const uint8_t *known)
+/* 1, or 2 for a peer; the subject; bits of the known values; these values. 0 ends the rows. False: all are 0, nothing
+ * is added. */
+static inline bool saved_add_row(struct buf *file, bool is_peer, const char *subject, const uint64_t *values,
+                                 const uint8_t *known)
 {
     uint64_t any = 0, bits = 0;
     for (size_t i = 0; i < MPI_SIZE; i++) {

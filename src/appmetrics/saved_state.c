@@ -1,7 +1,7 @@
-/* The format, with numbers and strings as in model/pack.h and doubles as their bits: format name and boot id; segments,
- * ended by an empty name; jobs with their metrics, ended by an empty id and an empty name, each with what is saved and what
- * part of that is in a profile; the baselines of baseline.h; jobs again, with the sums of their ranks and the numbers of
- * their programs. Files of older agents end before the baselines, or before those of ranks. */
+/* The format, with numbers and strings as in model/pack.h and doubles as their bits: format name and boot id;
+ * segments, ended by an empty name; jobs with their metrics, ended by an empty id and an empty name, each with what is
+ * saved and what part of that is in a profile; the baselines of baseline.h; jobs again, with the sums of their ranks
+ * and the numbers of their programs. Files of older agents end before the baselines, or before those of ranks. */
 #include "appmetrics/saved_state.h"
 
 #include "base/clock.h"

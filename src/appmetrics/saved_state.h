@@ -27,8 +27,8 @@ void saved_state_write_segment(struct buf *file, const char *name, uint64_t inod
 bool saved_state_write_jobs(struct registry *registry, struct buf *file);           /* false: there are none */
 bool saved_state_write_ranks(const struct registry *registry, struct buf *file);    /* likewise */
 
-/* Adds what is in the file to the registry and to baselines, and calls on_segment for each segment in it. CORRUPT: what was
- * read before the damage counts; ABSENT: it is of another format or another boot. */
+/* Adds what is in the file to the registry and to baselines, and calls on_segment for each segment in it. CORRUPT:
+ * what was read before the damage counts; ABSENT: it is of another format or another boot. */
 typedef void saved_state_on_segment(void *context, const char *name, uint64_t inode);
 enum err saved_state_read(struct registry *registry, struct bytes file, struct baselines *baselines,
                           saved_state_on_segment *on_segment, void *context);
@@ -55,8 +55,8 @@ struct saved_state_file {
 /* Reads what an earlier agent has left, once for a registry. segments NULL: no segments are read. */
 void saved_state_load(struct saved_state_file *file, const struct saved_state_segments *segments);
 
-/* Writes the file if something is new; false: not yet, since it was written just now. Saving takes at most a twentieth of
- * the time, except for the last one. */
+/* Writes the file if something is new; false: not yet, since it was written just now. Saving takes at most a twentieth
+ * of the time, except for the last one. */
 bool saved_state_save(struct saved_state_file *file, const struct saved_state_segments *segments, bool is_last);
 
 #endif

@@ -33,7 +33,8 @@ static struct scope *find(const struct scopes *scopes, const char *id, uint32_t 
     return map_find(&scopes->by_id, hash_of(id, uid), has_key, &(struct scope_key){ id, uid });
 }
 
-/* Programs of several users may name the same job, and each has series of its own: an unknown name is given as a number. */
+/* Programs of several users may name the same job, and each has series of its own: an unknown name is given as a
+ * number. */
 static void set_labels(struct scope *scope)
 {
     struct buf labels;

@@ -1,6 +1,6 @@
-/* Scopes: over what values are summed. The node includes its users, and a user the jobs of that user. Where a table serves
- * one user only, jobs are directly below the node. This layer keeps the tree and the labels that the series of a scope
- * have on /metrics; values are in cells.h. Everything under the registry's lock. */
+/* Scopes: over what values are summed. The node includes its users, and a user the jobs of that user. Where a table
+ * serves one user only, jobs are directly below the node. This layer keeps the tree and the labels that the series of
+ * a scope have on /metrics; values are in cells.h. Everything under the registry's lock. */
 #ifndef SONDE_APPMETRICS_SCOPES_H
 #define SONDE_APPMETRICS_SCOPES_H
 

@@ -1,4 +1,4 @@
-/* The claim of an agent on boards: a file in their dir, locked as long as the agent runs. */
+/* A file in the directory of the segments, locked while the agent runs. */
 #include "appmetrics/segment_claim.h"
 
 #include "base/reclaim_path.h"
@@ -34,7 +34,7 @@ enum err segment_claim_path(char path[FILE_PATH_MAX], const char *dir, const cha
     return path_of(path, dir, geteuid(), socket, suffix);
 }
 
-/* The dir is everybody's: another user may have been there first. */
+/* Everybody can write to the directory: another user may have created the file. */
 static enum err check(int fd)
 {
     struct stat st;
@@ -51,7 +51,7 @@ static enum err lock(int fd)
     return errno == EAGAIN || errno == EACCES ? AGAIN : err_from_errno(errno);
 }
 
-/* AGAIN also where it was swept away just now. */
+/* AGAIN also if it was removed by sweep() meanwhile. */
 static enum err open_locked(const char *path, int *fd)
 {
     struct stat st;
@@ -69,7 +69,7 @@ static enum err open_locked(const char *path, int *fd)
     return err;
 }
 
-/* Under its lock: of a day ago, and nobody's. With what was state beside it. */
+/* Removes a stale claim, which nobody holds, with the saved state next to it. */
 static void sweep_one(int dir_fd, const char *name)
 {
     char state[SEGMENT_CLAIM_NAME_MAX + sizeof SEGMENT_CLAIM_STATE_SUFFIX];
@@ -85,7 +85,7 @@ static void sweep_one(int dir_fd, const char *name)
     close(fd);
 }
 
-/* Our own of sockets that there may never be again: a proxy of a job is at a place of its own. */
+/* Our own claims of sockets that may never be used again: the proxy of each job has a path of its own. */
 static void sweep(const char *dir)
 {
     char ours[SEGMENT_CLAIM_NAME_MAX];
@@ -108,11 +108,11 @@ enum err segment_claim_take(const char *dir, const char *socket, int *fd)
     enum err err = segment_claim_path(path, dir, socket, "");
     if (!err)
         err = open_locked(path, &new_fd);
-    if (err == DENIED && reclaim_path(path)) /* no user forbids root the boards of all */
+    if (err == DENIED && reclaim_path(path)) /* a user must not keep root from reading segments */
         err = open_locked(path, &new_fd);
     if (err)
         return err;
-    fchmod(new_fd, 0644); /* programs of others look at it, whatever the umask was */
+    fchmod(new_fd, 0644); /* programs of other users read it, whatever the umask is */
     segment_claim_touch(new_fd);
     *fd = new_fd;
     return OK;

@@ -1,4 +1,4 @@
-/* Everything is done through a descriptor of the dir itself. */
+/* Everything is done through a descriptor of the directory itself. */
 #include "appmetrics/segment_dir.h"
 
 #include "base/clock.h"
@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KEEP_NS (600 * NS_PER_S)
-#define PATIENCE_S 60 /* of root with the agent of a user */
+#define KILLED_RUN_NS (600 * NS_PER_S)
+#define AGENT_WAIT_S 60 /* how long root waits for the agent of a user */
 
-/* "sonde-run.1000.abc": does the dir belong to whom its name says? Else somebody speaks for another. */
+/* "sonde-run.1000.abc": does it belong to the user in its name? */
 static bool is_named_after_owner(const char *run_name, const struct stat *st)
 {
     char *end = NULL;
@@ -62,7 +62,7 @@ void segment_dir_close(struct segment_dir **dir, int inotify_fd)
     free(old);
 }
 
-/* By another than us. *owner: whose file it is. */
+/* By another process. *owner: of the file. */
 static bool is_locked(int dir_fd, const char *name, uid_t *owner)
 {
     struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -85,7 +85,7 @@ static bool is_claimed_by(const struct segment_dir *dir, uid_t uid, const char *
     return is_locked(dir->fd, claim, &claimed_by) && claimed_by == uid;
 }
 
-/* Two agents may read a user's segment: one of root and one of the user's own. Does the other one? */
+/* A user's segment may be read by two agents, that of root and that of the user. Is there another one? */
 static bool has_other_reader(const struct segment_dir *dir, const char *name, uid_t owner)
 {
     const char *socket = segment_name_socket(name);
@@ -102,9 +102,9 @@ bool segment_dir_is_of_other_agent(const struct segment_dir *dir, const char *na
     return *socket && segment_claim_is_held_by(claims, geteuid(), socket);
 }
 
-/* Who has read a segment to its end, and leaves it to the other one to remove, marks it: root by a time that no segment is of, the
- * user by a bit that means nothing on a file. Two marks that cannot overwrite one another: of two who are ready at the same
- * moment, one sees that of the other. */
+/* An agent that has read a segment to its end, and leaves it to the other one to remove, marks it: root by a
+ * modification time that no segment has, the user by the sticky bit, which means nothing on a file. One mark cannot
+ * overwrite the other, so if both agents finish at the same moment, at least one of them sees the mark of the other. */
 #define MARK_OF_ROOT_S 1
 
 static bool is_marked(const struct stat *segment, bool by_root)
@@ -121,14 +121,15 @@ static void mark(int fd, const struct stat *segment)
         fchmod(fd, (segment->st_mode & 07777) | S_ISVTX);
 }
 
-/* A run that ends in order takes its lock away. One that was killed has left it there: sonde submit reads the boards. */
+/* A run that ends normally removes its lock file. That of a killed run is still there: `sonde submit` reads the
+ * segments. */
 static bool is_for_run(const struct segment_dir *dir)
 {
     struct stat st;
     return dir->is_run && fstatat(dir->fd, SEGMENT_DIR_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* True: it is another one's to remove, the run's or the other agent's. */
+/* True: the run or the other agent will remove it. */
 static bool leave_to_other(const struct segment_dir *dir, const char *name, uint64_t inode)
 {
     struct stat st;
@@ -145,7 +146,7 @@ static bool leave_to_other(const struct segment_dir *dir, const char *name, uint
     return leaves;
 }
 
-/* The last one out of a run's dir takes it away. */
+/* rmdir succeeds for the last segment of a run. */
 static void remove_segment(const struct segment_dir *dir, const char *name)
 {
     unlinkat(dir->fd, name, 0);
@@ -162,10 +163,10 @@ void segment_dir_remove(const struct segment_dir *dir, const char *name, uint64_
         remove_segment(dir, name);
 }
 
-/* The user's agent reads every second. One that is stopped, or pretends to be there, does not fill the node's memory. */
-static bool is_patient(const struct stat *marked)
+/* The agent of a user reads every second. If it is stopped, segments must not fill the memory of the node. */
+static bool must_wait_for_agent(const struct stat *marked)
 {
-    return geteuid() != 0 || clock_realtime_ns() / NS_PER_S < (uint64_t)marked->st_ctim.tv_sec + PATIENCE_S;
+    return geteuid() != 0 || clock_realtime_ns() / NS_PER_S < (uint64_t)marked->st_ctim.tv_sec + AGENT_WAIT_S;
 }
 
 bool segment_dir_was_read(const struct segment_dir *dir, const char *name)
@@ -173,7 +174,7 @@ bool segment_dir_was_read(const struct segment_dir *dir, const char *name)
     struct stat st;
     if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
         return false;
-    if (!is_for_run(dir) && (!is_patient(&st) || !has_other_reader(dir, name, st.st_uid)))
+    if (!is_for_run(dir) && (!must_wait_for_agent(&st) || !has_other_reader(dir, name, st.st_uid)))
         remove_segment(dir, name);
     return true;
 }
@@ -219,7 +220,7 @@ bool segment_dir_is_over(struct segment_dir *dir)
         return true;
     if (!dir->over_ns)
         dir->over_ns = now_ns;
-    if (now_ns - dir->over_ns < KEEP_NS)
+    if (now_ns - dir->over_ns < KILLED_RUN_NS)
         return false;
     segment_dir_delete(dir->path);
     return true;
@@ -259,8 +260,8 @@ enum err segment_dir_create(const char *parent, char path[SEGMENT_DIR_PATH_MAX],
     return err;
 }
 
-/* May agents have what they want? They see that the run is over before it is looked what they have read: of a segment that is
- * read at the same moment, one of both sees that it is to go. */
+/* for_agents: leave segments that they have still to read. The lock is removed first: if an agent finishes a segment
+ * at the same moment, either it sees that the run has ended, or we see its mark. */
 static void empty(const char *path, bool for_agents)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -1,5 +1,5 @@
-/* First it is found out whether the program has ended, and then the segment is read, so that nothing can be written to it
- * after the last reading. */
+/* First it is found out whether the program has ended, and then the segment is read, so that nothing can be written to
+ * it after the last reading. */
 #include "appmetrics/segment_import.h"
 
 #include "base/clock.h"
@@ -261,8 +261,8 @@ static bool can_move(struct segment_import *import, struct registry *registry, s
     return registry_create_cells(registry, import->contributions.items, import->contributions.count, scope);
 }
 
-/* A job may be registered when its programs run already, and a process may be moved into the cgroup of a job. A program that
- * has ended stays in its job: only its parent could be looked up, which may be in another one. */
+/* A job may be registered when its programs run already, and a process may be moved into the cgroup of a job. A
+ * program that has ended stays in its job: only its parent could be looked up, which may be in another one. */
 static void follow(struct segment_import *import, struct registry *registry, const struct program_jobs *jobs,
                    const char *root, uint64_t now_ns)
 {

@@ -1,5 +1,5 @@
-/* One metrics segment, and what of it is in the registry: reads it, and adds what has changed. What it counts of MPI goes to
- * the sums of its rank. For segments.c. */
+/* One metrics segment, and what of it is in the registry: reads it, and adds what has changed. What it counts of MPI
+ * goes to the sums of its rank. For segments.c. */
 #ifndef SONDE_APPMETRICS_SEGMENT_IMPORT_H
 #define SONDE_APPMETRICS_SEGMENT_IMPORT_H
 

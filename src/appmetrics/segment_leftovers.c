@@ -1,4 +1,5 @@
-/* Only what is this user's own, is a segment or a dir of a run by name and by content, and is held by nobody. */
+/* Only what belongs to this user, is a segment or the directory of a run by name and by content, and is used by
+ * nobody. */
 #include "appmetrics/segment_leftovers.h"
 
 #include "base/file.h"
@@ -18,7 +19,7 @@ static bool begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* In memory of its own: its process cannot be there any more. */
+/* Its process has ended. */
 static bool is_left_segment(const char *path, uint64_t *bytes)
 {
     struct segment_reader *reader;
@@ -40,8 +41,8 @@ static bool is_left_run(const char *path, const char *name)
     return is_left;
 }
 
-/* A dir that a run has left to an agent, which has gone: sonde submit wants nothing of it. One that is just being new_fd has no
- * lock either. */
+/* A directory that a run has left to an agent, which has stopped: sonde submit does not need it. One that is just
+ * being created has no lock file either. */
 static bool is_for_agents(const char *path, const char *name)
 {
     char lock[FILE_PATH_MAX];
@@ -54,7 +55,7 @@ static bool is_old(const char *path, const char *name, uint64_t age_s, uint64_t 
     return age_s >= old_s || (age_s >= SEGMENT_LEFTOVERS_GRACE_S && is_for_agents(path, name));
 }
 
-static void look_at(const char *path, const char *name, bool may_remove, struct segment_leftovers *leftovers)
+static void check(const char *path, const char *name, bool may_remove, struct segment_leftovers *leftovers)
 {
     uint64_t bytes = 0;
     bool is_run = begins(name, SEGMENT_RUN_PREFIX);
@@ -85,7 +86,7 @@ void segment_leftovers_find(const char *dir, uint64_t old_s, bool may_remove, st
         if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path || lstat(path, &st) != 0
             || st.st_uid != geteuid() || st.st_mtime > now || !is_old(path, name, (uint64_t)(now - st.st_mtime), old_s))
             continue;
-        look_at(path, name, may_remove && !leftovers->is_claimed, leftovers);
+        check(path, name, may_remove && !leftovers->is_claimed, leftovers);
     }
     if (stream)
         closedir(stream);

@@ -1,4 +1,4 @@
-/* The metrics of one board: what each is, and the sums of its slots. */
+/* Descriptors are validated once, when they are added. */
 #include "appmetrics/segment_metrics.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 enum { SUM_NOT, SUM_U64, SUM_F64, SUM_LAST };
 
-/* A copy, because bytes of the file stand anywhere. False: there is no whole one. */
+/* A copy, because the bytes may not be aligned. False: it is not complete. */
 static bool get_head(struct segment_descriptor *head, const char *bytes, size_t size)
 {
     if (size < sizeof *head)
@@ -71,8 +71,8 @@ static enum err grow_slots(struct segment_metrics *metrics, uint32_t chunks)
     return OK;
 }
 
-/* A writer fills one chunk before it begins the next, of threads and of the process in turn, and leaves less than half of one
- * empty: numbers far beyond that are made up, and would cost memory. */
+/* A writer fills one chunk before it begins the next, alternately of threads and of the process, and leaves less than
+ * half of each empty. Chunk numbers far beyond that are bogus, and would cost memory. */
 static bool is_near(const struct segment_metrics *metrics, uint32_t chunk)
 {
     return chunk > 0 && chunk < SEGMENT_CHUNKS_MAX && chunk / 2 <= metrics->slot_count / (SEGMENT_SLOTS_MAX / 4) + 2;
@@ -114,7 +114,8 @@ static enum err grow_offsets(struct segment_metrics *metrics)
 
 static enum err grow_descriptors(struct segment_metrics *metrics, size_t more)
 {
-    size_t needed = metrics->descriptor_bytes + more, capacity = metrics->descriptor_capacity ? metrics->descriptor_capacity : 1024;
+    size_t needed = metrics->descriptor_bytes + more;
+    size_t capacity = metrics->descriptor_capacity ? metrics->descriptor_capacity : 1024;
     if (needed <= metrics->descriptor_capacity)
         return OK;
     if (needed > SEGMENT_METRICS_BYTES_MAX)

@@ -1,5 +1,5 @@
-/* The metrics of one board, for segment_reader.c: descriptors come in as bytes, pages of values are summed up. Takes
- * any bytes. */
+/* The metrics of one segment: descriptors as bytes of the file, and the sums of their values over threads. Accepts any
+ * bytes. For segment_reader.c. */
 #ifndef SONDE_APPMETRICS_SEGMENT_METRICS_H
 #define SONDE_APPMETRICS_SEGMENT_METRICS_H
 
@@ -15,14 +15,14 @@ union segment_slot {
 
 struct segment_metrics {
     size_t count, capacity;
-    uint32_t *offsets;        /* of descriptors in descriptors, / 8 */
-    char *descriptors;             /* descriptors as they came, one behind another */
+    uint32_t *offsets;        /* of each descriptor in descriptors, / 8 */
+    char *descriptors;        /* as in the file, one after another */
     size_t descriptor_bytes, descriptor_capacity;
-    uint32_t chunks;         /* that metrics have slots in */
-    union segment_slot *slots; /* sums, chunks x SEGMENT_CHUNK_SLOTS */
-    uint8_t *types;          /* of slots: 0, or how they are summed */
-    uint64_t slot_count;     /* of all descriptors */
-    double seconds_per_tick; /* 0: not known yet */
+    uint32_t chunks;          /* that metrics have slots in */
+    union segment_slot *slots; /* sums: chunks x SEGMENT_CHUNK_SLOTS */
+    uint8_t *types;           /* of slots: how they are summed */
+    uint64_t slot_count;      /* of all descriptors */
+    double seconds_per_tick;  /* 0: unknown yet */
 };
 
 enum err segment_metrics_add(struct segment_metrics *metrics, const char *bytes, size_t size);

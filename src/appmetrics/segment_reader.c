@@ -1,18 +1,20 @@
-/* Boards read with pread: new blocks are looked through once, the pages of values at every reading. */
+/* Reads segments with pread: new blocks once, pages of values at every reading. */
 #include "appmetrics/segment_reader.h"
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/scan.h"
 #include "appmetrics/segment_metrics.h"
-#include "appmetrics/segment_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RUN_PAGES 64u /* read at once */
+#define RUN_PAGES 64u /* to read in one call */
 
 struct chunk_page {
     uint32_t page, chunk;
@@ -22,12 +24,12 @@ struct segment_reader {
     int fd;
     struct segment_info info;
     uint64_t header_ticks, header_ns;
-    uint64_t pages_seen;             /* blocks before this page are known */
-    uint64_t block, block_used;        /* the newest one of descriptors: where, and how far it was read */
+    uint64_t pages_seen;             /* blocks before this page have been read */
+    uint64_t block, block_used;        /* the last block of descriptors: its offset, and how far it was read */
     struct chunk_page *chunks;
     size_t chunk_count, chunk_capacity;
     struct segment_metrics metrics;
-    uint64_t *buffer;                  /* as long as the longest run so far: most boards have few pages, and there are many */
+    uint64_t *buffer;                  /* for the longest run so far: most segments have few pages, and there are many */
     size_t buffer_pages;
 };
 
@@ -36,7 +38,7 @@ static bool read_at(const struct segment_reader *reader, void *data, size_t size
     return pread(reader->fd, data, size, (off_t)at) == (ssize_t)size;
 }
 
-static void copy_text(char *to, const char *from, size_t capacity)
+static void copy_string(char *to, const char *from, size_t capacity)
 {
     size_t size = strnlen(from, capacity - 1);
     memcpy(to, from, size);
@@ -63,9 +65,9 @@ static void copy_info(struct segment_info *info, const struct segment_header *he
     bool may_report = info->uid == 0 || info->uid == header->subject_uid;
     info->subject_pid = may_report && header->subject_pid > 0 ? header->subject_pid : 0;
     info->subject_uid = header->subject_uid;
-    copy_text(info->library, header->library, sizeof info->library);
-    copy_text(info->job, header->job, sizeof info->job);
-    copy_text(info->command, header->command, sizeof info->command);
+    copy_string(info->library, header->library, sizeof info->library);
+    copy_string(info->job, header->job, sizeof info->job);
+    copy_string(info->command, header->command, sizeof info->command);
 }
 
 static enum err read_header(struct segment_reader *reader, struct segment_header *header)
@@ -95,7 +97,7 @@ static enum err read_header(struct segment_reader *reader, struct segment_header
     return OK;
 }
 
-/* Only the newest block of descriptors grows. */
+/* Only the last block of descriptors grows. */
 static enum err read_descriptors(struct segment_reader *reader)
 {
     struct segment_block block;
@@ -139,7 +141,7 @@ static enum err read_block(struct segment_reader *reader, uint64_t page, const s
         return add_chunk(reader, page, block);
     if (block->kind != SEGMENT_BLOCK_DESCRIPTORS)
         return OK;
-    enum err err = read_descriptors(reader); /* the one before to its end */
+    enum err err = read_descriptors(reader); /* the rest of the one before */
     reader->block = page * SEGMENT_PAGE;
     reader->block_used = sizeof *block;
     return err;
@@ -160,7 +162,7 @@ static enum err read_blocks(struct segment_reader *reader, uint64_t pages)
     return err ? err : read_descriptors(reader);
 }
 
-/* As many pages as stand beside one another in the file. */
+/* The number of adjacent pages in the file. */
 static size_t run_from(const struct segment_reader *reader, size_t first)
 {
     size_t count = 1;
@@ -196,7 +198,7 @@ static enum err read_values(struct segment_reader *reader)
     return OK;
 }
 
-/* The header's pair of clocks with one of now. A board that is younger than a few us has no ticks yet. */
+/* From the pair of clocks in the header and one of now. A segment that is a few microseconds old has no ticks yet. */
 static double seconds_per_tick(const struct segment_reader *reader)
 {
     uint64_t now = segment_ticks(), now_ns = clock_monotonic_ns();
@@ -220,18 +222,18 @@ enum err segment_reader_read(struct segment_reader *reader)
 enum err segment_reader_open(struct segment_reader **reader, const char *path)
 {
     *reader = NULL;
-    struct segment_reader *made = calloc(1, sizeof *made);
-    if (!made)
+    struct segment_reader *new = calloc(1, sizeof *new);
+    if (!new)
         return NOMEM;
-    made->pages_seen = 1;
-    made->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    enum err err = made->fd < 0 ? err_from_errno(errno) : OK;
+    new->pages_seen = 1;
+    new->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    enum err err = new->fd < 0 ? err_from_errno(errno) : OK;
     struct segment_header header;
     if (!err)
-        err = read_header(made, &header);
+        err = read_header(new, &header);
     if (err)
-        segment_reader_close(&made);
-    *reader = made;
+        segment_reader_close(&new);
+    *reader = new;
     return err;
 }
 
@@ -264,8 +266,58 @@ void segment_reader_value(const struct segment_reader *reader, size_t place, str
     segment_metrics_value(&reader->metrics, place, value);
 }
 
-/* A read lease is given only where nobody has the file open for writing, and a mapping counts as that. Who opens it at that very
- * moment makes the kernel send a signal, which must not be one that ends us. */
+/* --- has the program ended? A pid alone is not enough: it may be reused, and exec starts another executable. --- */
+
+/* A field of /proc/PID/stat; those after the name begin with the third one, the state. */
+static const char *field_of(const char *after_name, int field)
+{
+    for (int at = 2; after_name && at < field; at++)
+        after_name = strchr(after_name + 1, ' ');
+    return after_name ? after_name + 1 : "";
+}
+
+/* GONE: there is no such process, or only a zombie. If its first thread has ended but others run, it is a zombie with
+ * several threads. */
+static enum err start_ticks(const struct segment_info *info, const char *root, uint64_t *ticks)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)info->pid);
+    enum err err = file_read(root, path, text, sizeof text, NULL);
+    if (err)
+        return err == ABSENT ? GONE : err;
+    uint64_t threads;
+    const char *after = strrchr(text, ')'), *state = field_of(after, 3), *count = field_of(after, 20);
+    const char *start = field_of(after, 22);
+    if (!scan_u64(&count, &threads))
+        return CORRUPT;
+    if ((*state == 'Z' && threads <= 1) || *state == 'X')
+        return GONE;
+    return scan_u64(&start, ticks) ? OK : CORRUPT;
+}
+
+static bool has_other_executable(const struct segment_info *info, const char *root)
+{
+    char path[64], full[FILE_PATH_MAX];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)info->pid);
+    if (!info->exe_inode || file_path(full, root, path) || stat(full, &st))
+        return false; /* not permitted */
+    return st.st_dev != info->exe_device || st.st_ino != info->exe_inode;
+}
+
+static bool process_is_gone(const struct segment_info *info, const char *root)
+{
+    uint64_t ticks = 0;
+    if (info->pid <= 0)
+        return true;
+    enum err err = start_ticks(info, root, &ticks);
+    if (err)
+        return err == GONE;
+    return (info->start_ticks && ticks != info->start_ticks) || has_other_executable(info, root);
+}
+
+/* The kernel grants a read lease only if nobody has the file open for writing or mapped writable. A process that opens
+ * it at that very moment makes the kernel send us a signal, which must be a harmless one. */
 static bool is_unmapped(const struct segment_reader *reader)
 {
     if (fcntl(reader->fd, F_SETSIG, SIGURG) || fcntl(reader->fd, F_SETLEASE, F_RDLCK))
@@ -274,7 +326,7 @@ static bool is_unmapped(const struct segment_reader *reader)
     return true;
 }
 
-/* Of another root we cannot say of which namespace its pids are. */
+/* For another root (of tests) the pid namespace is unknown. */
 bool segment_reader_is_local(const struct segment_reader *reader, const char *root)
 {
     struct stat st;

@@ -1,6 +1,6 @@
-/* Reads a board (appmetrics/segment_format.h) from outside: the numbers of a program, summed over its threads, for
- * the agent and sonde run. The program may have written anything: nothing in the file is trusted, and it is never
- * mapped. What a reader takes is bounded by the file's size, 256 MiB at most. */
+/* Reads a metrics segment (segment_format.h) from outside the program: its metrics, summed over threads. For the agent
+ * and sonde run. The program may have written anything: nothing in the file is trusted, and it is never mapped. Memory
+ * is bounded by the size of the file, 256 MiB at most. */
 #ifndef SONDE_APPMETRICS_SEGMENT_READER_H
 #define SONDE_APPMETRICS_SEGMENT_READER_H
 
@@ -9,60 +9,59 @@
 
 #include <sys/types.h>
 
-/* What the header says, as of the last reading. Texts are cut at their first NUL, and else any bytes. */
+/* The header at the last reading; fields as in struct segment_header. Strings are cut at their first NUL, and may have
+ * any bytes. */
 struct segment_info {
-    pid_t pid;            /* as the program sees itself */
-    pid_t parent_pid;     /* likewise; 0: not known */
-    uint32_t uid, gid;    /* who owns the file: the kernel says so */
+    pid_t pid, parent_pid;
+    uint32_t uid, gid;      /* owner of the file, from the kernel */
     uint64_t device, inode; /* of the file */
-    uint64_t pid_space, start_ticks, exe_device, exe_inode; /* as in struct segment_header; 0: not known */
-    uint64_t realtime_ns; /* when the board was made */
-    uint64_t lost;        /* metrics and chunks that found no room */
-    uint64_t bytes;       /* of memory that it takes */
-    int32_t rank, size;   /* -1: none */
-    uint64_t program, ended_ns; /* as in struct segment_header */
+    uint64_t pid_space, start_ticks, exe_device, exe_inode;
+    uint64_t realtime_ns;
+    uint64_t lost;
+    uint64_t bytes;         /* of memory that it takes */
+    int32_t rank, size;     /* -1: none */
+    uint64_t program, ended_ns;
     uint32_t world;
-    bool is_ended;        /* the program said so itself */
-    pid_t subject_pid;    /* whose numbers they are, where the owner may say so: of another process, and its user. Else 0 */
+    bool is_ended;          /* by the program's own account */
+    pid_t subject_pid;      /* 0 if the owner may not report for that process */
     uint32_t subject_uid;
     char library[32], job[128], command[512];
 };
 
-/* One metric. Texts and arrays are the reader's, until it is read again or closed. */
+/* One metric. Strings and arrays belong to the reader, until it reads again or is closed. */
 struct segment_value {
     struct bytes name, labels, unit, help;
     enum segment_metric_kind kind;
     enum segment_value_type type;
-    bool is_known;         /* false: a gauge that was never set */
-    bool is_integer;       /* then u64 is exact; f64 is always there. Ticks are seconds, no integer */
+    bool is_known;         /* false: a gauge that is not set */
+    bool is_integer;       /* u64 is exact; f64 is always there. Ticks are seconds, and no integer */
     uint64_t u64;
-    double f64;            /* counter, gauge; of a histogram the sum */
-    uint64_t count;        /* of a histogram: how many */
+    double f64;            /* of a histogram the sum */
+    uint64_t count;        /* of observations in a histogram */
     size_t bound_count;
     const double *bounds;
-    const uint64_t *buckets; /* bound_count + 1; how many each, not cumulative */
+    const uint64_t *buckets; /* bound_count + 1, not cumulative */
 };
 
 struct segment_reader;
 
-/* ABSENT, DENIED, IO: it cannot be opened; CORRUPT: it is no board, or of another version. A board that is being made is
- * AGAIN. Links are not followed. */
+/* ABSENT, DENIED, IO: it cannot be opened; CORRUPT: it is no segment, or of another version; AGAIN: it is just being
+ * created. Links are not followed. */
 enum err segment_reader_open(struct segment_reader **reader, const char *path);
 void segment_reader_close(struct segment_reader **reader);
 
-/* Looks again: facts, metrics that are new, and all values. CORRUPT: from here on nothing new is believed, and what was read
- * before stays. */
+/* Reads header, new metrics and all values. CORRUPT: nothing new is accepted from here on; what was read before stays. */
 enum err segment_reader_read(struct segment_reader *reader);
 
 const struct segment_info *segment_reader_info(const struct segment_reader *reader);
-size_t segment_reader_count(const struct segment_reader *reader); /* metrics; their places never change */
-void segment_reader_value(const struct segment_reader *reader, size_t place, struct segment_value *value);
+size_t segment_reader_count(const struct segment_reader *reader); /* of metrics; their indices never change */
+void segment_reader_value(const struct segment_reader *reader, size_t index, struct segment_value *value);
 
-/* Will nobody write any more? True when no process has the file mapped, which the kernel knows, or when the process is
- * gone, has become another by exec, or another has its pid. Read once more after it. root: "" or NULL, this machine. */
+/* Will nobody write to it any more? True if no process has it mapped, which the kernel knows, or if the process has
+ * ended, has called exec, or its pid was reused. Read once more after that. root: of /proc; "" or NULL is this node. */
 bool segment_reader_is_finished(const struct segment_reader *reader, const char *root);
 
-/* Are its pids those that root's /proc shows, and not those of another pid namespace? */
+/* Are its pids of the pid namespace of root's /proc? */
 bool segment_reader_is_local(const struct segment_reader *reader, const char *root);
 
 #endif

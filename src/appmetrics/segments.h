@@ -1,7 +1,7 @@
-/* Reads all metrics segments of a directory into the registry: finds them as they are created (inotify) or by listing the
- * directory, reads each at every tick and once more when its program has ended, then removes it. The agent's directory is
- * /dev/shm, with the segments of the node and, in directories of their own below it, those of each `sonde run`. A run reads
- * its own directory. */
+/* Reads all metrics segments of a directory into the registry: finds them as they are created (inotify) or by listing
+ * the directory, reads each at every tick and once more when its program has ended, then removes it. The agent's
+ * directory is /dev/shm, with the segments of the node and, in directories of their own below it, those of each `sonde
+ * run`. A run reads its own directory. */
 #ifndef SONDE_APPMETRICS_SEGMENTS_H
 #define SONDE_APPMETRICS_SEGMENTS_H
 

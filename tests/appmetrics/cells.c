@@ -118,7 +118,8 @@ static void histogram_with_infinite_sum_keeps_its_buckets(void **state)
     assert_true(cell_observe(metric->values.node, seen, 1.7e308, 1));
     assert_true(cell_observe(metric->values.node, seen, -1.7e308, 1));
     assert_true(cell_observe(metric->values.node, seen, -INFINITY, 1)); /* that of another program: it is not known */
-    assert_true(metric->values.node->total == INFINITY && metric->values.node->buckets[0] == 5 && metric->values.node->buckets[1] == 10);
+    const struct cell *node = metric->values.node;
+    assert_true(node->total == INFINITY && node->buckets[0] == 5 && node->buckets[1] == 10);
 }
 
 static void gauge_is_over_live_programs(void **state)
@@ -133,7 +134,8 @@ static void gauge_is_over_live_programs(void **state)
     contribution_set(&holds[1], 2, 1); /* the third has said nothing */
     cells_refresh_gauges(metric);
     assert_int_equal(metric->values.node->gauge.programs, 2);
-    assert_true(metric->values.node->gauge.sum == 12 && metric->values.node->gauge.min == 2 && metric->values.node->gauge.max == 10);
+    const struct gauge_sum *sum = &metric->values.node->gauge;
+    assert_true(sum->sum == 12 && sum->min == 2 && sum->max == 10);
     contribution_leave(&holds[0], 2);
     cells_refresh_gauges(metric);
     assert_true(metric->values.node->gauge.sum == 2 && metric->values.node->gauge.programs == 1);

@@ -65,7 +65,8 @@ static const char *counts_for(pid_t pid, uint32_t uid, const char *named)
     const struct program_claim claim = { .pid = pid, .uid = uid, .job = named };
     const struct scope *scope = program_jobs_scope(&jobs, registry, &claim, &source);
     assert_non_null(scope);
-    snprintf(text, sizeof text, "%s/%u%s", scope->id ? scope->id : "-", scope->uid, source == PROGRAM_JOB_REFUSED ? " refused" : "");
+    snprintf(text, sizeof text, "%s/%u%s", scope->id ? scope->id : "-", scope->uid,
+             source == PROGRAM_JOB_REFUSED ? " refused" : "");
     return text;
 }
 

@@ -155,7 +155,7 @@ static void metrics_of_ended_jobs_are_evicted(void **state)
     cell_add(registry_cell(registry, metric, other), 5, 1);
     assert_true(metric->values.node->total == 5);
     assert_null(metric_table_find(&registry->metrics, bytes_of("a0_0_total")));
-    assert_non_null(metric_table_find(&registry->metrics, bytes_of("a99_3_total"))); /* what it counted is shown while there is room */
+    assert_non_null(metric_table_find(&registry->metrics, bytes_of("a99_3_total"))); /* stays while there are places */
     assert_int_equal(take(other, "b", 5), 5);
     assert_int_equal(registry->metrics.families.by_name.count, registry->metrics.by_name.count);
 }

@@ -192,7 +192,7 @@ with_shm() {
 @test "a name that programs of a run have with two types is told, and the sum of those that came first is kept" {
     run -0 --separate-stderr "$SONDE" run -p 100ms -- bash -c "'$BUILD/tests/segment_program' sonde counter level - 5; sleep 1
         '$BUILD/tests/segment_program' sonde gauge level - 42; sleep 1; '$BUILD/tests/segment_program' sonde counter level - 3"
-    [[ $stderr == *"1 metrics or values of its programs were refused"*"level is a gauge of one program and a counter of another"* ]]
+    [[ $stderr == *"1 metrics or values of its programs were rejected"*"level is a gauge in one program and a counter in another"* ]]
     "$SONDE" report --json | jq -e '.program.counters[] | select(.name == "level") | .total == 8'
 }
 
@@ -247,7 +247,7 @@ PY
     [[ $output == *'full_0_total 1'* ]]
     run -0 unshare --mount --propagation private sh -c '
         mount -t tmpfs -o size=4k none tiny && head -c 4096 /dev/zero >tiny/file && SONDE_BOARDS=$PWD/tiny "$0/instrumented" full 5000 && ls tiny' "$TOOLS"
-    [ "$output" = made$'\n'file ]
+    [ "$output" = created$'\n'file ]
     run -0 unshare --mount --propagation private sh -c '
         mount -t tmpfs -o size=128k none /dev/shm && unset SONDE_BOARDS && "$1" run -- "$0/instrumented" full 5000' "$TOOLS" "$SONDE"
     [[ $output =~ [1-9][0-9]*" metrics of its programs, or parts of them, are not in the report for lack of space" ]]

@@ -1,6 +1,6 @@
-/* The names that users of tau_metric_proxy know for what our probes count: mpi_calls_total{function="MPI_Send"} is also served
- * as tau_hits_total{function="mpi_send"}. For the agent's registry (registry_settings.aliases), which lets an alias count with
- * its metric; report/extrap_store.c gives what is in the job database the same names. */
+/* The names that users of tau_metric_proxy know for what our probes count: mpi_calls_total{function="MPI_Send"} is
+ * also served as tau_hits_total{function="mpi_send"}. For the agent's registry (registry_settings.aliases), which lets
+ * an alias count with its metric; report/extrap_store.c gives what is in the job database the same names. */
 #ifndef SONDE_COMPAT_TAU_ALIAS_H
 #define SONDE_COMPAT_TAU_ALIAS_H
 

@@ -1,4 +1,4 @@
-/* Blocking calls with a time limit on the socket. */
+/* Blocking calls with a timeout on the socket. */
 #include "compat/tau/client.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ void tau_client_default_path(char path[TAU_CLIENT_PATH_MAX])
     snprintf(path, TAU_CLIENT_PATH_MAX, "/tmp/tau_metric_proxy.%u.unix", (unsigned)getuid());
 }
 
-/* There may be nothing yet at the path. */
+/* The socket need not exist yet. */
 static char *resolve(const char *path)
 {
     char dir[TAU_CLIENT_RESOLVED_MAX], *real = realpath(path, NULL), *resolved = NULL;
@@ -132,7 +132,7 @@ enum err tau_client_list(struct tau_client *client, void (*each)(void *context, 
     for (int32_t i = 0; i < count && !err; i++) {
         err = receive_all(client, &descriptor, sizeof descriptor);
         descriptor.name[TAU_TEXT_MAX - 1] = descriptor.doc[TAU_TEXT_MAX - 1] = '\0';
-        if (!err && descriptor.type != TAU_NULL) /* padding, where one has gone meanwhile */
+        if (!err && descriptor.type != TAU_NULL) /* padding: a metric was removed meanwhile */
             each(context, &descriptor);
     }
     return err;

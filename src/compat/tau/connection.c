@@ -1,5 +1,5 @@
-/* A client sends its metrics in the same order at each interval, so the next name is nearly always the neighbour of the last
- * one: one comparison finds it. */
+/* A client sends its metrics in the same order at each interval, so the next name is nearly always the neighbour of
+ * the last one: one comparison finds it. */
 #include "compat/tau/connection.h"
 
 #include "base/clock.h"

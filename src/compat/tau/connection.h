@@ -1,5 +1,5 @@
-/* One client of tau: the bytes of its socket become values in the registry, and its queries replies. Knows no sockets; for
- * server.c. Everything under the registry's lock. */
+/* One client of tau: the bytes of its socket become values in the registry, and its queries replies. Knows no sockets;
+ * for server.c. Everything under the registry's lock. */
 #ifndef SONDE_COMPAT_TAU_CONNECTION_H
 #define SONDE_COMPAT_TAU_CONNECTION_H
 
@@ -41,8 +41,8 @@ void tau_connection_close(struct tau_connection *connection, struct tau_endpoint
 /* Its job has ended: what it reports from now on is its user's. Without memory it stays where it is. */
 void tau_connection_leave_job(struct tau_connection *connection, struct tau_endpoint *endpoint);
 
-/* Handles the complete messages of in, which is aligned for them, up to the first query (reply.type); *used: how many bytes.
- * CORRUPT: connection->error. */
+/* Handles the complete messages of in, which is aligned for them, up to the first query (reply.type); *used: how many
+ * bytes. CORRUPT: connection->error. */
 enum err tau_connection_receive(struct tau_connection *connection, struct tau_endpoint *endpoint, struct bytes in, size_t *used);
 
 #endif

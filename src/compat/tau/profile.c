@@ -1,4 +1,4 @@
-/* The bytes of a profile, and the sum of two. From the gateway or a file, to a file or sonde export. */
+/* The bytes of a profile, and the sum of two. */
 #include "compat/tau/profile.h"
 
 #include "base/file.h"
@@ -14,36 +14,36 @@
 
 #define LABELS_END "\"}"
 
-/* What lies behind the end of a text is of nobody. */
-static void end_text(char *text, size_t size)
+/* Bytes after the end of a string are cleared: they may be anything. */
+static void terminate_string(char *text, size_t size)
 {
     const char *end = memchr(text, '\0', size - 1);
     size_t used = end ? (size_t)(end - text) : size - 1;
     memset(text + used, 0, size - used);
 }
 
-static void copy_text(char *to, size_t size, const char *from)
+static void copy_string(char *to, size_t size, const char *from)
 {
     size_t used = strnlen(from ? from : "", size - 1);
     memset(to, 0, size);
     memcpy(to, from ? from : "", used);
 }
 
-static void end_job(struct tau_job *job)
+static void terminate_job(struct tau_job *job)
 {
-    end_text(job->id, sizeof job->id);
-    end_text(job->command, sizeof job->command);
-    end_text(job->nodelist, sizeof job->nodelist);
-    end_text(job->partition, sizeof job->partition);
-    end_text(job->cluster, sizeof job->cluster);
-    end_text(job->run_dir, sizeof job->run_dir);
+    terminate_string(job->id, sizeof job->id);
+    terminate_string(job->command, sizeof job->command);
+    terminate_string(job->nodelist, sizeof job->nodelist);
+    terminate_string(job->partition, sizeof job->partition);
+    terminate_string(job->cluster, sizeof job->cluster);
+    terminate_string(job->run_dir, sizeof job->run_dir);
     job->pad = 0;
 }
 
 void tau_profile_init(struct tau_profile *profile, const struct tau_job *job)
 {
     *profile = (struct tau_profile){ .job = *job };
-    end_job(&profile->job);
+    terminate_job(&profile->job);
 }
 
 void tau_profile_clear(struct tau_profile *profile)
@@ -64,17 +64,17 @@ static enum err reserve(struct tau_profile *profile, size_t count)
     return OK;
 }
 
-/* A name that is too long loses characters of its last label, not its end. */
+/* A name that is too long loses characters of its last label, but not the closing brace. */
 static void copy_name(char name[TAU_TEXT_MAX], const char *from)
 {
     size_t keep = TAU_TEXT_MAX - sizeof LABELS_END;
-    copy_text(name, TAU_TEXT_MAX, from);
+    copy_string(name, TAU_TEXT_MAX, from);
     if (strlen(from) < TAU_TEXT_MAX || !memchr(name, '{', keep))
         return;
     size_t backslashes = 0;
     while (backslashes < keep && name[keep - 1 - backslashes] == '\\')
         backslashes++;
-    keep -= backslashes % 2; /* one would make the quote a part of the text */
+    keep -= backslashes % 2; /* an odd one would escape the quote */
     memset(name + keep, 0, TAU_TEXT_MAX - keep);
     memcpy(name + keep, LABELS_END, sizeof LABELS_END - 1);
 }
@@ -92,7 +92,7 @@ enum err tau_profile_add(struct tau_profile *profile, enum tau_metric_type type,
         return FULL;
     struct tau_snapshot *snapshot = &profile->metrics[profile->count++];
     *snapshot = (struct tau_snapshot){ .type = (int32_t)type, .canary = TAU_SNAPSHOT_CANARY };
-    copy_text(snapshot->doc, sizeof snapshot->doc, doc);
+    copy_string(snapshot->doc, sizeof snapshot->doc, doc);
     copy_name(snapshot->event.name, name);
     snapshot->event.value = value;
     snapshot->event.update_s = update_s;
@@ -102,7 +102,7 @@ enum err tau_profile_add(struct tau_profile *profile, enum tau_metric_type type,
 static uint32_t nodes_of(const struct tau_snapshot *snapshot)
 {
     uint32_t nodes = snapshot->merged & 0xffff;
-    return (snapshot->merged & 0xffff0000u) == TAU_MERGED && nodes ? nodes : 1; /* tau leaves anything there */
+    return (snapshot->merged & 0xffff0000u) == TAU_MERGED && nodes ? nodes : 1; /* tau leaves padding there */
 }
 
 static void add_values(struct tau_snapshot *to, const struct tau_snapshot *from)
@@ -117,15 +117,16 @@ static void add_values(struct tau_snapshot *to, const struct tau_snapshot *from)
     to->merged = TAU_MERGED | nodes;
 }
 
-/* Adds to the metric of this name, or behind the others. There is capacity: nothing moves while the dictionary lives. */
+/* Adds to the metric of this name, or appends it. The capacity was reserved: nothing moves while the dictionary is in
+ * use. */
 static enum err absorb(struct tau_profile *profile, struct dictionary *names, const struct tau_snapshot *from)
 {
     if (profile->count >= profile->capacity)
         return FULL;
     struct tau_snapshot *next = &profile->metrics[profile->count];
     *next = *from;
-    end_text(next->doc, sizeof next->doc);
-    end_text(next->event.name, sizeof next->event.name);
+    terminate_string(next->doc, sizeof next->doc);
+    terminate_string(next->event.name, sizeof next->event.name);
     uint32_t number = dictionary_add(names, bytes_of(next->event.name));
     if (number == DICTIONARY_NONE)
         return NOMEM;
@@ -146,7 +147,7 @@ static bool has_command(const char *commands, const char *command)
     return false;
 }
 
-static void take_text(char *text, const char *other, size_t size)
+static void fill_string(char *text, const char *other, size_t size)
 {
     if (!*text)
         memcpy(text, other, size);
@@ -159,11 +160,11 @@ static void merge_jobs(struct tau_job *job, const struct tau_job *other)
         memcpy(job->command + used, " : ", 3);
         memcpy(job->command + used + 3, other->command, more);
     }
-    take_text(job->command, other->command, sizeof job->command);
-    take_text(job->nodelist, other->nodelist, sizeof job->nodelist);
-    take_text(job->partition, other->partition, sizeof job->partition);
-    take_text(job->cluster, other->cluster, sizeof job->cluster);
-    take_text(job->run_dir, other->run_dir, sizeof job->run_dir);
+    fill_string(job->command, other->command, sizeof job->command);
+    fill_string(job->nodelist, other->nodelist, sizeof job->nodelist);
+    fill_string(job->partition, other->partition, sizeof job->partition);
+    fill_string(job->cluster, other->cluster, sizeof job->cluster);
+    fill_string(job->run_dir, other->run_dir, sizeof job->run_dir);
     if (other->size > job->size)
         job->size = other->size;
     if (other->start_s && (other->start_s < job->start_s || !job->start_s))
@@ -211,7 +212,7 @@ void tau_profile_write(const struct tau_profile *profile, struct buf *out)
     buf_add(out, &end, sizeof end);
 }
 
-/* The bytes may stand at any address. */
+/* The bytes may not be aligned. */
 static enum err read_metrics(struct tau_profile *profile, const char *at, size_t count)
 {
     struct dictionary names;
@@ -222,7 +223,7 @@ static enum err read_metrics(struct tau_profile *profile, const char *at, size_t
         memcpy(&snapshot, at, sizeof snapshot);
         if (snapshot.canary != TAU_SNAPSHOT_CANARY)
             err = CORRUPT;
-        else if (snapshot.type == TAU_COUNTER || snapshot.type == TAU_GAUGE) /* others hold nothing */
+        else if (snapshot.type == TAU_COUNTER || snapshot.type == TAU_GAUGE) /* others are unused */
             err = absorb(profile, &names, &snapshot);
     }
     dictionary_clear(&names);
@@ -271,8 +272,8 @@ enum err tau_profile_load(struct tau_profile *profile, const char *path)
     return err;
 }
 
-/* Behind " -- " of a launcher. */
-static const char *behind_launcher(const char *command)
+/* What follows " -- " of a launcher; NULL: it is none. */
+static const char *after_launcher(const char *command)
 {
     static const char *const launchers[] = { "tau_metric_proxy_run", "tau_strace" };
     size_t word = strcspn(command, " "), start = word;
@@ -287,6 +288,6 @@ static const char *behind_launcher(const char *command)
 
 void tau_profile_real_command(char *command)
 {
-    for (const char *real; (real = behind_launcher(command));)
+    for (const char *real; (real = after_launcher(command));)
         memmove(command, real, strlen(real) + 1);
 }

@@ -1,5 +1,5 @@
-/* Tau's binary profiles: one file with the last value of every metric of a job. Made from what the gateway knows when the
- * last program of a job has gone (profile_writer.h), merged over nodes, read by sonde export. */
+/* Tau's binary profiles: one file with the last value of every metric of a job. Written when the last program of a job
+ * has ended (profile_writer.h), merged over nodes, and read by sonde export. */
 #ifndef SONDE_COMPAT_TAU_PROFILE_H
 #define SONDE_COMPAT_TAU_PROFILE_H
 
@@ -11,32 +11,33 @@
 
 struct tau_profile {
     struct tau_job job;
-    struct tau_snapshot *metrics; /* owned; their texts end with a NUL; each name once */
+    struct tau_snapshot *metrics; /* owned; their strings end with NUL, and each name is there once */
     size_t count, capacity;
 };
 
-/* An empty one of a job, whose texts are made to end. */
+/* An empty one of a job, whose strings are terminated. */
 void tau_profile_init(struct tau_profile *profile, const struct tau_job *job);
 void tau_profile_clear(struct tau_profile *profile);
 
-/* Adds a metric of a name that is not yet in it. Longer texts are cut, a name so that its labels still end. FULL, NOMEM. */
+/* Adds a metric, whose name is not in it yet. Long strings are cut, a name so that its labels are still closed. FULL,
+ * NOMEM. */
 enum err tau_profile_add(struct tau_profile *profile, enum tau_metric_type type, const char *name, const char *doc, double value,
                          double update_s);
 
-/* Adds what other tells of the same job: counters are added, gauges averaged over the nodes, other commands stand behind
- * " : ", the first start and the last end count. On an error the profile is as before. */
+/* Adds the profile of another node for the same job: counters are added, gauges averaged over nodes, other commands
+ * appended after " : "; the first start and the last end count. Unchanged on error. */
 enum err tau_profile_merge(struct tau_profile *profile, const struct tau_profile *other);
 
 /* The bytes of the file. */
 void tau_profile_write(const struct tau_profile *profile, struct buf *out);
 
-/* From the bytes of a file, whoever wrote it. CORRUPT: it is no profile, or cut short. To be cleared in any case. */
+/* From the bytes of a file, which may be any. CORRUPT: not a profile, or truncated. To be cleared in any case. */
 enum err tau_profile_read(struct tau_profile *profile, struct bytes bytes);
 
-/* The command of a job as its user would type it: without tau's launcher, whose own options stand before it. */
+/* Removes tau's launchers and their options from the command of a job, so that it is what the user has typed. */
 void tau_profile_real_command(char *command);
 
-/* The same as tau_profile_read from a file. ABSENT, DENIED, IO; FULL: larger than a profile can be. */
+/* The same from a path. ABSENT, DENIED, IO; FULL: too large for a profile. */
 enum err tau_profile_load(struct tau_profile *profile, const char *path);
 
 #endif

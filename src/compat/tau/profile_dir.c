@@ -1,5 +1,6 @@
-/* Dumps come from profile_writer.c and from other nodes; merged profiles go to tau_profile_inspect and sonde export. A merge is
- * made in three steps, new profile, dump away, new over old, so that what a crash leaves tells which step was the last. */
+/* Dumps come from profile_writer.c and from other nodes; merged profiles go to tau_profile_inspect and sonde export. A
+ * merge has three steps (write the new profile, remove the dump, rename the new profile over the old one), so that
+ * what a crash leaves shows which one was the last. */
 #include "compat/tau/profile_dir.h"
 
 #include "base/log.h"
@@ -17,9 +18,9 @@
 
 #define PATH_SIZE 4096
 #define DUMP_END ".taumetric"
-#define NEW_MARK ".new-" /* then the name of the dump that is in it */
-#define STALE_S 60       /* a dump that cannot be read may still be under way for so long */
-#define LOCK_STALE_S 120 /* as tau has it */
+#define NEW_MARK ".new-" /* followed by the name of the dump that is in it */
+#define STALE_S 60       /* a dump that cannot be read may still be incomplete for so long */
+#define LOCK_STALE_S 120 /* as in tau */
 #define DUMPS_MAX 100    /* of one job and node, before any was merged */
 
 static bool join(char path[PATH_SIZE], const char *dir, const char *name)
@@ -64,14 +65,14 @@ static enum err write_all(int fd, const char *data, size_t size)
     return OK;
 }
 
-/* A new file, on the disk when it returns; on an error there is none. */
+/* A new file, which is on the disk when this returns; none on error. */
 static enum err write_file(const char *path, const struct tau_profile *profile)
 {
     struct buf bytes;
     buf_init(&bytes, TAU_PROFILE_BYTES_MAX);
     tau_profile_write(profile, &bytes);
     enum err err = buf_err(&bytes);
-    unlink(path); /* of a process of our name that has ended in the middle */
+    unlink(path); /* from an interrupted process with our pid */
     int fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (!err && fd < 0)
         err = err_from_errno(errno);
@@ -102,7 +103,7 @@ enum err tau_profile_dir_dump(const char *dir, const struct tau_profile *profile
         snprintf(name, sizeof name, i == 1 ? "%s-%s.%d" DUMP_END : "%s-%s.%d.%d" DUMP_END, job, host, (int)getpid(), i);
         if (!join(path, dir, name))
             break;
-        if (access(path, F_OK) == 0) /* only we use names with our pid: nobody comes in between */
+        if (access(path, F_OK) == 0) /* no race: only we use names with our pid */
             continue;
         if (rename(fresh, path) == 0)
             return OK;
@@ -163,12 +164,12 @@ static enum err take_dump(const char *dir, const char *name, uint64_t *merged)
     if (is_old(path)) {
         snprintf(aside, sizeof aside, "%s.bad", path);
         if (rename(path, aside) == 0)
-            log_warn("%s is no profile, or what it should be merged into is none: it is called %s.bad now", path, name);
+            log_warn("%s, or the profile of its job, is damaged: renamed to %s.bad", path, name);
     }
     return OK;
 }
 
-/* What a merge that was stopped has left: with its dump still there it has not happened, else only the last step is missing. */
+/* Finishes an interrupted merge: if its dump is still there it did not happen, else only the last step is missing. */
 static void finish_merge(const char *dir, const char *subdir, const char *name)
 {
     const char *mark = strstr(name, NEW_MARK);
@@ -195,21 +196,21 @@ static enum err walk(const char *path, enum err (*each)(void *context, const cha
     return err;
 }
 
-struct merging {
+struct tau_merge {
     const char *dir, *subdir;
     uint64_t merged;
 };
 
 static enum err finish_entry(void *context, const char *name)
 {
-    const struct merging *merging = context;
+    const struct tau_merge *merging = context;
     finish_merge(merging->dir, merging->subdir, name);
     return OK;
 }
 
 static enum err finish_dir(void *context, const char *name)
 {
-    struct merging merging = *(const struct merging *)context;
+    struct tau_merge merging = *(const struct tau_merge *)context;
     char subdir[PATH_SIZE], below[256];
     snprintf(below, sizeof below, "profiles/%.200s", name);
     if (join(subdir, merging.dir, below)) {
@@ -221,11 +222,11 @@ static enum err finish_dir(void *context, const char *name)
 
 static enum err take_entry(void *context, const char *name)
 {
-    struct merging *merging = context;
+    struct tau_merge *merging = context;
     return ends_with(name, DUMP_END) ? take_dump(merging->dir, name, &merging->merged) : OK;
 }
 
-/* Tau's own proxy says in the lock who it is, and touches it; we hold it with flock too. */
+/* Tau's own proxy writes its host and pid into the lock file, and touches it; we lock it with flock too. */
 static enum err lock(const char *dir, int *fd)
 {
     struct { char host[64]; int32_t pid; } own = { "", (int32_t)getpid() }, other = { "", 0 };
@@ -245,7 +246,7 @@ static enum err lock(const char *dir, int *fd)
     return pwrite(*fd, &own, sizeof own, 0) == sizeof own ? OK : err_from_errno(errno);
 }
 
-/* An empty lock is nobody's. */
+/* An empty file means that it is free. */
 static void unlock(int fd)
 {
     if (fd >= 0) {
@@ -256,7 +257,7 @@ static void unlock(int fd)
 
 enum err tau_profile_dir_merge(const char *dir, uint64_t *merged)
 {
-    struct merging merging = { .dir = dir };
+    struct tau_merge merging = { .dir = dir };
     char subdirs[PATH_SIZE];
     int fd = -1;
     enum err err = lock(dir, &fd);

@@ -11,7 +11,7 @@ static enum err add_cell(struct tau_profile *profile, const struct cell *cell)
     const struct program_metric *metric = cell->metric;
     double time_s = (double)cell->changed_ns / (double)NS_PER_S;
     if (cell->aliases)
-        return OK; /* tau's tools know it by those names */
+        return OK; /* it is there under tau's names */
     if (metric->kind == PROGRAM_COUNTER && cell->profiled > 0 && cell->total <= cell->profiled)
         return OK; /* nothing is new */
     if (metric->kind == PROGRAM_COUNTER)
@@ -37,15 +37,15 @@ bool tau_profile_snapshot_write(struct tau_profile_writer *profiles, const struc
     tau_profile_init(&profile, &job);
     LIST_FOREACH(cell, &scope->cells, in_scope)
         err = err ? err : add_cell(&profile, cell);
-    if (!err && (profile.count || !scope->job.is_profiled)) /* else there would be a later end to add, and nothing that ended */
+    if (!err && (profile.count || !scope->job.is_profiled)) /* else only the end of the job would change */
         err = tau_profile_writer_put_take(profiles, &profile);
     if (err)
-        log_warn("the profile of job %s is not written: %s", scope->id, err_text(err));
+        log_warn("cannot write the profile of job %s: %s", scope->id, err_text(err));
     tau_profile_clear(&profile);
     return !err;
 }
 
-static void note_dumped(struct registry *registry, const struct scope *scope)
+static void note_profiled(struct registry *registry, const struct scope *scope)
 {
     struct cell *cell;
     LIST_FOREACH(cell, &scope->cells, in_scope)
@@ -61,6 +61,6 @@ void tau_profile_snapshot_write_all(struct tau_profile_writer *profiles, struct 
     const struct scope *scope;
     LIST_FOREACH(scope, &registry->scopes.list, link)
         if (!scope->programs && tau_profile_snapshot_write(profiles, scope))
-            note_dumped(registry, scope);
+            note_profiled(registry, scope);
     registry_unlock(registry);
 }

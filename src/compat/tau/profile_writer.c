@@ -1,4 +1,4 @@
-/* A thread with a queue: profiles come from the gateway, profile_dir.c makes files of them. */
+/* A thread with a queue: profile_dir.c writes the files. */
 #include "compat/tau/profile_writer.h"
 
 #include "base/clock.h"
@@ -13,29 +13,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUEUE_MAX (256u << 20) /* bytes of metrics that wait for the disk */
+#define QUEUE_MAX (256u << 20) /* bytes of metrics in the queue */
 #define MERGE_NS (3 * NS_PER_S)
 #define CLOSE_NS (10 * NS_PER_S)
 
-struct queued {
-    struct queued *next;
+struct queued_profile {
+    struct queued_profile *next;
     struct tau_profile profile;
 };
 
-/* mutex guards all but dir, is_worker and what only the thread uses. */
+/* The mutex guards everything except dir, is_worker and what only the thread uses. */
 struct tau_profile_writer {
     char *dir;
     bool is_worker;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* CLOCK_MONOTONIC */
-    struct queued *first, **last;
+    struct queued_profile *first, **last;
     size_t bytes;
     bool stop, has_ended, is_abandoned;
-    enum err logged; /* of the thread: what was said last */
+    enum err logged; /* by the thread: the last error */
 };
 
-/* How the character at that place of an id stands in its file's name; returns the size. */
+/* Writes a character of an id as in the file name; returns the size. */
 static size_t write_char(char out[4], const char *job, size_t at)
 {
     static const char fine[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-+,=@";
@@ -63,7 +63,7 @@ void tau_profile_file_name(char name[TAU_PROFILE_FILE_NAME], const char *job)
 static void log_failure(struct tau_profile_writer *profiles, enum err err, const char *what)
 {
     if (err && err != profiles->logged)
-        log_warn("cannot %s in %s: %s. The profiles of jobs are missing there until it can be written", what, profiles->dir,
+        log_warn("cannot %s in %s: %s. Profiles of jobs are missing there", what, profiles->dir,
                  err_text(err));
     profiles->logged = err;
 }
@@ -87,13 +87,13 @@ static void wait_ns(struct tau_profile_writer *profiles, uint64_t until_ns)
     pthread_cond_timedwait(&profiles->changed, &profiles->mutex, &until);
 }
 
-/* The next that waits; NULL when none came until then, or all is to end. */
-static struct queued *take(struct tau_profile_writer *profiles, uint64_t until_ns)
+/* The next one in the queue; NULL: none until then, or the thread has to stop. */
+static struct queued_profile *take(struct tau_profile_writer *profiles, uint64_t until_ns)
 {
     pthread_mutex_lock(&profiles->mutex);
     while (!profiles->first && !profiles->stop && clock_monotonic_ns() < until_ns)
         wait_ns(profiles, until_ns);
-    struct queued *queued = profiles->is_abandoned ? NULL : profiles->first;
+    struct queued_profile *queued = profiles->is_abandoned ? NULL : profiles->first;
     if (queued) {
         profiles->first = queued->next;
         if (!profiles->first)
@@ -106,7 +106,7 @@ static struct queued *take(struct tau_profile_writer *profiles, uint64_t until_n
 
 static void free_all(struct tau_profile_writer *profiles)
 {
-    for (struct queued *queued = profiles->first, *next; queued; queued = next) {
+    for (struct queued_profile *queued = profiles->first, *next; queued; queued = next) {
         next = queued->next;
         tau_profile_clear(&queued->profile);
         free(queued);
@@ -125,13 +125,13 @@ static bool ends_now(struct tau_profile_writer *profiles)
     return ends;
 }
 
-/* Who was given up by tau_profile_writer_close frees itself, once the disk has let it go. */
+/* If tau_profile_writer_close has given up waiting for the disk, the thread frees the writer itself. */
 static void *work(void *context)
 {
     struct tau_profile_writer *profiles = context;
     uint64_t next_ns = clock_monotonic_ns();
     while (!ends_now(profiles)) {
-        struct queued *queued = take(profiles, next_ns);
+        struct queued_profile *queued = take(profiles, next_ns);
         if (queued) {
             write_dump(profiles, &queued->profile);
             tau_profile_clear(&queued->profile);
@@ -159,7 +159,7 @@ static enum err start(struct tau_profile_writer *profiles)
 {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the loop of the agent */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the agent's main loop */
     int number = pthread_create(&profiles->thread, NULL, work, profiles);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return err_from_errno(number);
@@ -205,7 +205,7 @@ void tau_profile_writer_close(struct tau_profile_writer **closing)
     bool has_ended = profiles->has_ended;
     profiles->is_abandoned = !has_ended;
     if (!has_ended)
-        log_warn("the disk of %s does not answer: profiles of jobs may be missing there", profiles->dir);
+        log_warn("the disk of %s does not respond: profiles of jobs may be missing there", profiles->dir);
     pthread_mutex_unlock(&profiles->mutex);
     if (!has_ended) {
         pthread_detach(thread);
@@ -215,7 +215,7 @@ void tau_profile_writer_close(struct tau_profile_writer **closing)
     free_all(profiles);
 }
 
-static enum err push_take(struct tau_profile_writer *profiles, struct queued *queued)
+static enum err push_take(struct tau_profile_writer *profiles, struct queued_profile *queued)
 {
     size_t bytes = queued->profile.capacity * sizeof(struct tau_snapshot);
     pthread_mutex_lock(&profiles->mutex);
@@ -234,7 +234,7 @@ enum err tau_profile_writer_put_take(struct tau_profile_writer *profiles, struct
 {
     uint64_t now_s = clock_realtime_ns() / NS_PER_S;
     bool is_wanted = profiles && *profile->job.id && profile->count;
-    struct queued *queued = is_wanted ? calloc(1, sizeof *queued) : NULL;
+    struct queued_profile *queued = is_wanted ? calloc(1, sizeof *queued) : NULL;
     enum err err = is_wanted && !queued ? NOMEM : OK;
     if (queued) {
         queued->profile = *profile;

@@ -1,6 +1,6 @@
-/* The dir of tau's profiles, kept by a thread of its own: a slow disk stops neither ticks nor the gateway. What the gateway
- * hands over becomes DIR/JOB-HOST.PID.taumetric at once; the leader merges these files, also those of workers on other nodes
- * that share the dir, into DIR/profiles/J/JOB.profile every few seconds. */
+/* Writes tau's profiles of jobs in a thread of its own, so that a slow disk delays neither ticks nor clients. What it
+ * gets becomes DIR/JOB-HOST.PID.taumetric at once; every few seconds the leader merges these files, also those of
+ * workers on other nodes that share the directory, into DIR/profiles/J/JOB.profile. */
 #ifndef SONDE_COMPAT_TAU_PROFILE_WRITER_H
 #define SONDE_COMPAT_TAU_PROFILE_WRITER_H
 
@@ -9,25 +9,26 @@
 struct tau_profile_writer;
 
 struct tau_profile_writer_settings {
-    const char *dir; /* made when it is not there; copied */
-    bool is_worker;     /* only writes dumps: another node merges */
+    const char *dir; /* created if needed; copied */
+    bool is_worker;     /* only writes dumps: another node is the leader */
 };
 
-/* ABSENT, DENIED, FULL, IO: the dir cannot be used. */
+/* ABSENT, DENIED, FULL, IO: the directory cannot be used. */
 enum err tau_profile_writer_open(struct tau_profile_writer **profiles, const struct tau_profile_writer_settings *settings);
 
-/* Writes what is left, for at most 10 s, and ends the thread. NULL is fine. */
+/* Writes what is left, for at most 10 s, and stops the thread. NULL is fine. */
 void tau_profile_writer_close(struct tau_profile_writer **profiles);
 
-/* For the gateway: the last program of a job has gone. Takes the metrics over (profile is empty afterwards), sets the end to now
- * unless it is later, never blocks, may be called from any thread. A job without an id, or without metrics, is passed over.
- * FULL: so much waits for the disk that it was dropped. profiles NULL: nobody wants them, OK. */
+/* The last program of a job has ended. Takes the metrics over (profile is empty then), sets the end to now unless it
+ * is later. Never blocks; any thread may call it. A job without an id or without metrics is ignored. FULL: dropped,
+ * since too much waits for the disk. NULL: OK, nothing is written. */
 enum err tau_profile_writer_put_take(struct tau_profile_writer *profiles, struct tau_profile *profile);
 
 #define TAU_PROFILE_FILE_NAME 65
 
-/* A job's id as the name of a file: letters, digits, '_', '-', '+', ',', '=', '@', and '.' but at the beginning, so that it never
- * leaves its dir; others become %2F and so on, so that two jobs never share one. "" when there is none. */
+/* The id of a job as a file name: letters, digits, '_', '-', '+', ',', '=', '@', and '.' except at the beginning;
+ * other characters become %2F and so on, so that no two jobs share a name and none leaves the directory. "" if there
+ * is no id. */
 void tau_profile_file_name(char name[TAU_PROFILE_FILE_NAME], const char *job);
 
 #endif

@@ -1,5 +1,6 @@
-/* What tau_metric_proxy's programs say on their UNIX socket, and what its profiles hold: structs whose bytes are those on the
- * wire (little endian, the alignment of x86-64). Texts end with a NUL where they come from us; of others they may not. */
+/* The messages of tau_metric_proxy's clients on their UNIX socket, and the content of its profiles: structs with the
+ * layout of the wire (little endian, aligned as on x86-64). Strings that we write end with NUL; those of others may
+ * not. */
 #ifndef SONDE_COMPAT_TAU_PROTOCOL_H
 #define SONDE_COMPAT_TAU_PROTOCOL_H
 
@@ -10,16 +11,16 @@
 #define TAU_CANARY 0x07
 #define TAU_SNAPSHOT_CANARY 0x1337
 #define TAU_PROFILE_END 0x77
-#define TAU_MERGED 0x50de0000u /* in the upper half; the number is in the lower */
+#define TAU_MERGED 0x50de0000u /* in the upper half; the number of nodes is in the lower */
 
 enum tau_metric_type { TAU_NULL, TAU_COUNTER, TAU_GAUGE };
 
 enum tau_message_type {
-    TAU_DESC,     /* descriptor: a metric that will come */
+    TAU_DESC,     /* descriptor: announces a metric */
     TAU_VAL,      /* event: an increment of a counter, the value of a gauge */
     TAU_LIST_ALL, /* answered with int32 N and N descriptors */
     TAU_GET_ALL,  /* answered with int32 N and N events */
-    TAU_GET_ONE,  /* descriptor, of which only the name counts; answered with an event, whose name is empty for an unknown one */
+    TAU_GET_ONE,  /* descriptor with the name; answered with an event, whose name is empty if it is unknown */
     TAU_JOB,      /* a struct tau_job follows the message */
 };
 
@@ -47,9 +48,9 @@ struct tau_message {
 };
 
 struct tau_job {
-    char id[64]; /* empty: the program is in none */
+    char id[64]; /* empty: the program is in no job */
     char command[512];
-    int32_t size; /* ranks; -1: not known */
+    int32_t size; /* ranks; -1: unknown */
     char nodelist[128], partition[64], cluster[64], run_dir[256];
     int32_t pad;
     uint64_t start_s, end_s; /* since 1970 */
@@ -61,7 +62,7 @@ struct tau_snapshot {
     char doc[TAU_TEXT_MAX];
     struct tau_event event;
     int32_t canary;
-    uint32_t merged; /* padding of tau's; ours: TAU_MERGED and over how many nodes a gauge is the mean */
+    uint32_t merged; /* padding in tau; here TAU_MERGED and the number of nodes over which a gauge is the mean */
 };
 
 /* The beginning of a profile; count snapshots and TAU_PROFILE_END as int32 follow. */

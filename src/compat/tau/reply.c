@@ -1,5 +1,5 @@
-/* Of each metric the value over the whole node: a counter's sum, a gauge's mean over the programs that are alive. Every byte
- * that goes out was set. */
+/* Values over the whole node: the sum of a counter, the mean of a gauge over live programs. Every byte that is sent
+ * was set. */
 #include "compat/tau/reply.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static bool is_for_tau(const struct program_metric *metric)
     return metric && metric->kind != PROGRAM_HISTOGRAM && metric->name.size < TAU_TEXT_MAX;
 }
 
-/* Has it a value? A gauge whose programs have gone, or have not set it, has none. */
+/* A gauge has no value if no live program has set it. */
 static bool has_value(struct program_metric *metric)
 {
     if (!is_for_tau(metric) || metric->kind != PROGRAM_GAUGE)
@@ -19,14 +19,14 @@ static bool has_value(struct program_metric *metric)
     return metric->values.node->gauge.programs > 0;
 }
 
-static bool is_asked_for(int32_t type, struct program_metric *metric)
+static bool is_requested(int32_t type, struct program_metric *metric)
 {
     return type == TAU_LIST_ALL ? is_for_tau(metric) : has_value(metric);
 }
 
 static void write_descriptor(const struct program_metric *metric, char *out)
 {
-    struct tau_descriptor descriptor = { .type = TAU_NULL }; /* of what has gone: clients pass it over */
+    struct tau_descriptor descriptor = { .type = TAU_NULL }; /* for a removed metric: clients skip it */
     if (metric) {
         descriptor.type = metric->kind == PROGRAM_GAUGE ? TAU_GAUGE : TAU_COUNTER;
         memcpy(descriptor.name, metric->name.text, metric->name.size);
@@ -35,7 +35,7 @@ static void write_descriptor(const struct program_metric *metric, char *out)
     memcpy(out, &descriptor, sizeof descriptor);
 }
 
-/* Without a name: there is none. */
+/* An empty name means that there is no value. */
 static void write_event(struct program_metric *metric, char *out)
 {
     struct tau_event event = { .value = 0 };
@@ -54,20 +54,23 @@ void tau_reply_begin(struct tau_reply *reply, struct registry *registry, int32_t
     *reply = (struct tau_reply){ .type = type };
     if (type == TAU_GET_ONE) {
         size_t size = strnlen(name, TAU_TEXT_MAX);
-        write_event(size < TAU_TEXT_MAX ? metric_table_find(&registry->metrics, (struct bytes){ name, size }) : NULL, (char *)&reply->one);
+        struct program_metric *metric = NULL;
+        if (size < TAU_TEXT_MAX)
+            metric = metric_table_find(&registry->metrics, (struct bytes){ name, size });
+        write_event(metric, (char *)&reply->one);
         reply->left = reply->has_head = true;
         return;
     }
     for (size_t i = 0; i < registry->metrics.metrics.count; i++)
-        reply->left += is_asked_for(type, registry->metrics.metrics.items[i]);
+        reply->left += is_requested(type, registry->metrics.metrics.items[i]);
 }
 
-/* NULL: some have gone since their number was told. */
+/* NULL: some were removed since their number was sent. */
 static struct program_metric *next_metric(struct tau_reply *reply, const struct registry *registry)
 {
     struct program_metric *const *metrics = registry->metrics.metrics.items;
     size_t count = registry->metrics.metrics.count;
-    while (reply->next < count && !is_asked_for(reply->type, metrics[reply->next]))
+    while (reply->next < count && !is_requested(reply->type, metrics[reply->next]))
         reply->next++;
     return reply->next < count ? metrics[reply->next++] : NULL;
 }

@@ -1,5 +1,5 @@
-/* One epoll. A handle_event reads at most one block of each client, so that nobody is kept waiting by a loud one; who has asked and
- * does not read the answer is not read either, and holds one piece of it. */
+/* One epoll loop. A round reads at most one block of each client, so that a busy one does not delay the others. A
+ * client that does not read its reply is not read either, and holds one piece of it. */
 #include "compat/tau/server.h"
 
 #include "base/clock.h"
@@ -18,22 +18,22 @@
 
 #define BLOCK_BYTES (256u << 10) /* more than a UNIX socket holds */
 #define EVENTS 256
-#define ACCEPTS 64      /* in one handle_event */
-#define PAUSE_MS 100    /* without accepting, when descriptors ran out */
-#define FEW_BYTES 16384 /* in one handle_event: then it is worth to wait until status is more */
+#define ACCEPTS 64      /* in one round */
+#define PAUSE_MS 100    /* without accepting, when there were no descriptors */
+#define FEW_BYTES 16384 /* in one round: then it is worth to wait for more */
 #define GATHER_NS (100 * NS_PER_US)
 #define LOG_NS (60 * NS_PER_S)
-#define DRAIN_NS NS_PER_S /* for what waits in the sockets at the end: a client may go on for ever */
+#define DRAIN_NS NS_PER_S /* at the end, for what is in the sockets: a client may go on forever */
 
-struct client {
+struct tau_server_client {
     int fd;
     struct tau_connection connection;
-    char *rest;               /* that was read and not taken */
+    char *rest;               /* bytes that were read and not handled */
     size_t rest_size;
-    char *out;                /* of an answer, TAU_REPLY_SIZE; NULL: none is being sent */
+    char *out;                /* TAU_REPLY_SIZE bytes of a reply; NULL: none is being sent */
     size_t out_at, out_size;
     bool waits_to_write;
-    struct client *next, *previous;
+    struct tau_server_client *next, *previous;
 };
 
 struct tau_server {
@@ -42,11 +42,11 @@ struct tau_server {
     int epoll_fd, wake_fd;
     pthread_t thread;
     bool is_running, is_paused, stop;
-    struct fd_quota descriptors;   /* of clients */
-    struct client *clients, *closed; /* closed ones are freed finish the handle_event; clients change under the lock of the table */
-    size_t round_bytes;               /* that were read in this handle_event */
+    struct fd_quota descriptors;
+    struct tau_server_client *clients, *closed; /* closed ones are freed after the round. Changed under the registry's lock */
+    size_t round_bytes;               /* read in this round */
     uint64_t logged_ns;                /* when a refusal was logged last */
-    char *block; /* BLOCK_BYTES, from the first client on: most nodes have none */
+    char *block; /* BLOCK_BYTES; allocated for the first client: most nodes have none */
 };
 
 void tau_server_default_path(char path[TAU_PATH_MAX], uint32_t uid)
@@ -70,7 +70,7 @@ static void pause_accepting(struct tau_server *server, bool is_paused)
 
 /* --- clients --- */
 
-static void link_client(struct tau_server *server, struct client *client)
+static void link_client(struct tau_server *server, struct tau_server_client *client)
 {
     client->next = server->clients;
     if (client->next)
@@ -78,7 +78,7 @@ static void link_client(struct tau_server *server, struct client *client)
     server->clients = client;
 }
 
-static void unlink_client(struct tau_server *server, struct client *client)
+static void unlink_client(struct tau_server *server, struct tau_server_client *client)
 {
     if (client->previous)
         client->previous->next = client->next;
@@ -88,7 +88,7 @@ static void unlink_client(struct tau_server *server, struct client *client)
         client->next->previous = client->previous;
 }
 
-static void close_client(struct tau_server *server, struct client *client)
+static void close_client(struct tau_server *server, struct tau_server_client *client)
 {
     if (client->fd < 0)
         return;
@@ -97,7 +97,7 @@ static void close_client(struct tau_server *server, struct client *client)
     unlink_client(server, client);
     registry_unlock(server->endpoint->registry);
     fd_quota_return(&server->descriptors, client->connection.uid);
-    watch(server, EPOLL_CTL_DEL, client->fd, 0, NULL); /* a child of ours may still have it open */
+    watch(server, EPOLL_CTL_DEL, client->fd, 0, NULL); /* a child process may still have it open */
     close(client->fd);
     client->fd = -1;
     client->next = server->closed;
@@ -107,7 +107,7 @@ static void close_client(struct tau_server *server, struct client *client)
 
 static void free_closed(struct tau_server *server)
 {
-    for (struct client *client = server->closed, *next; client; client = next) {
+    for (struct tau_server_client *client = server->closed, *next; client; client = next) {
         next = client->next;
         free(client->rest);
         free(client->out);
@@ -116,26 +116,26 @@ static void free_closed(struct tau_server *server)
     server->closed = NULL;
 }
 
-/* One line a minute, however many are mad. */
+/* One line a minute. */
 static void log_refused(struct tau_server *server, const struct ucred *peer, const char *what)
 {
     uint64_t now_ns = clock_monotonic_ns();
     if (server->logged_ns && now_ns - server->logged_ns < LOG_NS)
         return;
     server->logged_ns = now_ns;
-    log_info("a program that speaks as tau's (process %d of user %u) was refused: %s", (int)peer->pid, peer->uid, what);
+    log_info("tau client refused (process %d of user %u): %s", (int)peer->pid, peer->uid, what);
 }
 
-/* Everybody on the node may connect: others than root and our own user take no more descriptors than are left for the rest. */
+/* Everybody on the node may connect: a user gets no more descriptors than are left for the others. */
 static bool may_connect(struct tau_server *server, const struct ucred *peer)
 {
     if (peer->uid == 0 || peer->uid == geteuid() || fd_quota_allows(&server->descriptors, peer->uid))
         return true;
-    log_refused(server, peer, "its user has as many connections as are left for the others");
+    log_refused(server, peer, "too many connections of this user");
     return false;
 }
 
-static struct client *create_client(struct tau_server *server, int fd)
+static struct tau_server_client *create_client(struct tau_server *server, int fd)
 {
     struct ucred peer = { .uid = UINT32_MAX };
     socklen_t size = sizeof peer;
@@ -143,7 +143,7 @@ static struct client *create_client(struct tau_server *server, int fd)
         return NULL;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || !may_connect(server, &peer))
         return NULL;
-    struct client *client = calloc(1, sizeof *client);
+    struct tau_server_client *client = calloc(1, sizeof *client);
     if (!client)
         return NULL;
     registry_lock(server->endpoint->registry);
@@ -160,7 +160,7 @@ static struct client *create_client(struct tau_server *server, int fd)
     return client;
 }
 
-/* Those who find no descriptor stay in the queue; the kernel keeps them until somebody leaves. */
+/* Without descriptors clients stay in the queue of the kernel until somebody disconnects. */
 static void accept_clients(struct tau_server *server)
 {
     for (int i = 0; i < ACCEPTS; i++) {
@@ -169,7 +169,7 @@ static void accept_clients(struct tau_server *server)
             pause_accepting(server, errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS);
             return;
         }
-        struct client *client = create_client(server, fd);
+        struct tau_server_client *client = create_client(server, fd);
         if (client)
             watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, client);
         else
@@ -177,9 +177,9 @@ static void accept_clients(struct tau_server *server)
     }
 }
 
-/* --- what they say and ask --- */
+/* --- messages and replies --- */
 
-static void keep_rest(struct client *client, const char *rest, size_t size)
+static void keep_unread(struct tau_server_client *client, const char *rest, size_t size)
 {
     char *copy = size ? malloc(size) : NULL;
     if (copy)
@@ -189,8 +189,8 @@ static void keep_rest(struct client *client, const char *rest, size_t size)
     client->rest_size = copy ? size : 0;
 }
 
-/* AGAIN: it does not read. IO: it is gone. */
-static enum err send_piece(struct client *client)
+/* AGAIN: the client does not read; IO: it has disconnected. */
+static enum err send_piece(struct tau_server_client *client)
 {
     while (client->out_at < client->out_size) {
         ssize_t sent = send(client->fd, client->out + client->out_at, client->out_size - client->out_at, MSG_NOSIGNAL);
@@ -201,7 +201,7 @@ static enum err send_piece(struct client *client)
     return OK;
 }
 
-static enum err send_reply(struct tau_server *server, struct client *client)
+static enum err send_reply(struct tau_server *server, struct tau_server_client *client)
 {
     struct registry *registry = server->endpoint->registry;
     if (!client->out && !(client->out = malloc(TAU_REPLY_SIZE)))
@@ -222,7 +222,7 @@ static enum err send_reply(struct tau_server *server, struct client *client)
     return OK;
 }
 
-static void set_waiting(struct tau_server *server, struct client *client, bool waits)
+static void set_waiting(struct tau_server *server, struct tau_server_client *client, bool waits)
 {
     if (client->waits_to_write == waits)
         return;
@@ -230,31 +230,32 @@ static void set_waiting(struct tau_server *server, struct client *client, bool w
     watch(server, EPOLL_CTL_MOD, client->fd, waits ? EPOLLOUT : EPOLLIN, client);
 }
 
-/* All of what stands in the block, with the answers in between. AGAIN: an answer is not read. */
-static enum err handle_block(struct tau_server *server, struct client *client, size_t size)
+/* Handles a whole block, with replies in between. AGAIN: a reply is not read. */
+static enum err handle_block(struct tau_server *server, struct tau_server_client *client, size_t size)
 {
     size_t at = 0, used;
     enum err err;
     do {
         registry_lock(server->endpoint->registry);
-        err = tau_connection_receive(&client->connection, server->endpoint, (struct bytes){ server->block + at, size - at }, &used);
+        struct bytes rest = { server->block + at, size - at };
+        err = tau_connection_receive(&client->connection, server->endpoint, rest, &used);
         registry_unlock(server->endpoint->registry);
         at += used;
         if (!err && client->connection.reply.type != TAU_DESC)
             err = send_reply(server, client);
     } while (!err && used && size - at >= sizeof(struct tau_message));
     if (!err || err == AGAIN)
-        keep_rest(client, server->block + at, size - at);
+        keep_unread(client, server->block + at, size - at);
     return err;
 }
 
-static void finish(struct tau_server *server, struct client *client, enum err err)
+static void finish(struct tau_server *server, struct tau_server_client *client, enum err err)
 {
     const struct ucred peer = { .pid = client->connection.pid, .uid = client->connection.uid };
     if (err == CORRUPT)
         log_refused(server, &peer, client->connection.error);
     else if (client->connection.was_refused)
-        log_refused(server, &peer, "it names a job of another user; it counts for its own user only");
+        log_refused(server, &peer, "it names a job of another user; its metrics count for its own user");
     client->connection.was_refused = false;
     if (err && err != AGAIN)
         close_client(server, client);
@@ -262,7 +263,7 @@ static void finish(struct tau_server *server, struct client *client, enum err er
         set_waiting(server, client, err == AGAIN);
 }
 
-static void read_client(struct tau_server *server, struct client *client)
+static void read_client(struct tau_server *server, struct tau_server_client *client)
 {
     size_t before = client->rest_size;
     if (before)
@@ -277,8 +278,8 @@ static void read_client(struct tau_server *server, struct client *client)
         finish(server, client, handle_block(server, client, before + (size_t)got));
 }
 
-/* The answer first, then what it said meanwhile. */
-static void write_client(struct tau_server *server, struct client *client)
+/* First the reply, then what it has sent meanwhile. */
+static void write_client(struct tau_server *server, struct tau_server_client *client)
 {
     enum err err = send_reply(server, client);
     size_t size = client->rest_size;
@@ -297,7 +298,7 @@ static void handle_event(struct tau_server *server, const struct epoll_event *ev
         accept_clients(server);
         return;
     }
-    struct client *client = event->data.ptr;
+    struct tau_server_client *client = event->data.ptr;
     if (!client || client->fd < 0)
         return;
     if (client->waits_to_write && (event->events & (EPOLLHUP | EPOLLERR)))
@@ -308,7 +309,7 @@ static void handle_event(struct tau_server *server, const struct epoll_event *ev
         read_client(server, client);
 }
 
-/* A client writes each message by itself: to be woken for each would cost both of us more than the message does. */
+/* Clients write each message by itself: to wake up for each would cost both sides more than the message does. */
 static void gather(struct tau_server *server)
 {
     struct timespec pause = { .tv_nsec = GATHER_NS };
@@ -317,7 +318,7 @@ static void gather(struct tau_server *server)
     server->round_bytes = 0;
 }
 
-/* False: nobody had anything to say. */
+/* False: nothing was received. */
 static bool listen_once(struct tau_server *server, int timeout_ms)
 {
     struct epoll_event events[EVENTS];
@@ -366,7 +367,7 @@ enum err tau_server_open(struct tau_server **server, const char *path, struct ta
     fd_quota_init(&new->descriptors, 0.5);
     enum err err = tau_socket_open(&new->socket, path, error);
     if (!err && (err = start(new)))
-        buf_printf(error, "the thread for tau's programs cannot start: %s", err_text(err));
+        buf_printf(error, "cannot start the thread for clients of tau: %s", err_text(err));
     if (err)
         tau_server_close(server);
     return err;
@@ -374,7 +375,7 @@ enum err tau_server_open(struct tau_server **server, const char *path, struct ta
 
 void tau_server_leave_job(struct tau_server *server, const struct scope *scope)
 {
-    for (struct client *client = server ? server->clients : NULL; client; client = client->next)
+    for (struct tau_server_client *client = server ? server->clients : NULL; client; client = client->next)
         if (client->connection.scope == scope)
             tau_connection_leave_job(&client->connection, server->endpoint);
 }
@@ -386,7 +387,7 @@ void tau_server_stop(struct tau_server *server)
         return;
     __atomic_store_n(&server->stop, true, __ATOMIC_RELEASE);
     if (write(server->wake_fd, &one, sizeof one) < 0)
-        log_info("the thread for tau's programs could not be woken");
+        log_info("cannot wake the thread for clients of tau");
     pthread_join(server->thread, NULL);
     server->is_running = false;
 }

@@ -1,4 +1,4 @@
-/* lstat, bind, listen, and the words for what can be wrong. */
+/* lstat, bind, listen, and the error messages. */
 #include "compat/tau/socket.h"
 
 #include "net/listen.h"
@@ -11,24 +11,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define QUEUE 4096 /* a job of many ranks begins at once */
+#define QUEUE 4096 /* the ranks of a job connect at the same time */
 
-/* What another user put status would be talked to by everybody's programs. Root can take it away; others must not pretend. */
+/* A socket of another user would receive the data of all programs. Root removes it; others must not use the path. */
 static enum err clear_path(const char *path, struct buf *error)
 {
     struct stat status;
     if (lstat(path, &status) < 0)
         return OK;
     if (!S_ISSOCK(status.st_mode) && status.st_uid == geteuid()) {
-        buf_printf(error, "tau's programs are not taken: %s is status and is no socket. Remove it, or set another path with "
-                   "tau in [programs].", path);
+        buf_printf(error, "cannot accept clients of tau: %s is not a socket. Remove it, or set another path with tau in "
+                   "[programs]", path);
         return USAGE;
     }
     if (status.st_uid == geteuid() || reclaim_path(path))
         return OK;
-    buf_printf(error, "tau's programs are not taken: another user (%u) made %s first, and programs that connect status speak to "
-               "him. Set another path with tau in [programs], and TAU_METRIC_PROXY for the programs.", (unsigned)status.st_uid,
-               path);
+    buf_printf(error, "cannot accept clients of tau: %s belongs to another user (%u), who receives what programs send there. "
+               "Set another path with tau in [programs], and TAU_METRIC_PROXY for the programs", path, (unsigned)status.st_uid);
     return DENIED;
 }
 
@@ -37,7 +36,7 @@ enum err tau_socket_open(struct tau_socket *socket, const char *path, struct buf
     struct stat made;
     *socket = (struct tau_socket){ .fd = -1 };
     if (strlen(path) >= sizeof socket->path) {
-        buf_printf(error, "tau's programs are not taken: the path of the socket has more than %zu bytes: %s",
+        buf_printf(error, "cannot accept clients of tau: the path of the socket is longer than %zu bytes: %s",
                    sizeof socket->path - 1, path);
         return USAGE;
     }
@@ -46,10 +45,10 @@ enum err tau_socket_open(struct tau_socket *socket, const char *path, struct buf
         return err;
     err = listen_unix(path, &socket->fd);
     if (err == AGAIN)
-        buf_printf(error, "tau's programs are not taken: another agent or proxy listens at %s. Stop it, or set another path "
-                   "with tau in [programs].", path);
+        buf_printf(error, "cannot accept clients of tau: another agent or proxy listens on %s. Stop it, or set another "
+                   "path with tau in [programs]", path);
     else if (err)
-        buf_printf(error, "tau's programs are not taken: cannot listen at %s: %s. Set another path with tau in [programs].", path,
+        buf_printf(error, "cannot accept clients of tau: cannot listen on %s: %s. Set another path with tau in [programs]", path,
                    err_text(err));
     if (err)
         return err;

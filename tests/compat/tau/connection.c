@@ -380,7 +380,8 @@ static void one_that_is_connected_moves_into_a_job_that_is_told(void **state)
     assert_int_equal(take(), OK);
     assert_true(total("c_total") == 7);
     assert_string_equal(connection.scope->id, "night");
-    assert_true(LIST_FIRST(&metric_table_find(&registry->metrics, bytes_of("c_total"))->values.cells)->total == 2); /* since it was told */
+    struct program_metric *counter = metric_table_find(&registry->metrics, bytes_of("c_total"));
+    assert_true(LIST_FIRST(&counter->values.cells)->total == 2); /* since the job was declared */
     struct program_metric *gauge = metric_table_find(&registry->metrics, bytes_of("g"));
     cells_refresh_gauges(gauge);
     assert_int_equal(gauge->values.node->gauge.programs, 1);

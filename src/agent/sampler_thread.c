@@ -27,7 +27,7 @@ struct sampler_thread {
     /* shared, protected by the mutex */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    struct job_copy *update, **updates_end;
+    struct job_copy *updates, **updates_end;
     size_t update_count;
     bool wanted, busy, ready, stop;
     bool is_pending;      /* a requested reading that was not released yet: wanted, being read, or ready */
@@ -43,7 +43,7 @@ static void sampler_thread_free(struct sampler_thread *worker)
 {
     job_copy_free_all(&worker->jobs);
     job_copy_free_all(&worker->ended);
-    job_copy_free_all(&worker->update);
+    job_copy_free_all(&worker->updates);
     setting_list_clear(&worker->settings);
     batch_clear(&worker->batch);
     pthread_cond_destroy(&worker->changed);
@@ -103,10 +103,10 @@ static void notify_loop(const struct sampler_thread *worker)
 
 static void work_once(struct sampler_thread *worker)
 {
-    struct job_copy *update = worker->update;
+    struct job_copy *update = worker->updates;
     bool read = worker->wanted;
-    worker->update = NULL;
-    worker->updates_end = &worker->update;
+    worker->updates = NULL;
+    worker->updates_end = &worker->updates;
     worker->update_count = 0;
     worker->wanted = false;
     worker->busy = true;
@@ -134,7 +134,7 @@ static void *thread_main(void *argument)
     struct sampler_thread *worker = argument;
     pthread_mutex_lock(&worker->mutex);
     while (!worker->stop) {
-        if (worker->ready || (!worker->wanted && !worker->update))
+        if (worker->ready || (!worker->wanted && !worker->updates))
             pthread_cond_wait(&worker->changed, &worker->mutex);
         else
             work_once(worker);
@@ -151,7 +151,7 @@ static void init(struct sampler_thread *worker)
 {
     pthread_condattr_t clock;
     worker->event_fd = -1;
-    worker->updates_end = &worker->update;
+    worker->updates_end = &worker->updates;
     batch_init(&worker->batch);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -220,7 +220,7 @@ void sampler_thread_tick(struct sampler_thread *worker)
 /* All queued updates of a job that the thread does not know yet. */
 static void drop_updates(struct sampler_thread *worker, uint32_t slot)
 {
-    struct job_copy **link = &worker->update;
+    struct job_copy **link = &worker->updates;
     while (*link) {
         struct job_copy *copy = *link;
         if (copy->job.slot != slot) {
@@ -236,7 +236,7 @@ static void drop_updates(struct sampler_thread *worker, uint32_t slot)
 
 static bool has_begin(struct sampler_thread *worker, uint32_t slot)
 {
-    for (const struct job_copy *update = worker->update; update; update = update->next)
+    for (const struct job_copy *update = worker->updates; update; update = update->next)
         if (update->job.slot == slot && update->event == JOB_BEGIN)
             return true;
     return false;
@@ -290,7 +290,7 @@ bool sampler_thread_wait(struct sampler_thread *worker, uint64_t deadline_ns)
     struct timespec until = { (time_t)(deadline_ns / NS_PER_S), (long)(deadline_ns % NS_PER_S) };
     pthread_mutex_lock(&worker->mutex);
     int result = 0;
-    while (!worker->ready && (worker->busy || worker->wanted || worker->update) && result == 0)
+    while (!worker->ready && (worker->busy || worker->wanted || worker->updates) && result == 0)
         result = pthread_cond_timedwait(&worker->changed, &worker->mutex, &until);
     pthread_mutex_unlock(&worker->mutex);
     return result == 0;

@@ -1,4 +1,4 @@
-/* A value is shown while it is fresh by two clocks: by ours, its host was last heard from recently; by the host's own,
+/* A value is shown while it is fresh by two clocks: by ours, the last message of its host is recent; by the host's own,
  * corrected by its known difference, the sample is not old. */
 #include "collector/live_view.h"
 

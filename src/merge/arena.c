@@ -78,8 +78,8 @@ void arena_strings_clear(struct arena_strings *strings)
     *strings = (struct arena_strings){ .arena = strings->arena };
 }
 
-/* Eight bytes per step and without a key, unlike base/map.h: each of a million processes looks up several paths here, and
- * whoever makes paths collide slows down only the merge of the own job. */
+/* Eight bytes per step and without a key, unlike base/map.h: a million processes look up several paths each, and colliding
+ * paths would slow down only the merge of the user's own job. */
 size_t bytes_hash(struct bytes string)
 {
     uint64_t mix = 0x9e3779b97f4a7c15ull ^ string.size;

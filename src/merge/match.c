@@ -35,14 +35,14 @@ static bool is_over(const struct match_candidate *candidate)
     return candidate->wait_ns || candidate->exited;
 }
 
-static const struct record_entry *entry_at(const struct match *f, uint32_t at)
+static const struct record_entry *entry_at(const struct match_state *f, uint32_t at)
 {
     return &f->records->list[f->order[at]];
 }
 
 /* The kernel reports a fork before the child runs, so this record comes first, except for clock differences and for
  * parents that read the clock before they forked. */
-static enum match_result match_kernel_fork(const struct match *f, const struct record_entry *e)
+static enum match_result match_kernel_fork(const struct match_state *f, const struct record_entry *e)
 {
     if (e->flags & ENTRY_OF_THREAD)
         return f->current.wait_ns ? MATCH_NEW : MATCH_CURRENT;
@@ -53,7 +53,7 @@ static enum match_result match_kernel_fork(const struct match *f, const struct r
 }
 
 /* The child writes this first: only the kernel can have reported it earlier. */
-static enum match_result match_fork(const struct match *f, const struct record_entry *e)
+static enum match_result match_fork(const struct match_state *f, const struct record_entry *e)
 {
     (void)e;
     return only(&f->current, BIT(kernel_fork)) && !is_over(&f->current) ? MATCH_CURRENT : MATCH_NEW;
@@ -61,7 +61,7 @@ static enum match_result match_fork(const struct match *f, const struct record_e
 
 /* The parent writes this when the child is already running or has exited. Until the parent waits, the pid is still the
  * child's. */
-static enum match_result match_spawn(const struct match *f, const struct record_entry *e)
+static enum match_result match_spawn(const struct match_state *f, const struct record_entry *e)
 {
     const struct match_candidate *current = &f->current;
     if (has(current, BIT(spawn) | BIT(fork) | BIT(exec)))
@@ -72,7 +72,7 @@ static enum match_result match_spawn(const struct match *f, const struct record_
 }
 
 /* Without ENTRY_EXEC_COPIED the writer is a vfork child, which had no image of its own. */
-static enum match_result match_exec(const struct match *f, const struct record_entry *e)
+static enum match_result match_exec(const struct match_state *f, const struct record_entry *e)
 {
     if (is_over(&f->current))
         return MATCH_NEW;
@@ -83,7 +83,7 @@ static enum match_result match_exec(const struct match *f, const struct record_e
 
 /* Started clearly later than the current instance. start_ticks are converted with the estimated boot time, so the
  * parent must differ as well: the clock may have been set in between. */
-static bool began_later(const struct match *f, uint64_t ticks, uint64_t ppid)
+static bool began_later(const struct match_state *f, uint64_t ticks, uint64_t ppid)
 {
     uint64_t began_ns = record_index_ticks_ns(f->records, ticks), first_ns = f->current.first_ns;
     if (!began_ns || !has(&f->current, BIT(fork) | BIT(kernel_fork)) || ppid == f->current.ppid || ppid == f->run_pid)
@@ -91,7 +91,7 @@ static bool began_later(const struct match *f, uint64_t ticks, uint64_t ppid)
     return began_ns > first_ns + 2 * DELAY_MAX_NS;
 }
 
-static enum match_result match_image(const struct match *f)
+static enum match_result match_image(const struct match_state *f)
 {
     uint64_t ppid = f->numbers.ppid, ticks = f->numbers.start_ticks;
     if (ticks && f->current.ticks)
@@ -101,7 +101,7 @@ static enum match_result match_image(const struct match *f)
     return began_later(f, ticks, ppid) ? MATCH_NEW : MATCH_CURRENT;
 }
 
-static enum match_result match_kernel_exec(const struct match *f)
+static enum match_result match_kernel_exec(const struct match_state *f)
 {
     uint64_t ticks = f->numbers.start_ticks;
     if (ticks && f->current.ticks)
@@ -111,7 +111,7 @@ static enum match_result match_kernel_exec(const struct match *f)
 
 /* The /proc scan may find a process between its exit record and its exit, or read the clock late: what started before
  * the current instance ended is that instance. */
-static enum match_result match_alive(const struct match *f)
+static enum match_result match_alive(const struct match_state *f)
 {
     uint64_t began_ns = record_index_ticks_ns(f->records, f->numbers.start_ticks);
     if (f->current.ticks || !began_ns || !is_over(&f->current))
@@ -120,27 +120,27 @@ static enum match_result match_alive(const struct match *f)
 }
 
 /* It started while the previous instance was running and before the current one. */
-static bool belongs_to_previous(const struct match *f, uint64_t start_ns)
+static bool belongs_to_previous(const struct match_state *f, uint64_t start_ns)
 {
     return f->previous.instance != NONE && start_ns && start_ns + SKEW_NS < f->current.first_ns
            && start_ns <= f->previous.last_ns + SKEW_NS;
 }
 
-static enum match_result match_thread(const struct match *f)
+static enum match_result match_thread(const struct match_state *f)
 {
     if (belongs_to_previous(f, f->numbers.start_ns))
         return MATCH_PREVIOUS;
     return f->current.wait_ns && f->numbers.start_ns > f->current.wait_ns ? MATCH_NEW : MATCH_CURRENT;
 }
 
-static enum match_result match_end(const struct match *f, const struct record_entry *e)
+static enum match_result match_end(const struct match_state *f, const struct record_entry *e)
 {
     (void)e;
     return is_over(&f->current) ? MATCH_NEW : MATCH_CURRENT;
 }
 
 /* Does this instance do anything before the next process with this pid starts? */
-static bool has_later_activity(const struct match *f)
+static bool has_later_activity(const struct match_state *f)
 {
     uint32_t begins = BIT(fork) | BIT(kernel_fork) | BIT(spawn);
     uint32_t instances = BIT(end) | BIT(exec) | BIT(image) | BIT(wait) | BIT(kernel_exec) | BIT(kernel_exit);
@@ -157,7 +157,7 @@ static bool has_later_activity(const struct match *f)
 }
 
 /* The parent read the clock so late after wait() that the pid was already in use again. */
-static bool is_late_wait(const struct match *f, const struct record_entry *e)
+static bool is_late_wait(const struct match_state *f, const struct record_entry *e)
 {
     if (f->previous.instance == NONE || f->previous.wait_ns || is_over(&f->current) || has(&f->current, BIT(end)))
         return false;
@@ -167,7 +167,7 @@ static bool is_late_wait(const struct match *f, const struct record_entry *e)
 }
 
 /* A tracer's wait returns the same status and usage as the parent's. */
-static bool is_duplicate_wait(const struct match *f, const struct record_entry *e)
+static bool is_duplicate_wait(const struct match_state *f, const struct record_entry *e)
 {
     struct wait_record a, b;
     if (record_unpack_wait(f->current.wait, &a) || record_unpack_wait(record_index_body(f->records, e), &b))
@@ -175,7 +175,7 @@ static bool is_duplicate_wait(const struct match *f, const struct record_entry *
     return a.status == b.status && memcmp(&a.usage, &b.usage, sizeof a.usage) == 0;
 }
 
-static enum match_result match_wait(const struct match *f, const struct record_entry *e)
+static enum match_result match_wait(const struct match_state *f, const struct record_entry *e)
 {
     if (e->flags & ENTRY_STOP)
         return f->current.wait_ns ? MATCH_NEW : MATCH_CURRENT;
@@ -184,7 +184,7 @@ static enum match_result match_wait(const struct match *f, const struct record_e
     return is_late_wait(f, e) ? MATCH_PREVIOUS : MATCH_CURRENT;
 }
 
-static enum match_result match_kernel_exit(const struct match *f, const struct record_entry *e)
+static enum match_result match_kernel_exit(const struct match_state *f, const struct record_entry *e)
 {
     const struct match_candidate *current = &f->current;
     bool is_late = current->wait_ns && e->time_ns - current->wait_ns > SKEW_NS;
@@ -195,7 +195,7 @@ static enum match_result match_kernel_exit(const struct match *f, const struct r
 
 /* The record's time is when sonde run read it, possibly after the wait. Its start time is that of the task or up to
  * this delay later. */
-static enum match_result match_taskstats(const struct match *f, const struct record_entry *e)
+static enum match_result match_taskstats(const struct match_state *f, const struct record_entry *e)
 {
     if (belongs_to_previous(f, f->numbers.start_ns))
         return MATCH_PREVIOUS;
@@ -206,7 +206,7 @@ static enum match_result match_taskstats(const struct match *f, const struct rec
     return f->numbers.start_ns > over_ns + DELAY_MAX_NS ? MATCH_NEW : MATCH_CURRENT;
 }
 
-enum match_result match_record(const struct match *f)
+enum match_result match_record(const struct match_state *f)
 {
     const struct record_entry *e = entry_at(f, f->at);
     if (f->current.instance == NONE)

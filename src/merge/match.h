@@ -21,7 +21,7 @@ struct match_candidate {
 
 enum match_result { MATCH_CURRENT, MATCH_NEW, MATCH_PREVIOUS };
 
-struct match {
+struct match_state {
     const struct record_index *records;
     const uint32_t *order; /* the records of this pid in order of time */
     uint32_t at, count;    /* index in order of the record to decide on; length of order */
@@ -30,6 +30,6 @@ struct match {
     struct match_candidate current, previous;
 };
 
-enum match_result match_record(const struct match *match);
+enum match_result match_record(const struct match_state *match);
 
 #endif

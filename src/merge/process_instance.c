@@ -1,9 +1,9 @@
 /* Splits the records of each pid into process instances and determines start, end and parent of each.
  * The records of one pid are sorted by time and passed to match_record (merge/match.c), which relies on the facts about
- * pids listed there. Several records may report the same fact. They are ranked by how well the writer can know it: the
- * kernel's fork and exit events first, then the process itself, then its parent, then what can only be inferred from
- * the time of other records. A record replaces a fact only if its rank is higher (or equal, for an earlier start or a
- * later end). So the result does not depend on the order in which records were written. */
+ * pids listed there. Several records may report the same fact. They are ranked by how well the writer can know it (enums
+ * below): the kernel's fork and exit events first, then records written at the time by the processes involved, then what
+ * was read later from outside (/proc, taskstats for the parent), and last what only follows from a wait. A record replaces
+ * a fact if its rank is higher, or equal with an earlier start or a later end. */
 #include "merge/process_instance.h"
 
 #include "base/clock.h"
@@ -29,7 +29,7 @@ struct ranks {
 struct instance_walk {
     struct process_instances *instances;
     struct record_index *records;
-    struct match match;
+    struct match_state match;
     struct ranks current_ranks, previous_ranks; /* for match.current and match.previous */
 };
 
@@ -249,7 +249,7 @@ static bool needs_numbers(const struct record_entry *e)
 
 static enum err split_pid(struct instance_walk *w, struct pid_entry *pid, uint32_t *order, uint32_t count)
 {
-    struct match *f = &w->match;
+    struct match_state *f = &w->match;
     f->current = f->previous = (struct match_candidate){ .instance = NONE };
     f->order = order;
     f->count = count;

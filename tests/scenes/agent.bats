@@ -125,14 +125,14 @@ largest_pause_ms() {
     [[ $output == *"agent.conf:1: the sink csv: setting path has no value"* ]]
     run "$SONDE" agent --check --period 1us # a senseless command line, other than a file
     [ "$status" -eq 2 ]
-    [[ $output == *"--period: a period is at least 1 ms"* ]]
+    [[ $output == *"--period: invalid period '1us' (expected 1ms to 7d)"* ]]
     run "$SONDE" agent --sink csv:path=
     [ "$status" -eq 2 ]
     run "$SONDE" agent --check --set memifo.period=1s
     [ "$status" -eq 2 ]
     [[ $output == *"did you mean 'meminfo'?"* ]]
     run "$SONDE" agent --check --set stat.per_cpu=maybe
-    [[ $output == *"stat.per_cpu cannot be 'maybe': it is yes or no"* ]]
+    [[ $output == *"invalid stat.per_cpu 'maybe' (expected yes or no)"* ]]
     run "$SONDE" agent --check --root /nonexistent
     [ "$status" -eq 1 ]
     [[ $output == *"--root: no such directory: /nonexistent"* ]]

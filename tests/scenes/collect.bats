@@ -159,7 +159,7 @@ load collecting
     [[ $status -eq 1 && $output == *"sonde keygen"* ]]
     start_collector --sink null
     run "$SONDE" collect --plain --listen "tcp://127.0.0.1:$(free_port)" --journal "$T/c.journal" --http none --socket none
-    [[ $status -eq 1 && $output == *"another process has the journal"* ]]
+    [[ $status -eq 1 && $output == *"is in use by another process"* ]]
 }
 
 # refuse STATUS SINK TEXT: --check says TEXT of it, and nothing is written
@@ -286,7 +286,7 @@ P
     COLLECTOR=$STARTED
     start_agent --sink "csv:path=$T/truth.csv" -p 20ms
     wait_for 'grep -q "cannot write the journal" said' || { umount -l small; false; }
-    "$SONDE" collect --status "$T/run.sock" | grep -q "its disk is full"
+    "$SONDE" collect --status "$T/run.sock" | grep -q "the disk is full"
     rm small/filled
     mkdir later
     wait_for '[ "$("$SONDE" collect --status --json "$T/run.sock" | jq .journal.is_full)" = false ]'

@@ -38,7 +38,7 @@ time.sleep(120)' 3>&- &
     grep -q 'the address is already in use' "$T/said"
     run -0 "$SONDE" ctl
     kill "$other"
-    [[ "$output" == *"cannot serve /metrics"* ]]
+    [[ "$output" == *"/metrics is disabled"* ]]
     [[ "$output" != *1337* ]]
 }
 
@@ -86,7 +86,7 @@ meminfo_missed() {
     start_agent --sensors meminfo,loadavg
     plan >before
     run -1 "$SONDE" ctl set period=2s nothing.period=1s
-    [[ "$output" == *"no sensor 'nothing'"* ]]
+    [[ "$output" == *"unknown sensor 'nothing'"* ]]
     run -1 "$SONDE" ctl period soon
     [[ "$output" == *"invalid period 'soon'"* ]]
     run -2 "$SONDE" ctl period
@@ -146,9 +146,9 @@ EOF
     push_colmet "tcp://127.0.0.1:$address_port" -1 rss metrics
     push_colmet "tcp://127.0.0.1:$address_port" 3 rss metrics
     wait_for '[ "$(state .period_ns)" = 3000000000 ]'
-    wait_for '[ "$(grep -c "Colmet'"'"'s kind was not understood" "$T/said")" -eq 2 ]'
+    wait_for '[ "$(grep -c "invalid Colmet message" "$T/said")" -eq 2 ]'
     [ "$(grep -c "unknown metrics ignored: no_such_metric, mempry" "$T/said")" -eq 1 ] # once
-    [ "$(grep -c "a period or a job of their own" "$T/said")" -eq 1 ]
+    [ "$(grep -c "periods and jobs of single metrics are ignored" "$T/said")" -eq 1 ]
 }
 
 @test "an address on which it cannot receive Colmet's messages is reported" {

@@ -5,8 +5,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "samplers/rapl_jobs.h"
-#include "samplers/rapl_perf.h"
-#include "samplers/rapl_powercap.h"
 
 #include <string.h>
 

@@ -64,4 +64,10 @@ uint64_t rapl_meters_max_interval_ns(const struct rapl_meters *meters);
 void rapl_meter_take_uj(struct rapl_meter *meter, uint64_t uj, uint64_t now_ns);
 void rapl_meter_take_count(struct rapl_meter *meter, uint64_t count, uint64_t now_ns);
 
+/* The two sources of meters. Each adds the counters that it can read and that meters does not have yet. ABSENT: it has
+ * none; DENIED: this user may not read them (perf: see kernel.perf_event_paranoid). rapl_perf_find takes a few ms, because
+ * it leaves out counters that do not move, as in virtual machines. */
+enum err rapl_powercap_find(const char *root, struct rapl_meters *meters);
+enum err rapl_perf_find(const char *root, struct rapl_meters *meters);
+
 #endif

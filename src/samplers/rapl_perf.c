@@ -1,6 +1,6 @@
 /* The perf PMU "power": events energy-pkg, energy-cores, energy-gpu, energy-ram, energy-psys with a .scale in J,
  * counted on one CPU of each package, as listed in cpumask. */
-#include "samplers/rapl_perf.h"
+#include "samplers/rapl_meter.h"
 
 #include "base/clock.h"
 #include "base/file.h"

@@ -1,6 +1,8 @@
-/* Reads the zones of powercap. Since Linux 5.10 only root may read energy_uj, because power over time reveals what a
- * processor computes. */
-#include "samplers/rapl_powercap.h"
+/* Energy counters of powercap: /sys/class/powercap/intel-rapl:P (name "package-0", "psys") and intel-rapl:P:N ("core",
+ * "dram" of that package); intel-rapl-mmio, another interface to the same counters, only where intel-rapl is missing. AMD
+ * uses the same names; its "core" is left out, because it is that of a single core. Since Linux 5.10 only root may read
+ * energy_uj, because power over time reveals what a processor computes. */
+#include "samplers/rapl_meter.h"
 
 #include "base/file.h"
 #include "base/scan.h"

@@ -54,7 +54,8 @@ static bool grow(struct job_metrics_table *table)
     if (table->count < table->capacity)
         return true;
     size_t capacity = vec_capacity(table->capacity, table->count + 1, ROWS_MAX);
-    if (table->count >= ROWS_MAX || array_resize(table->rows, capacity) || array_resize(table->values, capacity * table->width * PARTS))
+    if (table->count >= ROWS_MAX || array_resize(table->rows, capacity) ||
+        array_resize(table->values, capacity * table->width * PARTS))
         return false;
     table->capacity = capacity;
     return true;
@@ -241,8 +242,8 @@ static void take_counts(const struct job_metrics_table *table, const struct set 
     for (size_t i = 0; i < table->width; i++) {
         const char *name = set->metrics[i].name;
         values[i] = join(set, i, values[i], restarts_at_zero(set, series) ? sum_of(series, name) : last_of(series, name));
-        double seen = choose(set, i, values_of(table, row, BY_AGENT)[i], values_of(table, row, BY_RUNS)[i]);
-        whole[i] = join(set, i, join(set, i, values_of(table, row, BEFORE)[i], values_of(table, row, ELSE)[i]), seen);
+        double both = choose(set, i, values_of(table, row, BY_AGENT)[i], values_of(table, row, BY_RUNS)[i]);
+        whole[i] = join(set, i, join(set, i, values_of(table, row, BEFORE)[i], values_of(table, row, ELSE)[i]), both);
     }
     row->lacks_calls |= has_bytes_alone(set, series);
     if (row->lacks_calls)

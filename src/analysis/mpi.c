@@ -152,7 +152,7 @@ static void note_function(struct mpi_rank *rank, const char *name, const struct 
 
 /* The life of a rank is compared to its time in MPI, so it is unknown for a rank that only counted calls, and so is the
  * sum for all ranks. Such a rank has ended when it called MPI_Finalize: whether that returned is unknown. */
-static void add_lives(struct mpi *mpi)
+static void add_rank_times(struct mpi *mpi)
 {
     bool have_times = true;
     for (size_t i = 0; i < mpi->rank_count; i++) {
@@ -210,7 +210,7 @@ static enum err read_sums(struct mpi *mpi, const struct job_metrics *metrics)
         fill_rank(&mpi->ranks[i], &by_rank[i]);
     free(by_rank);
     if (!err)
-        add_lives(mpi);
+        add_rank_times(mpi);
     if (!err)
         qsort(mpi->functions, mpi->function_count, sizeof *mpi->functions, by_cost);
     return err;
@@ -285,8 +285,8 @@ static void count_all_ranks(struct mpi *mpi)
     double total = mpi->rank_count ? 0 : NAN;
     for (struct span world = { 0, 0 }; world.end < mpi->rank_count;) {
         world = world_at(mpi, world.end);
-        double ranks = ranks_of(mpi, world), seen = (double)(world.end - world.begin);
-        total += ranks < seen ? seen : ranks;
+        double ranks = ranks_of(mpi, world), recorded = (double)(world.end - world.begin);
+        total += ranks < recorded ? recorded : ranks;
     }
     mpi->rank_total = total;
 }

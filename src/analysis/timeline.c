@@ -105,8 +105,8 @@ static double number(const struct metric *metric, union value value)
 
 /* Walks pairs of consecutive known samples. A pair in which a counter decreased is skipped: it was reset. So is a gauge
  * that is 0 twice: the process was not there, as before and after a run that was too short for a sample. */
-static size_t spread_metric(struct timeline_spread *spread, const struct timeline *timeline, const struct run_series *series,
-                            size_t column, bool rate)
+static size_t spread_metric(struct timeline_spread *spread, const struct timeline *timeline,
+                            const struct run_series *series, size_t column, bool rate)
 {
     const struct metric *metric = &series->set.metrics[column];
     size_t known = 0, last = 0;

@@ -61,7 +61,7 @@ enum err command_try_request(const char *where, const char *method, const char *
 }
 
 int command_request(const struct command_call *call, const char *where, const char *method, const char *path,
-                struct bytes body, struct buf *answer)
+                    struct bytes body, struct buf *answer)
 {
     struct buf error;
     buf_init(&error, 8192);

@@ -11,7 +11,7 @@
 /* where: as in agent_client_request(); NULL is the agent of this node. Returns EXIT_GOOD if the agent has reported
  * success; otherwise prints what went wrong. */
 int command_request(const struct command_call *call, const char *where, const char *method, const char *path,
-                struct bytes body, struct buf *answer);
+                    struct bytes body, struct buf *answer);
 
 /* Same without printing: the error message is added to error. */
 enum err command_try_request(const char *where, const char *method, const char *path, struct bytes body,

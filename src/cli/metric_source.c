@@ -248,8 +248,8 @@ static enum err connect_tau(struct metric_source *source, const char *path, bool
     return err;
 }
 
-static enum err ask_socket(struct metric_source *source, const char *path, bool is_usual, const struct metric_query *query,
-                           struct metric_list *list, struct buf *error)
+static enum err ask_socket(struct metric_source *source, const char *path, bool is_usual,
+                           const struct metric_query *query, struct metric_list *list, struct buf *error)
 {
     enum err err = connect_tau(source, path, is_usual, error);
     if (err)
@@ -284,7 +284,8 @@ enum err metric_source_ask(struct metric_source *source, const struct metric_que
     return err;
 }
 
-int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings, struct metric_query query,
+int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings,
+                       struct metric_query query,
                        int (*show)(const struct command_call *call, struct metric_list *list, char *const *names))
 {
     int wrong = metric_source_check(call, settings);

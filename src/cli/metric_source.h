@@ -59,7 +59,8 @@ enum err metric_source_ask(struct metric_source *source, const struct metric_que
 
 /* Implements sonde get and list-metrics: queries the metrics named by the operands (default: all) and passes the answer
  * to show. Returns its exit status, or that of an error, which has been printed. */
-int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings, struct metric_query query,
+int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings,
+                       struct metric_query query,
                        int (*show)(const struct command_call *call, struct metric_list *list, char *const *names));
 
 /* Prints a list in one of tau_metric_client's formats (enum metric_format). */

@@ -38,7 +38,7 @@ struct numbers {
 /* The values last written for each name. */
 struct written {
     struct dictionary names;
-    struct metric_list texts; /* owns the names */
+    struct metric_list strings; /* owns the names */
     struct numbers *numbers;
     size_t capacity;
 };
@@ -49,7 +49,7 @@ struct track {
     struct metric_source source;
     struct metric_query query;
     struct metric_log log;
-    struct written seen;
+    struct written written;
     struct buf error;
     unsigned failures; /* consecutive */
     bool is_failure_printed;      /* the failure has been printed */
@@ -84,27 +84,27 @@ static struct numbers numbers_of(const struct metric_item *item)
 }
 
 /* False: memory ran out. */
-static bool grow(struct written *seen, uint32_t number)
+static bool grow(struct written *written, uint32_t number)
 {
-    return !array_reserve(seen->numbers, seen->capacity, (size_t)number + 1, VEC_MAX);
+    return !array_reserve(written->numbers, written->capacity, (size_t)number + 1, VEC_MAX);
 }
 
 /* True: these values have not been written yet. */
-static bool is_changed(struct written *seen, const struct metric_item *item)
+static bool is_changed(struct written *written, const struct metric_item *item)
 {
-    size_t before = seen->names.count;
-    uint32_t number = dictionary_add(&seen->names, bytes_of(item->name));
+    size_t before = written->names.count;
+    uint32_t number = dictionary_add(&written->names, bytes_of(item->name));
     if (number == DICTIONARY_NONE)
         return true;
-    if (seen->names.count > before) {
-        const char *copy = metric_list_text(&seen->texts, item->name);
-        seen->names.strings[number].data = copy; /* the string it was added with belongs to this answer only */
+    if (written->names.count > before) {
+        const char *copy = metric_list_text(&written->strings, item->name);
+        written->names.strings[number].data = copy; /* the string it was added with belongs to this answer only */
     }
-    if (!grow(seen, number))
+    if (!grow(written, number))
         return true;
     struct numbers numbers = numbers_of(item);
-    bool is_new = seen->names.count > before || !is_same(&seen->numbers[number], &numbers);
-    seen->numbers[number] = numbers;
+    bool is_new = written->names.count > before || !is_same(&written->numbers[number], &numbers);
+    written->numbers[number] = numbers;
     return is_new;
 }
 
@@ -115,7 +115,7 @@ static void keep_changed(struct track *track, struct metric_list *list)
         const struct metric_item *item = &list->items[i];
         if (track->settings->nonzero && item->value == 0)
             continue;
-        if (is_changed(&track->seen, item) || track->settings->always)
+        if (is_changed(&track->written, item) || track->settings->always)
             list->items[kept++] = *item;
     }
     list->count = kept;
@@ -260,15 +260,15 @@ static int track_run(const struct command_call *call)
     track.query.is_all = settings->all;
     track.query.names = call->count ? (const char *const *)names : NULL;
     metric_source_init(&track.source, &settings->source);
-    metric_list_init(&track.seen.texts);
-    dictionary_init(&track.seen.names);
+    metric_list_init(&track.written.strings);
+    dictionary_init(&track.written.names);
     buf_init(&track.error, 8192);
     block_signals(&track);
     int status = finish(&track, loop(&track, period_ns));
     metric_source_clear(&track.source);
-    metric_list_clear(&track.seen.texts);
-    dictionary_clear(&track.seen.names);
-    free(track.seen.numbers);
+    metric_list_clear(&track.written.strings);
+    dictionary_clear(&track.written.names);
+    free(track.written.numbers);
     metric_names_free(&names);
     buf_clear(&track.error);
     return status;

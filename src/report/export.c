@@ -20,8 +20,8 @@ struct table_export {
 };
 
 /* later: column names after those of the counters, NULL-terminated; NULL: neither these nor counters. */
-static void begin(struct table_export *table, const struct store_job *job, struct output *stream, enum row_writer_format format,
-                  const char *const *names, size_t count, const char *const *later)
+static void begin(struct table_export *table, const struct store_job *job, struct output *stream,
+                  enum row_writer_format format, const char *const *names, size_t count, const char *const *later)
 {
     memcpy(table->names, names, count * sizeof *names);
     for (size_t i = 0; later && i < COUNTERS_SIZE; i++)

@@ -52,7 +52,7 @@ static size_t fields_of(struct print_field fields[FIELDS_MAX], const struct metr
 }
 
 static void add_json(struct buf *out, const struct metric_item *item, enum metric_columns columns, const char *before,
-                     const char *between, const char *behind)
+                     const char *between, const char *after)
 {
     struct print_field fields[FIELDS_MAX];
     size_t count = fields_of(fields, item, columns);
@@ -66,7 +66,7 @@ static void add_json(struct buf *out, const struct metric_item *item, enum metri
         else
             python_text_json_float(out, fields[i].number);
     }
-    buf_printf(out, "%s}", behind);
+    buf_printf(out, "%s}", after);
 }
 
 void metric_print_json(struct buf *out, const struct metric_item *item, enum metric_columns columns)
@@ -180,7 +180,7 @@ static void add_word(struct bullet *bullet, struct bytes word, enum colour colou
     bullet->column += gap + columns;
 }
 
-static void add_text_words(struct bullet *bullet, const char *text, enum colour colour)
+static void add_wrapped(struct bullet *bullet, const char *text, enum colour colour)
 {
     while (*text) {
         size_t size = strcspn(text, " ");
@@ -204,9 +204,9 @@ static void add_spread(struct bullet *bullet, const struct metric_item *item)
     struct print_field fields[FIELDS_MAX];
     size_t count = add_optional(fields, 0, item);
     for (size_t i = 0; i < count; i++) {
-        add_text_words(bullet, fields[i].key, FAINT);
+        add_wrapped(bullet, fields[i].key, FAINT);
         if (fields[i].text)
-            add_text_words(bullet, fields[i].text, PLAIN);
+            add_wrapped(bullet, fields[i].text, PLAIN);
         else
             add_number(bullet, fields[i].number, PLAIN);
     }
@@ -219,7 +219,7 @@ static void add_histogram(struct bullet *bullet, const struct metric_item *item)
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         if (isnan(item->spread[shown[i]]))
             continue;
-        add_text_words(bullet, metric_list_spread_names[shown[i]], FAINT);
+        add_wrapped(bullet, metric_list_spread_names[shown[i]], FAINT);
         add_number(bullet, item->spread[shown[i]], PLAIN);
     }
 }
@@ -231,17 +231,17 @@ void metric_print_md(struct buf *out, const struct metric_item *item, enum metri
     bool is_listed = columns != METRIC_VALUES;
     char type[64];
     buf_printf(out, " %s ", terminal_sign(terminal, "•", "*"));
-    add_text_words(&bullet, item->name, is_listed ? BOLD : PLAIN);
+    add_wrapped(&bullet, item->name, is_listed ? BOLD : PLAIN);
     if (is_listed) {
         snprintf(type, sizeof type, "(%s)", metric_list_type_name(item->type));
-        add_text_words(&bullet, type, PLAIN);
-        add_text_words(&bullet, ":", PLAIN);
-        add_text_words(&bullet, item->doc, PLAIN);
+        add_wrapped(&bullet, type, PLAIN);
+        add_wrapped(&bullet, ":", PLAIN);
+        add_wrapped(&bullet, item->doc, PLAIN);
     }
     if (columns != METRIC_DESCRIPTIONS) {
-        add_text_words(&bullet, "=", PLAIN);
+        add_wrapped(&bullet, "=", PLAIN);
         add_number(&bullet, item->value, BOLD);
-        add_text_words(&bullet, "@", PLAIN);
+        add_wrapped(&bullet, "@", PLAIN);
         add_number(&bullet, item->ts_s, PLAIN);
     }
     if (columns == METRIC_ALL)
@@ -301,8 +301,8 @@ static void print_txt(struct buf *out, const struct metric_list *list, enum metr
         metric_print_txt(out, &list->items[i], columns);
 }
 
-void metric_print(struct buf *out, const struct metric_list *list, enum metric_columns columns, enum metric_format format,
-                  const struct terminal *terminal)
+void metric_print(struct buf *out, const struct metric_list *list, enum metric_columns columns,
+                  enum metric_format format, const struct terminal *terminal)
 {
     if (format == METRIC_JSON)
         print_json(out, list, columns);

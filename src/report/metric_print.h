@@ -16,8 +16,8 @@ enum metric_columns {
 };
 
 /* Prints a complete document. Only md uses terminal. */
-void metric_print(struct buf *out, const struct metric_list *list, enum metric_columns columns, enum metric_format format,
-                  const struct terminal *terminal);
+void metric_print(struct buf *out, const struct metric_list *list, enum metric_columns columns,
+                  enum metric_format format, const struct terminal *terminal);
 
 /* For documents that grow: one item as JSON on one line, as YAML whose further lines are indented, as a line of text,
  * as a line of Markdown. */

@@ -46,9 +46,9 @@ static enum err pass_process(void *context, uint32_t number, const struct proces
 }
 
 enum err process_threads_each(struct store *store, int64_t job_row,
-                          enum err (*each)(void *context, uint32_t number, const struct process *process,
-                                           const struct thread *threads, size_t count),
-                          void *context)
+                              enum err (*each)(void *context, uint32_t number, const struct process *process,
+                                               const struct thread *threads, size_t count),
+                              void *context)
 {
     struct process_threads state = { .each = each, .context = context };
     enum err err = store_threads(store, job_row, keep_thread, &state);

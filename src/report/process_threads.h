@@ -7,8 +7,8 @@
 /* Calls each for every process of the job, parents first. threads: those of a multi-threaded process, otherwise count
  * is 0. A return value other than OK stops the walk and is returned. */
 enum err process_threads_each(struct store *store, int64_t job_row,
-                          enum err (*each)(void *context, uint32_t number, const struct process *process,
-                                           const struct thread *threads, size_t count),
-                          void *context);
+                              enum err (*each)(void *context, uint32_t number, const struct process *process,
+                                               const struct thread *threads, size_t count),
+                              void *context);
 
 #endif

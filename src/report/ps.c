@@ -189,16 +189,16 @@ static void add_command(struct drawer *d, const struct tree_node *node, size_t s
 {
     const struct terminal *t = &d->view->terminal;
     struct bytes name = tree_name(d->tree, node), args = tree_args(d->tree, node);
-    struct buf line_words;
-    buf_init(&line_words, LINE_MAX_BYTES);
+    struct buf command;
+    buf_init(&command, LINE_MAX_BYTES);
     if (args.size && node->count == 1)
-        shell_add_args(&line_words, args);
+        shell_add_args(&command, args);
     else if (name.size)
-        buf_add(&line_words, name.data, name.size);
+        buf_add(&command, name.data, name.size);
     else
-        buf_add_text(&line_words, "?");
-    utf8_add_fit(&d->line, (struct bytes){ buf_text(&line_words), line_words.size }, space, t->utf8);
-    buf_clear(&line_words);
+        buf_add_text(&command, "?");
+    utf8_add_fit(&d->line, (struct bytes){ buf_text(&command), command.size }, space, t->utf8);
+    buf_clear(&command);
 }
 
 static void add_row(struct drawer *d, const struct tree_node *node)

@@ -124,8 +124,8 @@ static unsigned add_executables(struct page *page, const struct facts *facts)
 }
 
 /* The columns that a process and a thread share: CPU, share, wall. */
-static void own_cells(struct report_row *row, const struct facts *facts, const struct counters *counters, uint64_t start_ns,
-                      uint64_t end_ns)
+static void own_cells(struct report_row *row, const struct facts *facts, const struct counters *counters,
+                      uint64_t start_ns, uint64_t end_ns)
 {
     if (counters_has(counters, COUNTER_usertime) || counters_has(counters, COUNTER_systemtime)) {
         row->cells[1] = duration_us(counters_cpu_us(counters));

@@ -113,8 +113,8 @@ static void pad(struct buf *out, size_t count)
     out->size += count;
 }
 
-static void print_cell(struct buf *out, const struct terminal *terminal, enum colour colour, struct bytes text, size_t columns,
-                       size_t width, bool right, bool last)
+static void print_cell(struct buf *out, const struct terminal *terminal, enum colour colour, struct bytes text,
+                       size_t columns, size_t width, bool right, bool last)
 {
     if (columns > width)
         columns = width;

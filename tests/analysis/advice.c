@@ -1,4 +1,4 @@
-/* The order of advice, what every sentence must be like, and that the page about advice knows every rule. */
+/* The order of advice, the form of every sentence, and that docs/advice.md lists every rule. */
 #include "analysis/advice.h"
 
 #include "analysis/plain.h"
@@ -7,7 +7,7 @@
 static struct facts facts;
 static struct advice_list list;
 
-/* Everything wrong at once, so that nearly every rule speaks. */
+/* Everything wrong at once, so that nearly every rule applies. */
 static void spoil(void)
 {
     plain_init(&facts);
@@ -29,11 +29,11 @@ static void spoil(void)
     plain_count(&facts, COUNTER_wchar, 1e7);
     plain_count(&facts, COUNTER_rchar, 1);
     plain_count(&facts, COUNTER_invol_ctxsw, 1e6);
-    plain_shape(&facts, TIMELINE_CPU, 0, 0.5, 1);
+    plain_timeline(&facts, TIMELINE_CPU, 0, 0.5, 1);
     advice_of(&list, &facts);
 }
 
-static void the_most_severe_comes_first(void **state)
+static void most_severe_first(void **state)
 {
     (void)state;
     spoil();
@@ -47,7 +47,7 @@ static void the_most_severe_comes_first(void **state)
     }
 }
 
-static void each_is_a_sentence_and_a_remedy(void **state)
+static void each_has_a_sentence_and_a_fix(void **state)
 {
     (void)state;
     spoil();
@@ -64,7 +64,7 @@ static void each_is_a_sentence_and_a_remedy(void **state)
     }
 }
 
-static void a_rule_that_another_covers_comes_behind_it(void **state)
+static void unless_names_an_earlier_rule(void **state)
 {
     (void)state;
     for (size_t i = 0; i < rules_count; i++) {
@@ -75,7 +75,7 @@ static void a_rule_that_another_covers_comes_behind_it(void **state)
     }
 }
 
-static void no_rule_is_asked_without_what_it_needs(void **state)
+static void rules_need_their_data(void **state)
 {
     (void)state;
     plain_init(&facts);
@@ -93,7 +93,7 @@ static void no_rule_is_asked_without_what_it_needs(void **state)
     }
 }
 
-static void the_page_about_advice_knows_every_rule(void **state)
+static void docs_list_every_rule(void **state)
 {
     (void)state;
     static char page[100000];
@@ -114,11 +114,11 @@ static void the_page_about_advice_knows_every_rule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_most_severe_comes_first),
-        cmocka_unit_test(each_is_a_sentence_and_a_remedy),
-        cmocka_unit_test(a_rule_that_another_covers_comes_behind_it),
-        cmocka_unit_test(no_rule_is_asked_without_what_it_needs),
-        cmocka_unit_test(the_page_about_advice_knows_every_rule),
+        cmocka_unit_test(most_severe_first),
+        cmocka_unit_test(each_has_a_sentence_and_a_fix),
+        cmocka_unit_test(unless_names_an_earlier_rule),
+        cmocka_unit_test(rules_need_their_data),
+        cmocka_unit_test(docs_list_every_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

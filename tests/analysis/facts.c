@@ -1,4 +1,4 @@
-/* Facts out of a real store: a run that never was is filed and read back. */
+/* Reads facts from a real store: a fake run is saved and read back. */
 #include "analysis/facts.h"
 
 #include "analysis/advice.h"
@@ -38,7 +38,7 @@ static struct facts *file_and_read(struct fake_run *fake, const struct fake_shap
     return facts;
 }
 
-static void all_that_was_filed(void **state)
+static void everything_saved_is_read(void **state)
 {
     (void)state;
     struct fake_run fake;
@@ -79,7 +79,7 @@ static void all_that_was_filed(void **state)
     fake_run_clear(&fake);
 }
 
-static void a_run_without_samples_has_no_shape(void **state)
+static void no_samples_no_timeline(void **state)
 {
     (void)state;
     struct fake_run fake;
@@ -92,12 +92,12 @@ static void a_run_without_samples_has_no_shape(void **state)
     assert_int_equal(facts->event_count, 0);
     assert_int_equal(facts->process_count, 1);
     facts_free(&facts);
-    facts_free(&facts); /* as often as one likes */
+    facts_free(&facts); /* harmless if repeated */
     store_job_clear(&job);
     fake_run_clear(&fake);
 }
 
-static void rules_can_be_asked(void **state)
+static void rules_work_on_real_facts(void **state)
 {
     (void)state;
     struct fake_run fake;
@@ -106,7 +106,7 @@ static void rules_can_be_asked(void **state)
     struct facts *facts = file_and_read(&fake, &(struct fake_shape){ .run_id = "c", .job_id = "c", .processes = 5000,
         .threads = 2, .samples = 50 }, &job);
     advice_of(&list, facts);
-    assert_true(list.count > 0); /* the fake build lives on short processes and fails */
+    assert_true(list.count > 0); /* the fake build consists of short processes and fails */
     facts_free(&facts);
     store_job_clear(&job);
     fake_run_clear(&fake);
@@ -114,7 +114,7 @@ static void rules_can_be_asked(void **state)
 
 #define SAMPLES 5
 
-/* A run of the job "m" on a host, ten seconds, with one core busy; the machine has three busy. */
+/* A run of the job "m" on a host, ten seconds, with one busy core; the node has three busy cores. */
 static void file_run_on(const char *id, const char *host)
 {
     static const struct metric of_tree[] = { { "cpu", "us", COUNTER, U64, "" } };
@@ -151,7 +151,7 @@ static double others_of(const char *job_id)
     return others;
 }
 
-static void runs_at_the_same_time_share_a_machine(void **state)
+static void concurrent_runs_share_a_node(void **state)
 {
     (void)state;
     file_run_on("m1", "here");
@@ -162,9 +162,9 @@ static void runs_at_the_same_time_share_a_machine(void **state)
     assert_float_equal(others_of("m"), 3, 1e-6);
 }
 
-/* The kernel's total does not have what still runs or was not waited for, and is cut off with sonde run; what was seen does
- * not have what nobody told of. */
-static void cpu_time_is_the_larger_of_total_and_sum(void **state)
+/* The kernel's total lacks processes that are still running or were not waited for, and ends with sonde run; the sum
+ * lacks processes that were not recorded. */
+static void cpu_time_is_maximum_of_total_and_sum(void **state)
 {
     (void)state;
     static struct facts facts;
@@ -182,11 +182,11 @@ static void cpu_time_is_the_larger_of_total_and_sum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_that_was_filed),
-        cmocka_unit_test(a_run_without_samples_has_no_shape),
-        cmocka_unit_test(rules_can_be_asked),
-        cmocka_unit_test(runs_at_the_same_time_share_a_machine),
-        cmocka_unit_test(cpu_time_is_the_larger_of_total_and_sum),
+        cmocka_unit_test(everything_saved_is_read),
+        cmocka_unit_test(no_samples_no_timeline),
+        cmocka_unit_test(rules_work_on_real_facts),
+        cmocka_unit_test(concurrent_runs_share_a_node),
+        cmocka_unit_test(cpu_time_is_maximum_of_total_and_sum),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,4 +1,4 @@
-/* Histograms put together from the series of their buckets, and what they tell. */
+/* Histograms assembled from the series of their buckets, and their quantiles. */
 #include "analysis/histograms.h"
 
 #include "model/program_sets.h"
@@ -16,8 +16,8 @@ static void tell(struct job_metrics *metrics, const char *instance, double value
     assert_int_equal(job_metrics_add(metrics, "n1", &series), OK);
 }
 
-/* Two runs of a job, 10 observations up to 50 each: nothing is above 100, and nothing is known of the first up to 100. */
-static void bounds_that_not_all_runs_have_are_left_out(void **state)
+/* Two runs of a job, 10 observations up to 50 each: none is above 100, and the first run has no bucket up to 100. */
+static void bounds_missing_in_a_run_are_left_out(void **state)
 {
     struct job_metrics metrics;
     struct histograms histograms;
@@ -40,7 +40,7 @@ static void bounds_that_not_all_runs_have_are_left_out(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void buckets_in_any_order_are_one_histogram(void **state)
+static void buckets_in_any_order(void **state)
 {
     struct job_metrics metrics;
     struct histograms histograms;
@@ -71,7 +71,7 @@ static void buckets_in_any_order_are_one_histogram(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void what_only_looks_like_a_bucket_is_none(void **state)
+static void similar_names_are_not_buckets(void **state)
 {
     static const char *const names[] = { "", "_bucket{le=\"1\"}", "x_bucket", "x_bucket{a=\"b\"}", "x{le=\"1\"}",
                                         "x_bucket{",
@@ -82,7 +82,7 @@ static void what_only_looks_like_a_bucket_is_none(void **state)
     assert_true(histogram_is_bucket("x_bucket{le=\"1\"}"));
 }
 
-static void quantiles_are_where_their_bucket_is(void **state)
+static void quantiles_lie_in_their_bucket(void **state)
 {
     const double bounds[] = { 1, 2, 4, INFINITY }, counts[] = { 10, 30, 40, 50 }, none[] = { 0, 0, 0, 0 };
     (void)state;
@@ -97,10 +97,10 @@ static void quantiles_are_where_their_bucket_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buckets_in_any_order_are_one_histogram),
-        cmocka_unit_test(bounds_that_not_all_runs_have_are_left_out),
-        cmocka_unit_test(what_only_looks_like_a_bucket_is_none),
-        cmocka_unit_test(quantiles_are_where_their_bucket_is),
+        cmocka_unit_test(buckets_in_any_order),
+        cmocka_unit_test(bounds_missing_in_a_run_are_left_out),
+        cmocka_unit_test(similar_names_are_not_buckets),
+        cmocka_unit_test(quantiles_lie_in_their_bucket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
-/* What programs told: the last samples, sums over hosts and runs, figures of MPI and of system calls, and names that are none. */
+/* Program metrics: last samples, sums over hosts and runs, statistics of MPI and system calls, invalid names. */
 #include "analysis/syscall_stats.h"
 #include "analysis/mpi.h"
 
-#include "analysis/telling.h"
+#include "analysis/metrics_fixture.h"
 #include "tools/unit.h"
 
-static void the_last_known_value_counts(void **state)
+static void last_known_value_counts(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -23,44 +23,44 @@ static void the_last_known_value_counts(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void parts_are_added_and_a_rank_seen_twice_counts_once(void **state)
+static void parts_are_added_and_duplicates_count_once(void **state)
 {
     (void)state;
     struct job_metrics metrics;
     double three[] = { 3 }, calls[MPI_SIZE] = { 10, 4e9, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
     job_metrics_init(&metrics);
-    telling_between(&metrics, &program_counter_set, "x", 1, 2, three);
-    telling_between(&metrics, &program_counter_set, "x", 1, 2, three); /* of another host */
+    metrics_fixture_between(&metrics, &program_counter_set, "x", 1, 2, three);
+    metrics_fixture_between(&metrics, &program_counter_set, "x", 1, 2, three); /* another host */
     assert_true(job_metrics_value(&metrics, JOB_METRICS_COUNTER, 0, 0) == 6);
-    telling_between(&metrics, &mpi_set, "0/MPI_Send", 10, 20, calls);
-    telling_of(&metrics, "agent of n1", &mpi_set, "0/MPI_Send", 11, 19, calls); /* by an agent and by sonde run */
+    metrics_fixture_between(&metrics, &mpi_set, "0/MPI_Send", 10, 20, calls);
+    metrics_fixture_of(&metrics, "agent of n1", &mpi_set, "0/MPI_Send", 11, 19, calls); /* by an agent and by sonde run */
     assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_CALLS) == 10);
-    telling_between(&metrics, &mpi_set, "0/MPI_Send", 30, 40, calls); /* a second mpirun */
+    metrics_fixture_between(&metrics, &mpi_set, "0/MPI_Send", 30, 40, calls); /* a second mpirun */
     assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_CALLS) == 20);
-    telling_of(&metrics, "agent of n2", &mpi_set, "0/MPI_Send", 12, 15, calls); /* on another host, another one */
-    telling_of(&metrics, "agent of n3", &mpi_set, "0/MPI_Send", 50, 60, calls);
-    telling_of(&metrics, "agent of n4", &mpi_set, "0/MPI_Send", 50, 60, calls);
+    metrics_fixture_of(&metrics, "agent of n2", &mpi_set, "0/MPI_Send", 12, 15, calls); /* another rank on another host */
+    metrics_fixture_of(&metrics, "agent of n3", &mpi_set, "0/MPI_Send", 50, 60, calls);
+    metrics_fixture_of(&metrics, "agent of n4", &mpi_set, "0/MPI_Send", 50, 60, calls);
     assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_CALLS) == 40);
     job_metrics_clear(&metrics);
 }
 
-/* Of two runs on a host and one on another: sum, least, greatest, mean, programs. */
-static void gauges_keep_their_least_and_greatest(void **state)
+/* Two runs on one host and one on another: sum, minimum, maximum, mean, number of programs. */
+static void gauges_keep_minimum_and_maximum(void **state)
 {
     (void)state;
     struct job_metrics metrics;
     job_metrics_init(&metrics);
-    telling_between(&metrics, &program_gauge_set, "level", 1, 2, (double[]){ 5, 5, 5, 5, 1 });
-    telling_between(&metrics, &program_gauge_set, "level", 100, 120, (double[]){ 16, 7, 9, 8, 2 });
+    metrics_fixture_between(&metrics, &program_gauge_set, "level", 1, 2, (double[]){ 5, 5, 5, 5, 1 });
+    metrics_fixture_between(&metrics, &program_gauge_set, "level", 100, 120, (double[]){ 16, 7, 9, 8, 2 });
     const double *level = job_metrics_values(&metrics, JOB_METRICS_GAUGE, 0);
     assert_true(level[PROGRAM_GAUGE_MIN] == 5 && level[PROGRAM_GAUGE_MAX] == 9);
     assert_true(level[PROGRAM_GAUGE_SUM] == 21 && level[PROGRAM_GAUGE_PROGRAMS] == 3 && level[PROGRAM_GAUGE_MEAN] == 7);
-    telling_of(&metrics, "n2", &program_gauge_set, "level", 100, 120, (double[]){ 3, 3, 3, 3, 1 });
+    metrics_fixture_of(&metrics, "n2", &program_gauge_set, "level", 100, 120, (double[]){ 3, 3, 3, 3, 1 });
     assert_true(level[PROGRAM_GAUGE_MIN] == 3 && level[PROGRAM_GAUGE_MAX] == 9 && level[PROGRAM_GAUGE_MEAN] == 6);
     job_metrics_clear(&metrics);
 }
 
-/* What was seen on a host from from_s to to_s: 100 reads, or so. */
+/* Recorded on a host from from_s to to_s: 100 reads or so. */
 static void see(struct job_metrics *metrics, const char *host, bool by_agent, uint64_t from_s, uint64_t to_s,
                 uint64_t calls)
 {
@@ -75,8 +75,8 @@ static void see(struct job_metrics *metrics, const char *host, bool by_agent, ui
     assert_int_equal(job_metrics_add(metrics, host, &series), OK);
 }
 
-/* An agent that is started anew counts system calls from 0, and goes on with all other sums. */
-static void what_an_agent_began_anew_is_added(void **state)
+/* A restarted agent counts system calls from 0, and continues all other totals. */
+static void restarted_agent_counts_are_added(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -102,7 +102,7 @@ static void what_an_agent_began_anew_is_added(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void what_an_agent_and_runs_have_both_seen_counts_once(void **state)
+static void agent_and_run_count_once(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -122,7 +122,7 @@ static void what_an_agent_and_runs_have_both_seen_counts_once(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void a_run_counts_from_its_start(void **state)
+static void run_counts_from_its_start(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -139,7 +139,7 @@ static void a_run_counts_from_its_start(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void mpi_in_figures(void **state)
+static void mpi_statistics(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -163,26 +163,26 @@ static void mpi_in_figures(void **state)
     assert_true(mpi.messages == 150001);
     assert_true(isnan(mpi.requests_lost));
     mpi_clear(&mpi);
-    telling(&metrics, &program_counter_set, "mpi_requests_lost_total", (double[]){ 3616 });
+    metrics_fixture(&metrics, &program_counter_set, "mpi_requests_lost_total", (double[]){ 3616 });
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(mpi.requests_lost == 3616);
     mpi_clear(&mpi);
     job_metrics_clear(&metrics);
 }
 
-/* Ranks of 10 s, told by what each did outside of MPI, and how long it waited. */
+/* Ranks of 10 s, given by their own work outside of MPI and their waits. */
 static void telling_works(struct job_metrics *metrics, size_t count, const double *own_s, const double *wait_s)
 {
     char name[32];
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%zu/", i);
-        telling_mpi(metrics, name, 1, 10 - own_s[i], NAN, NAN, wait_s[i], NAN, 10);
+        metrics_fixture_mpi(metrics, name, 1, 10 - own_s[i], NAN, NAN, wait_s[i], NAN, 10);
     }
 }
 #define TELLING_WORKS(metrics, own_s, wait_s) telling_works(metrics, sizeof(own_s) / sizeof *(own_s), own_s, wait_s)
 
-/* One hands out work and waits for all that do it: none of these is to blame alone. */
-static void several_are_waited_for(void **state)
+/* One rank distributes work and waits for all others: none of them is late alone. */
+static void several_ranks_are_late(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -193,13 +193,13 @@ static void several_are_waited_for(void **state)
     assert_int_equal(mpi.longest, 2);
     assert_int_equal(mpi.late_count, 3);
     assert_true(!mpi.ranks[0].is_late && mpi.ranks[1].is_late && mpi.ranks[2].is_late && mpi.ranks[3].is_late);
-    assert_true(fabs(mpi.others_wait_share - 0.9) < 1e-9); /* of the one that waits */
+    assert_true(fabs(mpi.others_wait_share - 0.9) < 1e-9); /* of the waiting rank */
     mpi_clear(&mpi);
     job_metrics_clear(&metrics);
 }
 
-/* They are late by turns, or wait for the network: nobody is to blame for having most to do by a hair. */
-static void nobody_is_late(void **state)
+/* They are late in turns, or wait for the network: a slightly longer rank is not to blame. */
+static void no_rank_is_late(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -214,15 +214,15 @@ static void nobody_is_late(void **state)
     job_metrics_clear(&metrics);
 }
 
-/* What a rank reads and writes through MPI it does itself. */
-static void files_are_work(void **state)
+/* File I/O through MPI counts as a rank's own work. */
+static void file_io_is_own_work(void **state)
 {
     (void)state;
     struct job_metrics metrics;
     struct mpi mpi;
     job_metrics_init(&metrics);
     TELLING_WORKS(&metrics, ((double[]){ 1, 0.5 }), ((double[]){ 7, 0 }));
-    telling_mpi(&metrics, "1/MPI_File_write_at_all", 5, 8, 1e9, NAN, 0.5, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "1/MPI_File_write_at_all", 5, 8, 1e9, NAN, 0.5, NAN, NAN);
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(mpi.longest == 1 && mpi.late_count == 1 && fabs(mpi.own_max_s - 8) < 1e-9);
     assert_string_equal(mpi_own_where(&mpi), "outside of MPI and on files");
@@ -230,20 +230,20 @@ static void files_are_work(void **state)
     job_metrics_clear(&metrics);
 }
 
-/* Those that are in MPI_Finalize longer than the last one that came waited there. */
-static void the_end_is_waited_for(void **state)
+/* Ranks that are in MPI_Finalize longer than the last one to arrive waited there. */
+static void waits_in_finalize(void **state)
 {
     (void)state;
     struct job_metrics metrics;
     struct mpi mpi;
     job_metrics_init(&metrics);
     TELLING_WORKS(&metrics, ((double[]){ 1, 9, 1 }), ((double[]){ 0, 0, 0 }));
-    telling_mpi(&metrics, "0/MPI_Finalize", 1, 8.5, NAN, NAN, NAN, NAN, NAN);
-    telling_mpi(&metrics, "1/MPI_Finalize", 1, 0.5, NAN, NAN, NAN, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "0/MPI_Finalize", 1, 8.5, NAN, NAN, NAN, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "1/MPI_Finalize", 1, 0.5, NAN, NAN, NAN, NAN, NAN);
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(isnan(mpi.all.wait_s) && mpi.late_count == 0 && mpi.unended_count == 1); /* one did not get there */
     mpi_clear(&mpi);
-    telling_mpi(&metrics, "2/MPI_Finalize", 1, 8, NAN, NAN, NAN, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "2/MPI_Finalize", 1, 8, NAN, NAN, NAN, NAN, NAN);
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(fabs(mpi.ranks[0].sum.wait_s - 8) < 1e-9 && mpi.ranks[1].sum.wait_s == 0);
     assert_true(fabs(mpi.all.wait_s - 15.5) < 1e-9);
@@ -253,8 +253,8 @@ static void the_end_is_waited_for(void **state)
     job_metrics_clear(&metrics);
 }
 
-/* Threads that are in MPI side by side take more time than there is. */
-static void time_of_threads_is_no_share(void **state)
+/* Concurrent threads in MPI take more time than has elapsed. */
+static void concurrent_threads_have_no_share(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -268,7 +268,7 @@ static void time_of_threads_is_no_share(void **state)
     mpi_clear(&mpi);
     job_metrics_clear(&metrics);
     job_metrics_init(&metrics);
-    telling(&metrics, &mpi_set, "0/", (double[MPI_SIZE]){ 1, 9e9, NAN, NAN, 9e9, NAN, 10e9, 1,
+    metrics_fixture(&metrics, &mpi_set, "0/", (double[MPI_SIZE]){ 1, 9e9, NAN, NAN, 9e9, NAN, 10e9, 1,
                                                          2 }); /* one waits for messages */
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(mpi_has_threads(&mpi.ranks[0]) && isnan(mpi_share(&mpi)) && !mpi_waits(&mpi.ranks[0], 0.1));
@@ -276,21 +276,21 @@ static void time_of_threads_is_no_share(void **state)
     job_metrics_clear(&metrics);
 }
 
-/* Ranks of the same number, of three worlds: the second has one that makes the other wait. */
-static void worlds_are_told_apart(void **state)
+/* Ranks with the same number in three worlds: the second has one that makes the other wait. */
+static void worlds_are_separate(void **state)
 {
     (void)state;
     struct job_metrics metrics;
     struct mpi mpi;
     job_metrics_init(&metrics);
-    telling_mpi(&metrics, "0/", 1, 1, NAN, NAN, 0, 0, 2);
-    telling_mpi(&metrics, "0#2/", 3, 1, NAN, NAN, 0, 0, 3);
-    telling_mpi(&metrics, "1@1/", 2, 8, NAN, NAN, 8, 0, 10);
-    telling_mpi(&metrics, "0@1/", 2, 1, NAN, NAN, 0, 0, 10);
-    telling_mpi(&metrics, "0@1/MPI_Send", 2, 1, 8, NAN, 0, 0, NAN);
-    telling(&metrics, &mpi_peer_set, "0@1>1@1", (double[]){ 2, 8 });
-    telling(&metrics, &mpi_peer_set, "0>1", (double[]){ 1, 4 });
-    telling(&metrics, &mpi_peer_set, "0@1>elsewhere", (double[]){ 3, 2 });
+    metrics_fixture_mpi(&metrics, "0/", 1, 1, NAN, NAN, 0, 0, 2);
+    metrics_fixture_mpi(&metrics, "0#2/", 3, 1, NAN, NAN, 0, 0, 3);
+    metrics_fixture_mpi(&metrics, "1@1/", 2, 8, NAN, NAN, 8, 0, 10);
+    metrics_fixture_mpi(&metrics, "0@1/", 2, 1, NAN, NAN, 0, 0, 10);
+    metrics_fixture_mpi(&metrics, "0@1/MPI_Send", 2, 1, 8, NAN, 0, 0, NAN);
+    metrics_fixture(&metrics, &mpi_peer_set, "0@1>1@1", (double[]){ 2, 8 });
+    metrics_fixture(&metrics, &mpi_peer_set, "0>1", (double[]){ 1, 4 });
+    metrics_fixture(&metrics, &mpi_peer_set, "0@1>elsewhere", (double[]){ 3, 2 });
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(mpi.rank_count, 4);
     assert_int_equal(rank_name_compare(mpi.ranks[1].name, (struct rank_name){ 0, 1, 1 }), 0);
@@ -306,36 +306,36 @@ static void worlds_are_told_apart(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void telling_world(struct job_metrics *metrics, const char *host, const char *instance, uint64_t from_s,
-                          double ranks)
+static void metrics_fixture_world(struct job_metrics *metrics, const char *host, const char *instance, uint64_t from_s,
+                                  double ranks)
 {
-    telling_of(metrics, host, &mpi_set, instance, from_s, from_s + 9, (double[MPI_SIZE]){ 1, 1, NAN, NAN, 0, 0, 2, ranks,
+    metrics_fixture_of(metrics, host, &mpi_set, instance, from_s, from_s + 9, (double[MPI_SIZE]){ 1, 1, NAN, NAN, 0, 0, 2, ranks,
                                                                                          NAN });
 }
 
-static void ranks_that_nobody_saw_are_known_of(void **state)
+static void unrecorded_ranks_are_counted(void **state)
 {
     (void)state;
     struct job_metrics metrics;
     struct mpi mpi;
     job_metrics_init(&metrics);
-    telling_world(&metrics, "n1", "0/", 10, 8);
-    telling_world(&metrics, "n1", "0/", 30, 4); /* a second mpirun, of less ranks */
-    telling_world(&metrics, "n1", "1/", 10, 8);
-    telling_world(&metrics, "agent of n2", "5/", 10, 8);
-    telling_world(&metrics, "n1", "0@1/", 10, 2);
+    metrics_fixture_world(&metrics, "n1", "0/", 10, 8);
+    metrics_fixture_world(&metrics, "n1", "0/", 30, 4); /* a second mpirun with fewer ranks */
+    metrics_fixture_world(&metrics, "n1", "1/", 10, 8);
+    metrics_fixture_world(&metrics, "agent of n2", "5/", 10, 8);
+    metrics_fixture_world(&metrics, "n1", "0@1/", 10, 2);
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(mpi.rank_count, 4);
     assert_true(mpi.rank_total == 8 + 2);
     mpi_clear(&mpi);
-    telling_world(&metrics, "n1", "0#2/", 10, NAN);
+    metrics_fixture_world(&metrics, "n1", "0#2/", 10, NAN);
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(mpi.rank_count == 5 && isnan(mpi.rank_total));
     mpi_clear(&mpi);
     job_metrics_clear(&metrics);
 }
 
-static void names_that_are_none_are_passed_over(void **state)
+static void invalid_names_are_ignored(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "/", "x/MPI_Send", "-1/MPI_Send", "99999999999/MPI_Send", "3", " 3/MPI_Send",
@@ -345,11 +345,11 @@ static void names_that_are_none_are_passed_over(void **state)
     struct mpi mpi;
     job_metrics_init(&metrics);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        telling_mpi(&metrics, bad[i], 1, 1, 1, 1, 1, 1, 1);
-    telling(&metrics, &mpi_peer_set, "1>", (double[]){ 1, 1 });
-    telling(&metrics, &mpi_peer_set, ">1", (double[]){ 1, 1 });
-    telling(&metrics, &mpi_peer_set, "1>2>3", (double[]){ 1, 1 });
-    telling(&metrics, &mpi_peer_set, "1>elsewhere>3", (double[]){ 1, 1 });
+        metrics_fixture_mpi(&metrics, bad[i], 1, 1, 1, 1, 1, 1, 1);
+    metrics_fixture(&metrics, &mpi_peer_set, "1>", (double[]){ 1, 1 });
+    metrics_fixture(&metrics, &mpi_peer_set, ">1", (double[]){ 1, 1 });
+    metrics_fixture(&metrics, &mpi_peer_set, "1>2>3", (double[]){ 1, 1 });
+    metrics_fixture(&metrics, &mpi_peer_set, "1>elsewhere>3", (double[]){ 1, 1 });
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(mpi.rank_count, 0);
     assert_int_equal(mpi.function_count, 0);
@@ -359,17 +359,17 @@ static void names_that_are_none_are_passed_over(void **state)
     job_metrics_clear(&metrics);
 }
 
-/* The time of one is not the time of both, and nobody knows how long the other worked. */
-static void ranks_that_count_alone_beside_others_leave_no_share(void **state)
+/* The time of one rank is not the time of both, and how long the other worked is unknown. */
+static void mixed_ranks_have_no_share(void **state)
 {
     (void)state;
     struct job_metrics metrics;
     struct mpi mpi;
     job_metrics_init(&metrics);
-    telling_mpi(&metrics, "0/MPI_Barrier", 5, 4, NAN, NAN, 3, NAN, NAN);
-    telling_mpi(&metrics, "0/", 5, 4, 0, 0, 3, 0, 10);
-    telling_mpi(&metrics, "1/MPI_Barrier", 5, NAN, NAN, NAN, NAN, NAN, NAN);
-    telling_mpi(&metrics, "1/", 5, NAN, NAN, NAN, NAN, NAN, 10);
+    metrics_fixture_mpi(&metrics, "0/MPI_Barrier", 5, 4, NAN, NAN, 3, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "0/", 5, 4, 0, 0, 3, 0, 10);
+    metrics_fixture_mpi(&metrics, "1/MPI_Barrier", 5, NAN, NAN, NAN, NAN, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "1/", 5, NAN, NAN, NAN, NAN, NAN, 10);
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.own_mean_s));
     assert_true(mpi.all.time_s == 4 && mpi.all.calls == 10);
@@ -379,18 +379,18 @@ static void ranks_that_count_alone_beside_others_leave_no_share(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void counts_alone_are_counts_alone(void **state)
+static void counts_without_times(void **state)
 {
     (void)state;
     struct job_metrics metrics;
     struct mpi mpi;
     job_metrics_init(&metrics);
-    telling_mpi(&metrics, "0/MPI_Send", 5, NAN, 10, NAN, NAN, NAN, NAN);
-    telling_mpi(&metrics, "0/MPI_Recv", 9, NAN, 10, NAN, NAN, NAN, NAN);
-    telling_mpi(&metrics, "0/MPI_Finalize", 1, NAN, NAN, NAN, NAN, NAN, NAN);
-    telling_mpi(&metrics, "0/", 15, NAN, NAN, NAN, NAN, NAN, 10);
-    telling_mpi(&metrics, "1/MPI_Recv", 1, NAN, NAN, NAN, NAN, NAN, NAN);
-    telling_mpi(&metrics, "1/", 1, NAN, NAN, NAN, NAN, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "0/MPI_Send", 5, NAN, 10, NAN, NAN, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "0/MPI_Recv", 9, NAN, 10, NAN, NAN, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "0/MPI_Finalize", 1, NAN, NAN, NAN, NAN, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "0/", 15, NAN, NAN, NAN, NAN, NAN, 10);
+    metrics_fixture_mpi(&metrics, "1/MPI_Recv", 1, NAN, NAN, NAN, NAN, NAN, NAN);
+    metrics_fixture_mpi(&metrics, "1/", 1, NAN, NAN, NAN, NAN, NAN, NAN);
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_string_equal(mpi.functions[0].name, "MPI_Recv");
     assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.all.time_s));
@@ -400,7 +400,7 @@ static void counts_alone_are_counts_alone(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void calls_in_figures(void **state)
+static void syscall_statistics(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -411,7 +411,7 @@ static void calls_in_figures(void **state)
     assert_int_equal(calls.count, 3);
     assert_string_equal(calls.list[0].name, "futex");
     assert_true(syscall_stats_waits(&calls.list[0]) && !syscall_stats_waits(&calls.list[1]));
-    assert_true(calls.all.calls == 275000); /* parts are not added to what they are parts of */
+    assert_true(calls.all.calls == 275000); /* classes are not added to the calls they are part of */
     assert_int_equal(calls.class_count, 2);
     assert_string_equal(syscall_stats_class(&calls.classes[0]), "file:ext4");
     assert_string_equal(syscall_stats_class(&calls.list[1]), "");
@@ -419,17 +419,17 @@ static void calls_in_figures(void **state)
     job_metrics_clear(&metrics);
 }
 
-/* Of two runs, of which one does not know how many calls there were. */
-static void bytes_alone_are_told_and_leave_calls_unknown(void **state)
+/* Two runs, one of which does not know the number of calls. */
+static void bytes_without_calls(void **state)
 {
     (void)state;
     struct job_metrics metrics;
     struct syscall_stats calls;
     job_metrics_init(&metrics);
-    telling_call(&metrics, "read/other", NAN, NAN, 500, NAN);
-    telling_call(&metrics, "read/other", 7, NAN, 70, NAN);
-    telling_call(&metrics, "write/other", 3, NAN, 30, NAN);
-    telling_call(&metrics, "write/pipe", 0, NAN, 0, NAN);
+    metrics_fixture_call(&metrics, "read/other", NAN, NAN, 500, NAN);
+    metrics_fixture_call(&metrics, "read/other", 7, NAN, 70, NAN);
+    metrics_fixture_call(&metrics, "write/other", 3, NAN, 30, NAN);
+    metrics_fixture_call(&metrics, "write/pipe", 0, NAN, 0, NAN);
     assert_int_equal(syscall_stats_read(&calls, &metrics), OK);
     assert_int_equal(calls.class_count, 2);
     assert_string_equal(calls.classes[0].name, "write/other");
@@ -442,25 +442,25 @@ static void bytes_alone_are_told_and_leave_calls_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_known_value_counts),
-        cmocka_unit_test(parts_are_added_and_a_rank_seen_twice_counts_once),
-        cmocka_unit_test(gauges_keep_their_least_and_greatest),
-        cmocka_unit_test(what_an_agent_began_anew_is_added),
-        cmocka_unit_test(what_an_agent_and_runs_have_both_seen_counts_once),
-        cmocka_unit_test(a_run_counts_from_its_start),
-        cmocka_unit_test(mpi_in_figures),
-        cmocka_unit_test(several_are_waited_for),
-        cmocka_unit_test(nobody_is_late),
-        cmocka_unit_test(files_are_work),
-        cmocka_unit_test(the_end_is_waited_for),
-        cmocka_unit_test(time_of_threads_is_no_share),
-        cmocka_unit_test(worlds_are_told_apart),
-        cmocka_unit_test(ranks_that_nobody_saw_are_known_of),
-        cmocka_unit_test(names_that_are_none_are_passed_over),
-        cmocka_unit_test(counts_alone_are_counts_alone),
-        cmocka_unit_test(ranks_that_count_alone_beside_others_leave_no_share),
-        cmocka_unit_test(calls_in_figures),
-        cmocka_unit_test(bytes_alone_are_told_and_leave_calls_unknown),
+        cmocka_unit_test(last_known_value_counts),
+        cmocka_unit_test(parts_are_added_and_duplicates_count_once),
+        cmocka_unit_test(gauges_keep_minimum_and_maximum),
+        cmocka_unit_test(restarted_agent_counts_are_added),
+        cmocka_unit_test(agent_and_run_count_once),
+        cmocka_unit_test(run_counts_from_its_start),
+        cmocka_unit_test(mpi_statistics),
+        cmocka_unit_test(several_ranks_are_late),
+        cmocka_unit_test(no_rank_is_late),
+        cmocka_unit_test(file_io_is_own_work),
+        cmocka_unit_test(waits_in_finalize),
+        cmocka_unit_test(concurrent_threads_have_no_share),
+        cmocka_unit_test(worlds_are_separate),
+        cmocka_unit_test(unrecorded_ranks_are_counted),
+        cmocka_unit_test(invalid_names_are_ignored),
+        cmocka_unit_test(counts_without_times),
+        cmocka_unit_test(mixed_ranks_have_no_share),
+        cmocka_unit_test(syscall_statistics),
+        cmocka_unit_test(bytes_without_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

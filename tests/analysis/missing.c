@@ -1,4 +1,4 @@
-/* What a report says it does not know: nothing when all is known, and each hole by its own sentence. */
+/* What a report lists as missing: nothing if all data is there, and one sentence for each gap. */
 #include "analysis/missing.h"
 
 #include "analysis/plain.h"
@@ -16,7 +16,7 @@ static int fresh(void **state)
     return 0;
 }
 
-/* Exactly one thing is not known, and this is said of it. */
+/* Exactly one thing is missing, with this sentence. */
 static void only(const char *sentence)
 {
     missing_find(&list, &facts);
@@ -25,40 +25,40 @@ static void only(const char *sentence)
     plain_init(&facts);
 }
 
-static void nothing_when_all_is_known(void **state)
+static void nothing_missing(void **state)
 {
     (void)state;
     missing_find(&list, &facts);
     assert_int_equal(list.count, 0);
 }
 
-static void counters_that_are_missing(void **state)
+static void missing_counters(void **state)
 {
     (void)state;
-    plain_forget(&facts, COUNTER_time_waiting);
+    plain_clear_counter(&facts, COUNTER_time_waiting);
     only("CPU wait: unavailable ('sonde doctor' shows what this node supports)");
     plain_count(&facts, COUNTER_time_oncpu, 150e9);
     only("CPU wait: unavailable for the processes that used 90 % of CPU time (killed, or without the probe)");
-    plain_forget(&facts, COUNTER_delayacct_blkio_time);
+    plain_clear_counter(&facts, COUNTER_delayacct_blkio_time);
     only("disk wait: unavailable (if delay accounting is off, as root: sysctl kernel.task_delayacct=1)");
-    plain_forget(&facts, COUNTER_rchar);
-    plain_forget(&facts, COUNTER_read_bytes);
+    plain_clear_counter(&facts, COUNTER_rchar);
+    plain_clear_counter(&facts, COUNTER_read_bytes);
     only("I/O: unavailable ('sonde doctor' shows what this node supports)");
-    plain_forget(&facts, COUNTER_usertime);
-    plain_forget(&facts, COUNTER_systemtime);
+    plain_clear_counter(&facts, COUNTER_usertime);
+    plain_clear_counter(&facts, COUNTER_systemtime);
     only("CPU time: unavailable");
 }
 
-static void bytes_of_which_nobody_told(void **state)
+static void unattributed_bytes(void **state)
 {
     struct counters *total = &facts.job.summary.total;
     (void)state;
     counters_set(total, COUNTER_rchar, (uint64_t)(7 * GIB));
-    counters_set(total, COUNTER_wchar, (uint64_t)(2.01 * GIB)); /* told but for less than a hundredth */
+    counters_set(total, COUNTER_wchar, (uint64_t)(2.01 * GIB)); /* all but less than a hundredth is attributed */
     only("3.0 GiB read could not be attributed to a process");
 }
 
-static void holes(void **state)
+static void gaps(void **state)
 {
     (void)state;
     facts.uncounted = facts.countable = 2;
@@ -82,7 +82,7 @@ static void holes(void **state)
     only("the end of the job: Sonde was terminated before it");
 }
 
-static void system_calls_that_nobody_counted(void **state)
+static void uncounted_syscalls(void **state)
 {
     (void)state;
     facts.syscall_stats_gap = (struct syscall_stats_gap){ .from_ns = PLAIN_START_NS + 6000000000,
@@ -92,7 +92,7 @@ static void system_calls_that_nobody_counted(void **state)
     only("system calls from 6.0 s after the start: no agent counted them");
 }
 
-static void bytes_that_calls_do_not_return(void **state)
+static void bytes_not_returned_by_calls(void **state)
 {
     struct syscall_stat ring[] = { { .name = "io_uring_enter", .calls = 1000 }, { .name = "read", .calls = 7 } };
     struct syscall_stat polled[] = { { .name = "io_uring_setup", .calls = 1 } };
@@ -106,7 +106,7 @@ static void bytes_that_calls_do_not_return(void **state)
     only("bytes of sendmmsg and recvmmsg (called 3 times): they return the number of messages, not bytes");
 }
 
-static void system_calls_of_programs_without_the_probe(void **state)
+static void syscalls_without_probe(void **state)
 {
     (void)state;
     facts.syscall_stats_gap.in_libc = true;
@@ -142,7 +142,7 @@ static void samples_and_limits(void **state)
     facts.timeline.samples = TIMELINE_SAMPLES_MIN - 1;
     only("timeline: no samples");
     facts.timeline.samples = 2;
-    plain_last(&facts, 1.5);
+    plain_duration(&facts, 1.5);
     only("timeline: the job was shorter than 4 samples of 1.0 s");
     facts.job.cores_allowed_milli = facts.job.cores = 0;
     only("number of allocated cores: unknown");
@@ -153,13 +153,13 @@ static void samples_and_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(nothing_when_all_is_known, fresh),
-        cmocka_unit_test_setup(counters_that_are_missing, fresh),
-        cmocka_unit_test_setup(bytes_of_which_nobody_told, fresh),
-        cmocka_unit_test_setup(holes, fresh),
-        cmocka_unit_test_setup(system_calls_that_nobody_counted, fresh),
-        cmocka_unit_test_setup(bytes_that_calls_do_not_return, fresh),
-        cmocka_unit_test_setup(system_calls_of_programs_without_the_probe, fresh),
+        cmocka_unit_test_setup(nothing_missing, fresh),
+        cmocka_unit_test_setup(missing_counters, fresh),
+        cmocka_unit_test_setup(unattributed_bytes, fresh),
+        cmocka_unit_test_setup(gaps, fresh),
+        cmocka_unit_test_setup(uncounted_syscalls, fresh),
+        cmocka_unit_test_setup(bytes_not_returned_by_calls, fresh),
+        cmocka_unit_test_setup(syscalls_without_probe, fresh),
         cmocka_unit_test_setup(processes, fresh),
         cmocka_unit_test_setup(samples_and_limits, fresh),
     };

@@ -1,4 +1,4 @@
-/* Numbers in sentences: singular and plural, small and large, nothing that is no number. */
+/* Numbers in sentences: singular and plural, small and large, NAN. */
 #include "analysis/phrase.h"
 
 #include "tools/unit.h"
@@ -65,7 +65,7 @@ static void names(void **state)
     assert_string_equal(phrase_name(bytes_of("")).s, "?");
     assert_string_equal(phrase_name(bytes_of("a\nb")).s, "a\\nb");
     assert_string_equal(phrase_name(bytes_of("a-name-that-is-longer-than-any-sentence")).s, "a-name-that-is-longer-t…");
-    /* Marks without width fill no text. */
+    /* Combining characters do not fill the buffer. */
     char marks[400];
     for (size_t i = 0; i < sizeof marks - 1; i += 2)
         memcpy(marks + i, "\xcc\x81", 2);

@@ -1,7 +1,6 @@
-/* The facts of a job of which there is nothing to complain: 100 s on 16 of 32 cores, well used. Tests spoil one
- * thing. */
-#ifndef SONDE_TESTS_JUDGE_PLAIN_H
-#define SONDE_TESTS_JUDGE_PLAIN_H
+/* The facts of a job without issues: 100 s on 16 of 32 cores, well used. Tests change one fact. */
+#ifndef SONDE_TESTS_ANALYSIS_PLAIN_H
+#define SONDE_TESTS_ANALYSIS_PLAIN_H
 
 #include "analysis/facts.h"
 
@@ -17,7 +16,7 @@ static inline void plain_count(struct facts *facts, enum counter counter, double
     counters_set(&facts->job.summary.sum, counter, (uint64_t)value);
 }
 
-static inline void plain_forget(struct facts *facts, enum counter counter)
+static inline void plain_clear_counter(struct facts *facts, enum counter counter)
 {
     facts->job.summary.sum.known &= ~(1ull << counter);
     facts->job.summary.total.known &= ~(1ull << counter);
@@ -31,16 +30,16 @@ static inline void plain_cpu(struct facts *facts, double user_s, double system_s
     counters_set(&facts->job.summary.total, COUNTER_systemtime, (uint64_t)(system_s * 1e6));
 }
 
-/* As many seconds as given; the rest of the facts stays. */
-static inline void plain_last(struct facts *facts, double seconds)
+/* Sets the duration; the other facts stay. */
+static inline void plain_duration(struct facts *facts, double seconds)
 {
     facts->job.end_ns = facts->job.start_ns + (uint64_t)(seconds * 1e9);
     facts->timeline.start_ns = facts->job.start_ns;
     facts->timeline.end_ns = facts->job.end_ns;
 }
 
-/* A line has the value between two parts (0..1) of the time. */
-static inline void plain_shape(struct facts *facts, enum timeline_line line, double from, double to, double value)
+/* Sets a timeline between two positions (0..1). */
+static inline void plain_timeline(struct facts *facts, enum timeline_line line, double from, double to, double value)
 {
     for (int bin = (int)(from * TIMELINE_BINS + 0.5); bin < (int)(to * TIMELINE_BINS + 0.5); bin++)
         facts->timeline.line[line][bin] = value;
@@ -58,11 +57,11 @@ static inline void plain_init(struct facts *facts)
                      .rss_peak_bytes = (uint64_t)(16 * GIB) },
     };
     timeline_init(&facts->timeline, 0, 1);
-    plain_last(facts, PLAIN_S);
+    plain_duration(facts, PLAIN_S);
     facts->timeline.samples = 100;
-    plain_shape(facts, TIMELINE_CPU, 0, 1, 15);
-    plain_shape(facts, TIMELINE_MEMORY, 0, 1, 16 * GIB);
-    plain_shape(facts, TIMELINE_STORAGE, 0, 1, 0);
+    plain_timeline(facts, TIMELINE_CPU, 0, 1, 15);
+    plain_timeline(facts, TIMELINE_MEMORY, 0, 1, 16 * GIB);
+    plain_timeline(facts, TIMELINE_STORAGE, 0, 1, 0);
     plain_cpu(facts, 1450, 50);
     plain_count(facts, COUNTER_rssmax, 12 * GIB / 1024);
     plain_count(facts, COUNTER_time_oncpu, 1500e9);

@@ -1,84 +1,83 @@
-/* Memory, storage, sampling: rules on both sides of their thresholds, and silent where a number is not known. */
-#include "analysis/says.h"
+/* Memory, storage, sampling: rules on both sides of their thresholds, and silent if a number is missing. */
+#include "analysis/expect_advice.h"
 
 #include <math.h>
 
 static void memory_unused(void **state)
 {
     (void)state;
-    plain_shape(&facts, TIMELINE_MEMORY, 0, 1, 8.1 * GIB);
+    plain_timeline(&facts, TIMELINE_MEMORY, 0, 1, 8.1 * GIB);
     plain_count(&facts, COUNTER_rssmax, 1024);
     facts.job.summary.rss_peak_bytes = (uint64_t)(8.1 * GIB);
-    silent("memory-unused");
-    plain_shape(&facts, TIMELINE_MEMORY, 0, 1, 7.9 * GIB);
+    expect_silent("memory-unused");
+    plain_timeline(&facts, TIMELINE_MEMORY, 0, 1, 7.9 * GIB);
     facts.job.summary.rss_peak_bytes = (uint64_t)(7.9 * GIB);
-    says("memory-unused", SEVERITY_HINT, "Memory stayed under 7.9 GiB of the 32.0 GiB allocated (25 %).",
-         "Request 12.0 GiB: the");
+    expect_advice("memory-unused", SEVERITY_HINT, "Memory stayed under 7.9 GiB of the 32.0 GiB allocated (25 %).",
+                  "Request 12.0 GiB: the");
     facts.job.memory_limit_bytes = facts.job.memory_bytes;
-    silent("memory-unused"); /* nobody asked for it: it is the machine's */
+    expect_silent("memory-unused"); /* not requested: it is the node's memory */
     facts.job.memory_limit_bytes = (uint64_t)(32 * GIB);
-    plain_last(&facts, 9.9);
-    silent("memory-unused");
-    plain_last(&facts, 10);
+    plain_duration(&facts, 9.9);
+    expect_silent("memory-unused");
+    plain_duration(&facts, 10);
     assert_non_null(find("memory-unused"));
-    plain_shape(&facts, TIMELINE_MEMORY, 0, 1, NAN);
+    plain_timeline(&facts, TIMELINE_MEMORY, 0, 1, NAN);
     facts.job.summary.rss_peak_bytes = 0;
-    silent("memory-unused"); /* the largest process alone says little */
+    expect_silent("memory-unused"); /* the largest process alone is not enough */
 }
 
 static void page_faults(void **state)
 {
     (void)state;
     plain_count(&facts, COUNTER_majflt, 999);
-    silent("page-faults");
+    expect_silent("page-faults");
     plain_count(&facts, COUNTER_majflt, 1000);
-    says("page-faults", SEVERITY_HINT, "1,000 major page faults (read from disk), 10 per second.",
-         "Executables, libraries");
+    expect_advice("page-faults", SEVERITY_HINT, "1,000 major page faults (read from disk), 10 per second.",
+                  "Executables, libraries");
     facts.job.summary.rss_peak_bytes = (uint64_t)(26 * GIB);
-    says("page-faults", SEVERITY_PROBLEM, "1,000 major page faults (read from disk), 10 per second.",
-         "Memory was at 81 %");
-    plain_last(&facts, 101);
-    silent("page-faults");
-    plain_last(&facts, 100);
-    plain_forget(&facts, COUNTER_majflt);
-    silent("page-faults");
+    expect_advice("page-faults", SEVERITY_PROBLEM, "1,000 major page faults (read from disk), 10 per second.",
+                  "Memory was at 81 %");
+    plain_duration(&facts, 101);
+    expect_silent("page-faults");
+    plain_duration(&facts, 100);
+    plain_clear_counter(&facts, COUNTER_majflt);
+    expect_silent("page-faults");
 }
 
 static void block_io(void **state)
 {
     (void)state;
     plain_count(&facts, COUNTER_delayacct_blkio_time, 374e6);
-    silent("block-io");
+    expect_silent("block-io");
     plain_count(&facts, COUNTER_delayacct_blkio_time, 376e6);
-    says("block-io", SEVERITY_HINT,
-         "Processes were blocked by storage for 6 min 16 s, 20 % of the time they ran or were blocked.",
-         "Read larger blocks");
+    expect_advice("block-io", SEVERITY_HINT,
+                  "Processes were blocked by storage for 6 min 16 s, 20 % of the time they ran or were blocked.",
+                  "Read larger blocks");
     plain_count(&facts, COUNTER_delayacct_blkio_time, 1501e6);
     assert_int_equal(find("block-io")->severity, SEVERITY_WASTE);
-    plain_forget(&facts, COUNTER_delayacct_blkio_time);
-    silent("block-io");
+    plain_clear_counter(&facts, COUNTER_delayacct_blkio_time);
+    expect_silent("block-io");
     plain_cpu(&facts, 1, 0);
     plain_count(&facts, COUNTER_delayacct_blkio_time, 0.99e6);
-    silent("block-io");
+    expect_silent("block-io");
 }
 
 static void io_phases(void **state)
 {
     (void)state;
-    plain_shape(&facts, TIMELINE_STORAGE, 0, 1, 20 * 1048576.0);
-    plain_shape(&facts, TIMELINE_CPU, 0.2, 0.39, 0.1);
-    silent("io-phases");
-    plain_shape(&facts, TIMELINE_CPU, 0.2, 0.4, 0.1);
-    says("io-phases", SEVERITY_HINT,
-         "For 20.0 s (20 % of the time) the job transferred data from or to storage (20.0 MiB/s) and hardly computed.",
-         "Overlap I/O");
-    plain_shape(&facts, TIMELINE_STORAGE, 0, 1, 9.9 * 1048576);
-    silent("io-phases");
-    plain_shape(&facts, TIMELINE_STORAGE, 0, 1, NAN);
-    silent("io-phases");
-    plain_shape(&facts, TIMELINE_STORAGE, 0, 1, 20 * 1048576.0);
-    plain_last(&facts, 9.9);
-    silent("io-phases");
+    plain_timeline(&facts, TIMELINE_STORAGE, 0, 1, 20 * 1048576.0);
+    plain_timeline(&facts, TIMELINE_CPU, 0.2, 0.39, 0.1);
+    expect_silent("io-phases");
+    plain_timeline(&facts, TIMELINE_CPU, 0.2, 0.4, 0.1);
+    expect_advice("io-phases", SEVERITY_HINT, "For 20.0 s (20 % of the time) the job transferred data from or to "
+                                              "storage (20.0 MiB/s) and hardly computed.", "Overlap I/O");
+    plain_timeline(&facts, TIMELINE_STORAGE, 0, 1, 9.9 * 1048576);
+    expect_silent("io-phases");
+    plain_timeline(&facts, TIMELINE_STORAGE, 0, 1, NAN);
+    expect_silent("io-phases");
+    plain_timeline(&facts, TIMELINE_STORAGE, 0, 1, 20 * 1048576.0);
+    plain_duration(&facts, 9.9);
+    expect_silent("io-phases");
 }
 
 static void small_io(void **state)
@@ -86,55 +85,56 @@ static void small_io(void **state)
     (void)state;
     plain_count(&facts, COUNTER_syscw, 100000);
     plain_count(&facts, COUNTER_wchar, 102400000);
-    silent("small-io");
+    expect_silent("small-io");
     plain_count(&facts, COUNTER_wchar, 1200000);
-    says("small-io", SEVERITY_HINT, "100,000 write calls transferred only 12 B each.", "Use buffering");
-    plain_last(&facts, 101);
-    silent("small-io");
-    plain_last(&facts, 100);
-    plain_forget(&facts, COUNTER_wchar);
-    silent("small-io");
+    expect_advice("small-io", SEVERITY_HINT, "100,000 write calls transferred only 12 B each.", "Use buffering");
+    plain_duration(&facts, 101);
+    expect_silent("small-io");
+    plain_duration(&facts, 100);
+    plain_clear_counter(&facts, COUNTER_wchar);
+    expect_silent("small-io");
     plain_count(&facts, COUNTER_syscr, 99999);
     plain_count(&facts, COUNTER_rchar, 200000);
-    silent("small-io");
+    expect_silent("small-io");
     plain_count(&facts, COUNTER_syscr, 100000);
-    says("small-io", SEVERITY_HINT, "100,000 read calls transferred only 2 B each.", "Use buffering");
+    expect_advice("small-io", SEVERITY_HINT, "100,000 read calls transferred only 2 B each.", "Use buffering");
 }
 
 static void storage_rereads(void **state)
 {
     (void)state;
     plain_count(&facts, COUNTER_read_bytes, 7.9 * GIB);
-    silent("storage-rereads");
+    expect_silent("storage-rereads");
     plain_count(&facts, COUNTER_read_bytes, 8 * GIB);
-    says("storage-rereads", SEVERITY_HINT,
-         "8.0 GiB were read from storage, but programs read only 4.0 GiB: files were mapped, or read ahead in vain.",
-         "For random access");
-    plain_forget(&facts, COUNTER_rchar);
-    silent("storage-rereads");
+    expect_advice("storage-rereads", SEVERITY_HINT, "8.0 GiB were read from storage, but programs read only 4.0 GiB: "
+                                                    "files were mapped, or read ahead in vain.", "For random access");
+    plain_clear_counter(&facts, COUNTER_rchar);
+    expect_silent("storage-rereads");
     plain_count(&facts, COUNTER_rchar, 0);
     plain_count(&facts, COUNTER_read_bytes, 0.9 * GIB);
-    silent("storage-rereads");
+    expect_silent("storage-rereads");
 }
 
 static void too_short(void **state)
 {
     (void)state;
-    plain_last(&facts, 5);
-    silent("too-short");
-    plain_last(&facts, 4.9);
-    says("too-short", SEVERITY_NOTE, "The job took 4.9 s and was sampled every 1.0 s: too few samples for a timeline.",
-         "Use a shorter interval: sonde run -p 90ms.");
-    plain_last(&facts, 0.11);
-    says("too-short", SEVERITY_NOTE, "The job took 110 ms and was sampled every 1.0 s: too few samples for a timeline.",
-         "Use a shorter interval: sonde run -p 10ms.");
-    plain_last(&facts, 0.09);
-    silent("too-short");
-    plain_last(&facts, 0.11);
+    plain_duration(&facts, 5);
+    expect_silent("too-short");
+    plain_duration(&facts, 4.9);
+    expect_advice("too-short", SEVERITY_NOTE,
+                  "The job took 4.9 s and was sampled every 1.0 s: too few samples for a timeline.",
+                  "Use a shorter interval: sonde run -p 90ms.");
+    plain_duration(&facts, 0.11);
+    expect_advice("too-short", SEVERITY_NOTE,
+                  "The job took 110 ms and was sampled every 1.0 s: too few samples for a timeline.",
+                  "Use a shorter interval: sonde run -p 10ms.");
+    plain_duration(&facts, 0.09);
+    expect_silent("too-short");
+    plain_duration(&facts, 0.11);
     facts.job.period_ns = 10000000;
-    silent("too-short");
+    expect_silent("too-short");
     facts.job.period_ns = 0;
-    silent("too-short");
+    expect_silent("too-short");
 }
 
 int main(void)

@@ -1,9 +1,9 @@
-/* What went wrong: rules on both sides of their thresholds, and silent where a number is not known. */
-#include "analysis/says.h"
+/* Failures and incomplete data: rules on both sides of their thresholds, and silent if a number is missing. */
+#include "analysis/expect_advice.h"
 
 #include <signal.h>
 
-static void nothing_of_a_good_job(void **state)
+static void no_advice_for_a_good_job(void **state)
 {
     (void)state;
     advice_of(&list, &facts);
@@ -11,7 +11,7 @@ static void nothing_of_a_good_job(void **state)
         fail_msg("%s says: %s", list.items[0].rule->name, list.items[0].sentence);
 }
 
-static void nothing_of_a_job_of_which_nothing_is_known(void **state)
+static void no_advice_without_data(void **state)
 {
     (void)state;
     memset(&facts, 0, sizeof facts);
@@ -25,28 +25,28 @@ static void nothing_of_a_job_of_which_nothing_is_known(void **state)
 static void job_failed(void **state)
 {
     (void)state;
-    silent("job-failed");
+    expect_silent("job-failed");
     facts.job.exit_code = 2;
-    says("job-failed", SEVERITY_PROBLEM, "The command exited with status 2.", "See its own");
+    expect_advice("job-failed", SEVERITY_PROBLEM, "The command exited with status 2.", "See its own");
     facts.job.summary.failed = 12;
     facts.failing = (struct summary_executable){ .name = bytes_of("cc1"), .failed = 8 };
-    says("job-failed", SEVERITY_PROBLEM, "The command exited with status 2.",
-         "12 processes failed in total, most often cc1 (8): sonde ps 4711 shows which.");
+    expect_advice("job-failed", SEVERITY_PROBLEM, "The command exited with status 2.",
+                  "12 processes failed in total, most often cc1 (8): sonde ps 4711 shows which.");
     facts.job.exit_code = 127;
-    says("job-failed", SEVERITY_PROBLEM, "The command, or a command in its script, was not found (exit status 127).",
-         "Check");
+    expect_advice("job-failed", SEVERITY_PROBLEM,
+                  "The command, or a command in its script, was not found (exit status 127).", "Check");
     facts.job.exit_code = 126;
-    says("job-failed", SEVERITY_PROBLEM, "The command could not be executed (exit status 126).", "Check");
+    expect_advice("job-failed", SEVERITY_PROBLEM, "The command could not be executed (exit status 126).", "Check");
     facts.job.exit_code = 128 + SIGTERM;
-    says("job-failed", SEVERITY_PROBLEM,
-         "The command exited with status 143, which shells use for SIGTERM (terminated).", "");
+    expect_advice("job-failed", SEVERITY_PROBLEM,
+                  "The command exited with status 143, which shells use for SIGTERM (terminated).", "");
     facts.job.exit_code = 0;
     facts.job.exit_signal = SIGSEGV;
-    says("job-failed", SEVERITY_PROBLEM, "The command was terminated by SIGSEGV (segmentation fault).", "");
+    expect_advice("job-failed", SEVERITY_PROBLEM, "The command was terminated by SIGSEGV (segmentation fault).", "");
     facts.job.exit_signal = SIGINT;
-    says("job-failed", SEVERITY_NOTE, "The command was terminated by SIGINT (interrupt).", "");
+    expect_advice("job-failed", SEVERITY_NOTE, "The command was terminated by SIGINT (interrupt).", "");
     facts.job.status_known = false;
-    silent("job-failed");
+    expect_silent("job-failed");
 }
 
 static void one_of_several_runs_failed(void **state)
@@ -55,93 +55,101 @@ static void one_of_several_runs_failed(void **state)
     struct store_run runs[] = {
         { .command = { "sh\0-c\0exit 3", 13 }, .status_known = true, .exit_code = 3 },
         { .command = { "sleep\0" "1", 8 }, .status_known = true },
-        { .host = "node8" }, /* an agent's */
+        { .host = "node8" }, /* recorded by an agent */
     };
     facts.runs = (struct store_runs){ .list = runs, .count = 3 };
     facts.job.summary.killed = 1;
-    says("job-failed", SEVERITY_PROBLEM, "1 of 2 runs failed: sh -c 'exit 3' exited with status 3.", "See its own");
-    says("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If not by you");
+    expect_advice("job-failed", SEVERITY_PROBLEM, "1 of 2 runs failed: sh -c 'exit 3' exited with status 3.",
+                  "See its own");
+    expect_advice("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If not by you");
     runs[0].exit_code = 0;
-    silent("job-failed");
-    runs[0].exit_signal = SIGKILL; /* killed has said it */
-    silent("job-failed");
+    expect_silent("job-failed");
+    runs[0].exit_signal = SIGKILL; /* the rule killed applies */
+    expect_silent("job-failed");
 }
 
 static void killed(void **state)
 {
     (void)state;
-    silent("killed");
+    expect_silent("killed");
     facts.job.summary.killed = 1;
-    says("killed", SEVERITY_NOTE, "1 process was terminated by SIGKILL.", "If not by you");
+    expect_advice("killed", SEVERITY_NOTE, "1 process was terminated by SIGKILL.", "If not by you");
     facts.job.exit_code = 1;
-    says("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If not by you");
+    expect_advice("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If not by you");
     facts.job.summary.rss_peak_bytes = (uint64_t)(31 * GIB);
     facts.job.summary.killed = 2;
-    says("killed", SEVERITY_PROBLEM,
-         "2 processes were terminated by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
-         "Most likely by");
+    expect_advice("killed", SEVERITY_PROBLEM,
+                  "2 processes were terminated by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
+                  "Most likely by");
     facts.job.exit_signal = SIGKILL;
     facts.job.exit_code = 0;
-    says("killed", SEVERITY_PROBLEM,
-         "The command was terminated by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
-         "Most likely by");
-    silent("job-failed");
+    expect_advice("killed", SEVERITY_PROBLEM,
+                  "The command was terminated by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
+                  "Most likely by");
+    expect_silent("job-failed");
     facts.job.memory_limit_bytes = facts.job.memory_bytes = 0;
-    says("killed", SEVERITY_PROBLEM, "The command was terminated by SIGKILL.", "If not by you");
+    expect_advice("killed", SEVERITY_PROBLEM, "The command was terminated by SIGKILL.", "If not by you");
 }
 
 static void crashed(void **state)
 {
     (void)state;
-    silent("crashed");
+    expect_silent("crashed");
     facts.job.summary.crashed = 1;
-    says("crashed", SEVERITY_HINT, "1 process crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or similar).", "sonde ps 4711");
+    expect_advice("crashed", SEVERITY_HINT, "1 process crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or similar).",
+                  "sonde ps 4711");
     facts.job.exit_code = 1;
     facts.job.summary.crashed = 3;
-    says("crashed", SEVERITY_PROBLEM, "3 processes crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or similar).", "sonde ps");
+    expect_advice("crashed", SEVERITY_PROBLEM, "3 processes crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or similar).",
+                  "sonde ps");
 }
 
-static void holes(void **state)
+static void gaps(void **state)
 {
     (void)state;
-    silent("holes");
+    expect_silent("holes");
     facts.job.summary.gaps.ticks_late = 9;
-    silent("holes");
+    expect_silent("holes");
     facts.job.summary.gaps.ticks_late = 10;
-    says("holes", SEVERITY_NOTE, "10 samples were taken late: the timeline is coarser than requested.", "The node was");
+    expect_advice("holes", SEVERITY_NOTE, "10 samples were taken late: the timeline is coarser than requested.",
+                  "The node was");
     facts.job.summary.gaps.events_lost = 1;
-    says("holes", SEVERITY_NOTE, "1 kernel event lost: data of processes without the probe may be missing.", "Run Sonde as root");
+    expect_advice("holes", SEVERITY_NOTE, "1 kernel event lost: data of processes without the probe may be missing.",
+                  "Run Sonde as root");
     counters_set(&facts.job.summary.total, COUNTER_usertime, 1479000000);
-    silent("run-queue");
-    says("holes", SEVERITY_NOTE, "1 kernel event lost: data of processes without the probe may be missing.", "");
+    expect_silent("run-queue");
+    expect_advice("holes", SEVERITY_NOTE, "1 kernel event lost: data of processes without the probe may be missing.",
+                  "");
     counters_set(&facts.job.summary.total, COUNTER_usertime, 1481000000);
-    says("holes", SEVERITY_PROBLEM, "31.0 s of CPU time, 2 % of the total, belong to processes that were not recorded.",
-         "The total");
+    expect_advice("holes", SEVERITY_PROBLEM,
+                  "31.0 s of CPU time, 2 % of the total, belong to processes that were not recorded.", "The total");
     facts.job.summary.gaps.bytes_damaged = 200;
-    says("holes", SEVERITY_PROBLEM, "200 B of the spool were damaged: processes or threads may be missing.", "Check");
+    expect_advice("holes", SEVERITY_PROBLEM, "200 B of the spool were damaged: processes or threads may be missing.",
+                  "Check");
     facts.job.summary.gaps.records_lost = 1;
-    says("holes", SEVERITY_PROBLEM, "1 record could not be written: processes or threads may be missing.", "Free disk");
+    expect_advice("holes", SEVERITY_PROBLEM, "1 record could not be written: processes or threads may be missing.",
+                  "Free disk");
     facts.job.ended = false;
-    says("holes", SEVERITY_PROBLEM,
-         "Sonde was terminated before the job ended: the data covers only the time until then.",
-         "Find out what terminated");
+    expect_advice("holes", SEVERITY_PROBLEM,
+                  "Sonde was terminated before the job ended: the data covers only the time until then.",
+                  "Find out what terminated");
 }
 
 static void left_running(void **state)
 {
     (void)state;
-    silent("left-running");
+    expect_silent("left-running");
     facts.job.summary.running = 1;
-    facts.job.status_known = false; /* sonde attach let go of it */
-    silent("left-running");
+    facts.job.status_known = false; /* sonde attach has detached */
+    expect_silent("left-running");
     facts.job.status_known = true;
-    says("left-running", SEVERITY_HINT,
-         "1 process was still running when the command exited; the data covers only the time until then.",
-         "If it belongs");
+    expect_advice("left-running", SEVERITY_HINT,
+                  "1 process was still running when the command exited; the data covers only the time until then.",
+                  "If it belongs");
     facts.job.summary.running = 2;
-    says("left-running", SEVERITY_HINT,
-         "2 processes were still running when the command exited; the data covers only the time until then.",
-         "If they belong");
+    expect_advice("left-running", SEVERITY_HINT,
+                  "2 processes were still running when the command exited; the data covers only the time until then.",
+                  "If they belong");
 }
 
 static void failed_processes(void **state)
@@ -149,47 +157,47 @@ static void failed_processes(void **state)
     (void)state;
     facts.job.summary.processes = 100;
     facts.job.summary.failed = 9;
-    silent("failed-processes");
+    expect_silent("failed-processes");
     facts.job.summary.failed = 10;
-    says("failed-processes", SEVERITY_NOTE,
-         "10 of 100 processes exited with a nonzero status, although the command succeeded.", "Harmless");
+    expect_advice("failed-processes", SEVERITY_NOTE,
+                  "10 of 100 processes exited with a nonzero status, although the command succeeded.", "Harmless");
     facts.failing = (struct summary_executable){ .name = bytes_of("grep"), .failed = 9 };
-    says("failed-processes", SEVERITY_NOTE,
-         "10 of 100 processes exited with a nonzero status, although the command succeeded.",
-         "Most often grep (9 times)");
+    expect_advice("failed-processes", SEVERITY_NOTE,
+                  "10 of 100 processes exited with a nonzero status, although the command succeeded.",
+                  "Most often grep (9 times)");
     facts.job.summary.processes = 101;
-    silent("failed-processes");
+    expect_silent("failed-processes");
     facts.job.summary.processes = 100;
     facts.job.exit_code = 1;
-    silent("failed-processes"); /* job-failed tells */
+    expect_silent("failed-processes"); /* job-failed applies */
 }
 
 static void memory_near_limit(void **state)
 {
     (void)state;
     facts.job.summary.rss_peak_bytes = (uint64_t)(28.7 * GIB);
-    silent("memory-near-limit");
+    expect_silent("memory-near-limit");
     facts.job.summary.rss_peak_bytes = (uint64_t)(28.9 * GIB);
-    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 28.9 GiB of 32.0 GiB, 90 % of the limit.",
-         "With a little");
-    facts.job.summary.killed = 1; /* killed says it */
-    silent("memory-near-limit");
+    expect_advice("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 28.9 GiB of 32.0 GiB, 90 % of the limit.",
+                  "With a little");
+    facts.job.summary.killed = 1; /* the rule killed applies */
+    expect_silent("memory-near-limit");
     facts.job.summary.killed = 0;
     facts.job.memory_limit_bytes = 0;
-    silent("memory-near-limit");
+    expect_silent("memory-near-limit");
     facts.job.summary.rss_peak_bytes = (uint64_t)(63 * GIB);
-    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 63.0 GiB of 64.0 GiB, 98 % of the node's memory.",
-         "");
+    expect_advice("memory-near-limit", SEVERITY_PROBLEM,
+                  "Memory reached 63.0 GiB of 64.0 GiB, 98 % of the node's memory.", "");
     facts.job.memory_bytes = 0;
-    silent("memory-near-limit");
+    expect_silent("memory-near-limit");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(nothing_of_a_good_job), T(nothing_of_a_job_of_which_nothing_is_known), T(job_failed),
+        T(no_advice_for_a_good_job), T(no_advice_without_data), T(job_failed),
         T(one_of_several_runs_failed), T(killed),
-        T(crashed), T(holes), T(left_running), T(failed_processes), T(memory_near_limit),
+        T(crashed), T(gaps), T(left_running), T(failed_processes), T(memory_near_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Series become bins: rates keep their sum, levels their largest value, unknown stays unknown. */
+/* Series are resampled to bins: rates keep their sum, gauges their maximum, unknown stays unknown. */
 #include "analysis/timeline.h"
 
 #include "tools/unit.h"
@@ -14,7 +14,7 @@ static const struct metric metrics[] = {
 
 static struct timeline timeline;
 
-/* Samples at the seconds given; cpu in us and rss in bytes. UINT64_MAX: not known. */
+/* Samples at the given seconds; cpu in us and rss in bytes. UINT64_MAX: unknown. */
 static void add_run(const uint64_t *times_s, const uint64_t *cpu_us, const uint64_t *rss, size_t count, const char *set)
 {
     uint64_t times_ns[16];
@@ -48,7 +48,7 @@ static double sum_cpu_s(void)
     return sum;
 }
 
-static void a_rate_is_spread_over_its_interval(void **state)
+static void rates_are_spread_over_their_interval(void **state)
 {
     (void)state;
     timeline_init(&timeline, 100 * S, 110 * S);
@@ -62,8 +62,8 @@ static void a_rate_is_spread_over_its_interval(void **state)
     assert_int_equal(timeline.samples, 3);
 }
 
-/* Each is framed by two samples, in which there is nobody. */
-static void short_runs_make_no_curve_together(void **state)
+/* Each run has one sample before and one after, without processes. */
+static void short_runs_make_no_timeline(void **state)
 {
     (void)state;
     timeline_init(&timeline, 0, 9 * S);
@@ -75,7 +75,7 @@ static void short_runs_make_no_curve_together(void **state)
     assert_float_equal(timeline_peak(&timeline, TIMELINE_CPU), 1, 1e-9);
 }
 
-static void a_level_keeps_its_largest(void **state)
+static void gauges_keep_their_maximum(void **state)
 {
     (void)state;
     timeline_init(&timeline, 0, 8 * S);
@@ -88,7 +88,7 @@ static void a_level_keeps_its_largest(void **state)
     assert_float_equal(timeline_peak(&timeline, TIMELINE_MEMORY), 90, 0);
 }
 
-static void what_is_not_known_stays_so(void **state)
+static void unknown_stays_unknown(void **state)
 {
     (void)state;
     timeline_init(&timeline, 0, 10 * S);
@@ -102,7 +102,7 @@ static void what_is_not_known_stays_so(void **state)
     assert_true(isnan(timeline_peak(&timeline, TIMELINE_STORAGE)));
 }
 
-static void a_counter_that_was_reset_tells_nothing(void **state)
+static void reset_counters_are_skipped(void **state)
 {
     (void)state;
     timeline_init(&timeline, 0, 3 * S);
@@ -115,7 +115,7 @@ static void a_counter_that_was_reset_tells_nothing(void **state)
     assert_float_equal(columns[2], 2, 1e-6);
 }
 
-static void hosts_add_up(void **state)
+static void hosts_are_summed(void **state)
 {
     (void)state;
     timeline_init(&timeline, 0, 10 * S);
@@ -125,7 +125,7 @@ static void hosts_add_up(void **state)
     assert_float_equal(timeline_peak(&timeline, TIMELINE_MEMORY), 300, 0);
 }
 
-static void runs_at_the_same_time_add_up(void **state)
+static void concurrent_runs_are_summed(void **state)
 {
     (void)state;
     timeline_init(&timeline, 0, 10 * S);
@@ -138,7 +138,7 @@ static void runs_at_the_same_time_add_up(void **state)
 }
 
 /* Five in each bin, each of one second, with a pause of one second between them: not five at once. */
-static void runs_one_after_the_other_do_not(void **state)
+static void consecutive_runs_are_not_summed(void **state)
 {
     (void)state;
     timeline_init(&timeline, 0, 10 * TIMELINE_BINS * S);
@@ -150,7 +150,7 @@ static void runs_one_after_the_other_do_not(void **state)
     assert_float_equal(timeline_peak(&timeline, TIMELINE_MEMORY), 108, 1e-9);
 }
 
-static void other_sets_and_times_outside_are_left_out(void **state)
+static void other_sets_and_times_are_ignored(void **state)
 {
     (void)state;
     timeline_init(&timeline, 10 * S, 20 * S);
@@ -160,7 +160,7 @@ static void other_sets_and_times_outside_are_left_out(void **state)
     add((uint64_t[]){ 0, 5, 30, 40 }, (uint64_t[]){ 0, 5000000, 30000000, 40000000 }, (uint64_t[]){ 1, 1, 1, 1 }, 4,
         "tree");
     assert_float_equal(sum_cpu_s(), 10, 1e-6);
-    timeline_init(&timeline, 5 * S, 5 * S); /* no length: nothing to divide by */
+    timeline_init(&timeline, 5 * S, 5 * S); /* zero length: no division by zero */
     add((uint64_t[]){ 0, 10 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 1, 1 }, 2, "tree");
     assert_true(isnan(timeline_peak(&timeline, TIMELINE_CPU)));
 }
@@ -198,7 +198,7 @@ static void add_machine(uint64_t from_s, uint64_t to_s, uint64_t cores)
                                             .known = known });
 }
 
-static void the_machine_beside_the_job(void **state)
+static void load_of_the_node(void **state)
 {
     (void)state;
     timeline_init(&timeline, 0, 10 * S);
@@ -211,8 +211,8 @@ static void the_machine_beside_the_job(void **state)
     assert_int_equal(timeline.samples, 0);
 }
 
-/* Two runs on it at the same time, a third after them, and another machine. */
-static void a_machine_counts_once_however_many_tell_of_it(void **state)
+/* Two runs on it at the same time, a third after them, and another node. */
+static void a_node_counts_once(void **state)
 {
     (void)state;
     timeline_init(&timeline, 0, 10 * S);
@@ -225,7 +225,7 @@ static void a_machine_counts_once_however_many_tell_of_it(void **state)
     assert_float_equal(timeline_peak(&timeline, TIMELINE_STEAL), 1, 1e-9);
     add_machine(0, 10, 6);
     timeline_end_host(&timeline);
-    timeline_end_host(&timeline); /* nothing came since */
+    timeline_end_host(&timeline); /* nothing was added since */
     assert_float_equal(timeline_peak(&timeline, TIMELINE_NODE), 12, 1e-9);
     assert_float_equal(timeline_mean(&timeline, TIMELINE_IOWAIT), 3, 1e-9);
 }
@@ -233,17 +233,17 @@ static void a_machine_counts_once_however_many_tell_of_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rate_is_spread_over_its_interval),
-        cmocka_unit_test(short_runs_make_no_curve_together),
-        cmocka_unit_test(a_level_keeps_its_largest),
-        cmocka_unit_test(what_is_not_known_stays_so),
-        cmocka_unit_test(a_counter_that_was_reset_tells_nothing),
-        cmocka_unit_test(hosts_add_up),
-        cmocka_unit_test(runs_at_the_same_time_add_up),
-        cmocka_unit_test(runs_one_after_the_other_do_not),
-        cmocka_unit_test(other_sets_and_times_outside_are_left_out),
-        cmocka_unit_test(the_machine_beside_the_job),
-        cmocka_unit_test(a_machine_counts_once_however_many_tell_of_it),
+        cmocka_unit_test(rates_are_spread_over_their_interval),
+        cmocka_unit_test(short_runs_make_no_timeline),
+        cmocka_unit_test(gauges_keep_their_maximum),
+        cmocka_unit_test(unknown_stays_unknown),
+        cmocka_unit_test(reset_counters_are_skipped),
+        cmocka_unit_test(hosts_are_summed),
+        cmocka_unit_test(concurrent_runs_are_summed),
+        cmocka_unit_test(consecutive_runs_are_not_summed),
+        cmocka_unit_test(other_sets_and_times_are_ignored),
+        cmocka_unit_test(load_of_the_node),
+        cmocka_unit_test(a_node_counts_once),
         cmocka_unit_test(widths_that_do_not_divide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The list of commands: every one is whole, and its options do not clash with those that all share. */
+/* The list of commands: each is complete, and its options do not clash with the shared ones. */
 #include "cli/command.h"
 
 #include "tools/unit.h"
@@ -22,7 +22,7 @@ static void check_options(const struct command *command, const struct option *sh
     }
 }
 
-static void every_command_is_whole(void **state)
+static void every_command_is_complete(void **state)
 {
     (void)state;
     struct option shared[COMMAND_SHARED_MAX];
@@ -40,7 +40,7 @@ static void every_command_is_whole(void **state)
     assert_null(command_find("no-such"));
 }
 
-static void every_default_is_one_that_parses(void **state)
+static void every_default_parses(void **state)
 {
     (void)state;
     for (const struct command *const *c = command_all; *c; c++)
@@ -66,8 +66,8 @@ static void every_default_is_one_that_parses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_command_is_whole),
-        cmocka_unit_test(every_default_is_one_that_parses),
+        cmocka_unit_test(every_command_is_complete),
+        cmocka_unit_test(every_default_parses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Man pages: whatever stands in a command's texts, it is printed and never obeyed. */
+/* Man pages: strings of a command are printed, never interpreted as roff requests. */
 #include "cli/man.h"
 
 #include "tools/unit.h"
@@ -16,7 +16,7 @@ static const struct command command = {
     .options = options, .examples = examples, .exits = exits, .replaces_exits = true, .see_also = "run list",
 };
 
-static void texts_are_never_requests(void **state)
+static void strings_are_never_requests(void **state)
 {
     (void)state;
     struct buf page;
@@ -32,7 +32,7 @@ static void texts_are_never_requests(void **state)
     buf_clear(&page);
 }
 
-static void options_and_sections_are_there(void **state)
+static void options_and_sections(void **state)
 {
     (void)state;
     struct buf page;
@@ -51,8 +51,8 @@ static void options_and_sections_are_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_never_requests),
-        cmocka_unit_test(options_and_sections_are_there),
+        cmocka_unit_test(strings_are_never_requests),
+        cmocka_unit_test(options_and_sections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void no_line_is_longer_than_80(void **state)
     free(text);
 }
 
-static void terms_and_meanings_stand_in_their_columns(void **state)
+static void terms_and_meanings_are_aligned(void **state)
 {
     (void)state;
     const char *text = page();
@@ -52,7 +52,7 @@ static void terms_and_meanings_stand_in_their_columns(void **state)
     assert_null(strstr(text, "secret"));
 }
 
-static void what_is_shared_is_there(void **state)
+static void shared_options_are_listed(void **state)
 {
     (void)state;
     const char *text = page();
@@ -67,8 +67,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_line_is_longer_than_80),
-        cmocka_unit_test(terms_and_meanings_stand_in_their_columns),
-        cmocka_unit_test(what_is_shared_is_there),
+        cmocka_unit_test(terms_and_meanings_are_aligned),
+        cmocka_unit_test(shared_options_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Doctor's findings: how they look, when all is well, and single checks on made-up trees. */
+/* Doctor's findings: their layout, the overall result, and single checks on fake trees. */
 #include "doctor/doctor.h"
 
 #include "doctor/check_kernel.h"
@@ -28,7 +28,7 @@ static void have(size_t i, const char *name, bool essential, bool there)
     doctor.count = i + 1;
 }
 
-static void what_is_not_essential_may_be_missing(void **state)
+static void optional_sources_may_be_missing(void **state)
 {
     (void)state;
     have(0, "a", true, true);
@@ -38,7 +38,7 @@ static void what_is_not_essential_may_be_missing(void **state)
     assert_false(doctor_is_well(&doctor));
 }
 
-static void the_page_tells_reason_and_remedy(void **state)
+static void page_has_reason_and_fix(void **state)
 {
     (void)state;
     struct buf out;
@@ -77,7 +77,7 @@ static struct finding run_check(void (*check)(const struct doctor_target *, stru
     return finding;
 }
 
-static void delay_accounting_is_on_off_or_not_there(void **state)
+static void delay_accounting_states(void **state)
 {
     (void)state;
     char root[TEMP_PATH_MAX];
@@ -92,8 +92,8 @@ static void delay_accounting_is_on_off_or_not_there(void **state)
     temp_remove(root);
 }
 
-/* Before Linux 5.14: nobody is told to upgrade. */
-static void delay_accounting_of_an_old_kernel_is_on(void **state)
+/* Before Linux 5.14 there is no switch. */
+static void delay_accounting_of_old_kernels(void **state)
 {
     (void)state;
     char root[TEMP_PATH_MAX];
@@ -109,7 +109,7 @@ static void delay_accounting_of_an_old_kernel_is_on(void **state)
     temp_remove(root);
 }
 
-static int open_answer; /* errno for events of cgroups; 0: they work */
+static int open_answer; /* errno for events of cgroups; 0: success */
 
 static int play_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags)
 {
@@ -149,12 +149,12 @@ static void events_are_tried_for_a_cgroup(void **state)
                                         "31 20 0:31 / /cg/unified rw - cgroup2 cgroup2 rw\n");
     finding = run_check(check_perf_jobs, root, NULL);
     assert_true(finding.there);
-    assert_non_null(strstr(finding.detail, "/cg/unified")); /* there only */
+    assert_non_null(strstr(finding.detail, "/cg/unified")); /* only mounted there */
     perf_event_open_call = real;
     temp_remove(root);
 }
 
-static void schedstat_of_zeros_means_nothing(void **state)
+static void schedstat_of_zeros_is_unavailable(void **state)
 {
     (void)state;
     char root[TEMP_PATH_MAX];
@@ -166,7 +166,7 @@ static void schedstat_of_zeros_means_nothing(void **state)
     temp_remove(root);
 }
 
-static void a_hidden_proc_matters_to_users(void **state)
+static void hidepid_matters_to_users(void **state)
 {
     (void)state;
     char root[TEMP_PATH_MAX];
@@ -177,13 +177,13 @@ static void a_hidden_proc_matters_to_users(void **state)
     a_file(root, "proc/self/mountinfo",
            "1 0 0:1 / / rw - ext4 x rw\n2 0 0:2 / /proc rw - proc proc rw,hidepid=invisible\n");
     struct finding hidden = run_check(check_kernel_hidepid, root, NULL);
-    assert_int_equal(hidden.there, geteuid() == 0); /* root sees all of it */
+    assert_int_equal(hidden.there, geteuid() == 0); /* root is not restricted */
     if (geteuid())
         assert_non_null(strstr(hidden.reason, "hidepid=invisible"));
     temp_remove(root);
 }
 
-static void a_store_that_is_not_there_yet_will_be_made(void **state)
+static void missing_store_will_be_created(void **state)
 {
     (void)state;
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -192,11 +192,11 @@ static void a_store_that_is_not_there_yet_will_be_made(void **state)
     struct finding finding = run_check(check_install_store, "", path);
     assert_true(finding.there);
     assert_non_null(strstr(finding.detail, "(will be created)"));
-    assert_int_not_equal(access(path, F_OK), 0); /* but not by looking */
+    assert_int_not_equal(access(path, F_OK), 0); /* the check did not create it */
     temp_remove(dir);
 }
 
-static void no_check_of_this_machine_is_silent(void **state)
+static void every_check_has_a_result(void **state)
 {
     (void)state;
     struct doctor_target target = { .root = "" };
@@ -205,22 +205,22 @@ static void no_check_of_this_machine_is_silent(void **state)
     for (size_t i = 0; i < doctor.count; i++) {
         const struct finding *finding = &doctor.findings[i];
         assert_true(strlen(finding->there ? finding->detail : finding->reason) > 0);
-        assert_true(strlen(finding->name) < 19); /* or the page's columns break */
+        assert_true(strlen(finding->name) < 19); /* width of the column */
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_essential_may_be_missing),
-        cmocka_unit_test(the_page_tells_reason_and_remedy),
-        cmocka_unit_test(delay_accounting_is_on_off_or_not_there),
-        cmocka_unit_test(delay_accounting_of_an_old_kernel_is_on),
+        cmocka_unit_test(optional_sources_may_be_missing),
+        cmocka_unit_test(page_has_reason_and_fix),
+        cmocka_unit_test(delay_accounting_states),
+        cmocka_unit_test(delay_accounting_of_old_kernels),
         cmocka_unit_test(events_are_tried_for_a_cgroup),
-        cmocka_unit_test(schedstat_of_zeros_means_nothing),
-        cmocka_unit_test(a_hidden_proc_matters_to_users),
-        cmocka_unit_test(a_store_that_is_not_there_yet_will_be_made),
-        cmocka_unit_test(no_check_of_this_machine_is_silent),
+        cmocka_unit_test(schedstat_of_zeros_is_unavailable),
+        cmocka_unit_test(hidepid_matters_to_users),
+        cmocka_unit_test(missing_store_will_be_created),
+        cmocka_unit_test(every_check_has_a_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

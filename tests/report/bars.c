@@ -1,4 +1,4 @@
-/* Bars always have their width, and show that there is something. */
+/* Bars have a fixed width, and show even small shares. */
 #include "report/bars.h"
 
 #include "base/utf8.h"
@@ -20,7 +20,7 @@ static const char *bar(const struct terminal *terminal, size_t width, double sha
     return text;
 }
 
-static void as_long_as_the_share(void **state)
+static void length_follows_share(void **state)
 {
     (void)state;
     assert_string_equal(bar(&ascii, 10, 0, 0), "..........");
@@ -32,7 +32,7 @@ static void as_long_as_the_share(void **state)
     assert_string_equal(bar(&utf8, 4, 1, 0), "████");
 }
 
-static void little_is_not_nothing(void **state)
+static void small_shares_are_visible(void **state)
 {
     (void)state;
     assert_string_equal(bar(&ascii, 5, 0.0001, 0), "#....");
@@ -48,7 +48,7 @@ static void two_parts(void **state)
     assert_string_equal(bar(&ascii, 10, 2, 1), "#####+++++"); /* half of it, also when it is more than the whole */
 }
 
-static void what_is_not_known_is_empty(void **state)
+static void unknown_is_empty(void **state)
 {
     (void)state;
     assert_string_equal(bar(&ascii, 3, NAN, 0), "...");
@@ -60,10 +60,10 @@ static void what_is_not_known_is_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_long_as_the_share),
-        cmocka_unit_test(little_is_not_nothing),
+        cmocka_unit_test(length_follows_share),
+        cmocka_unit_test(small_shares_are_visible),
         cmocka_unit_test(two_parts),
-        cmocka_unit_test(what_is_not_known_is_empty),
+        cmocka_unit_test(unknown_is_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

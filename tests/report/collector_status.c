@@ -1,4 +1,4 @@
-/* A collector's answer at /status as a page: nothing is wider than it may be, and what people look for is there. */
+/* The page of a collector's status: no line is too wide, and the important facts are there. */
 #include "tools/unit.h"
 
 #include "report/collector_status.h"
@@ -43,7 +43,7 @@ static void nothing_is_wider_than_80_columns(void **state)
     buf_clear(&out);
 }
 
-static void what_is_no_answer_is_refused(void **state)
+static void invalid_responses_are_rejected(void **state)
 {
     (void)state;
     struct buf out;
@@ -58,7 +58,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_wider_than_80_columns),
-        cmocka_unit_test(what_is_no_answer_is_refused),
+        cmocka_unit_test(invalid_responses_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

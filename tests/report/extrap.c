@@ -1,7 +1,7 @@
-/* Lines for Extra-P: both forms, padding, what is left out, from profiles and from a store. */
+/* Lines for Extra-P: both forms, zero padding, skipped jobs, from profiles and from a store. */
 #include "report/extrap.h"
 
-#include "analysis/telling.h"
+#include "analysis/metrics_fixture.h"
 #include "report/extrap_store.h"
 #include "tools/store_fixture.h"
 
@@ -42,7 +42,7 @@ static void add_profile(struct extrap *extrap, const char *id, int32_t size, con
     tau_profile_clear(&profile);
 }
 
-static void profiles_become_lines_and_gaps_zeros(void **state)
+static void profiles_become_lines_with_zeros(void **state)
 {
     (void)state;
     struct extrap extrap;
@@ -67,7 +67,7 @@ static void profiles_become_lines_and_gaps_zeros(void **state)
     extrap_clear(&extrap);
 }
 
-static void the_kind_of_a_metric_is_a_word_of_its_name(void **state)
+static void metric_kind_follows_its_name(void **state)
 {
     static const struct { const char *name, *kind; } wanted[] = {
         { "timesteps_total", "other" },  { "resizes_total", "other" },      { "whitespace_total", "other" },
@@ -88,8 +88,8 @@ static void the_kind_of_a_metric_is_a_word_of_its_name(void **state)
     }
 }
 
-/* 0 would be a point of a model, and Extra-P wants a metric of all jobs or of none. */
-static void a_metric_that_is_infinite_somewhere_is_left_out(void **state)
+/* 0 would be a point of the model, and Extra-P needs a metric in all jobs or none. */
+static void infinite_metrics_are_left_out(void **state)
 {
     (void)state;
     struct extrap extrap;
@@ -106,8 +106,8 @@ static void a_metric_that_is_infinite_somewhere_is_left_out(void **state)
     extrap_clear(&extrap);
 }
 
-/* A run with one series of MPI, in which all ranks of the world were seen, or some. */
-static void file_job(struct store *store, const char *id, const char *tags, unsigned ranks, unsigned world,
+/* A run with one MPI series, with all ranks of the world or some of them. */
+static void save_job(struct store *store, const char *id, const char *tags, unsigned ranks, unsigned world,
                      uint8_t exit_code)
 {
     struct fake_run fake;
@@ -140,16 +140,16 @@ static const char *add_job(struct extrap *extrap, struct store *store, const cha
     return reason;
 }
 
-static void jobs_become_lines_and_crashed_ones_are_left_out(void **state)
+static void failed_jobs_are_left_out(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
     struct extrap extrap;
     extrap_init(&extrap);
-    file_job(store, "two", "", 2, 2, 0);
-    file_job(store, "four", "", 4, 0, 0); /* of a store that knows of no worlds yet */
-    file_job(store, "eight", "", 2, 8, 0);
-    file_job(store, "bad", "", 4, 4, 1);
-    file_job(store, "tagged", "a:b;ranks:64", 0, 0, 0);
+    save_job(store, "two", "", 2, 2, 0);
+    save_job(store, "four", "", 4, 0, 0); /* from an old store without worlds */
+    save_job(store, "eight", "", 2, 8, 0);
+    save_job(store, "bad", "", 4, 4, 1);
+    save_job(store, "tagged", "a:b;ranks:64", 0, 0, 0);
     assert_null(add_job(&extrap, store, "four"));
     assert_null(add_job(&extrap, store, "two"));
     assert_null(add_job(&extrap, store, "eight"));
@@ -180,7 +180,7 @@ static double value_named(const struct metric_list *list, const char *name)
     return NAN;
 }
 
-static void system_calls_have_the_sums_of_tau(void **state)
+static void syscalls_have_tau_totals(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -188,11 +188,11 @@ static void system_calls_have_the_sums_of_tau(void **state)
     struct metric_list list;
     job_metrics_init(&metrics);
     metric_list_init(&list);
-    telling_call(&metrics, "read", 3, 0, 30, 1);
-    telling_call(&metrics, "read/file:ext4", 3, 0, 30, 1);
-    telling_call(&metrics, "recvmsg", 1, 0, 5, 2);
-    telling_call(&metrics, "writev", 2, 0, 7, NAN);
-    telling_call(&metrics, "futex", 4, 0, NAN, 8);
+    metrics_fixture_call(&metrics, "read", 3, 0, 30, 1);
+    metrics_fixture_call(&metrics, "read/file:ext4", 3, 0, 30, 1);
+    metrics_fixture_call(&metrics, "recvmsg", 1, 0, 5, 2);
+    metrics_fixture_call(&metrics, "writev", 2, 0, 7, NAN);
+    metrics_fixture_call(&metrics, "futex", 4, 0, NAN, 8);
     assert_int_equal(mpi_read(&mpi, &metrics), OK);
     assert_int_equal(extrap_store_metrics(&list, &(struct store_job){ 0 }, &metrics, &mpi), OK);
     static const struct { const char *name; double value; } wanted[] = {
@@ -210,7 +210,7 @@ static void system_calls_have_the_sums_of_tau(void **state)
     job_metrics_clear(&metrics);
 }
 
-static void functions_that_only_send_or_only_receive_have_a_size_too(void **state)
+static void one_way_functions_have_a_size(void **state)
 {
     (void)state;
     struct job_metrics metrics;
@@ -235,12 +235,12 @@ static void functions_that_only_send_or_only_receive_have_a_size_too(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles_become_lines_and_gaps_zeros),
-        cmocka_unit_test(the_kind_of_a_metric_is_a_word_of_its_name),
-        cmocka_unit_test(a_metric_that_is_infinite_somewhere_is_left_out),
-        cmocka_unit_test(system_calls_have_the_sums_of_tau),
-        cmocka_unit_test(functions_that_only_send_or_only_receive_have_a_size_too),
-        STORE_TEST(jobs_become_lines_and_crashed_ones_are_left_out),
+        cmocka_unit_test(profiles_become_lines_with_zeros),
+        cmocka_unit_test(metric_kind_follows_its_name),
+        cmocka_unit_test(infinite_metrics_are_left_out),
+        cmocka_unit_test(syscalls_have_tau_totals),
+        cmocka_unit_test(one_way_functions_have_a_size),
+        STORE_TEST(failed_jobs_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Jobs for the tests of the report: a good one with all its tables, one with everything wrong, one of which nothing is
- * known, and one whose texts and numbers do their worst. No clock, no store. */
+/* Jobs for the tests of the report: one without issues and with all tables, one with everything wrong, one without
+ * data, and one with extreme strings and numbers. No clock, no store. */
 #ifndef SONDE_TESTS_SHOW_JOBS_H
 #define SONDE_TESTS_SHOW_JOBS_H
 
@@ -105,7 +105,7 @@ static inline void jobs_bad(struct facts *facts)
     summary->rss_peak_bytes = (uint64_t)(31 * GIB);
     summary->gaps = (struct run_gaps){ 3, 17, 5, 20 };
     plain_cpu(facts, 210, 190);
-    plain_forget(facts, COUNTER_delayacct_blkio_time);
+    plain_clear_counter(facts, COUNTER_delayacct_blkio_time);
     plain_count(facts, COUNTER_time_waiting, 500e9);
     plain_count(facts, COUNTER_time_oncpu, 400e9);
     facts->shortest = (struct summary_executable){ .name = bytes_of("sed"), .short_count = 3000 };
@@ -118,8 +118,8 @@ static inline void jobs_bad(struct facts *facts)
         (struct summary_executable){ .count = 321, .cpu_us = 4321000, .wall_ns = 54321000000, .rss_max_kb = 4000 };
     for (uint32_t i = 0; i < FACTS_TOP; i++)
         jobs_add_process(facts, jobs_process("cc1", bytes_of("cc1"), 1000 + i, i, i + 2.5, 2.0 - i / 10.0));
-    plain_shape(facts, TIMELINE_CPU, 0, 0.4, 1);
-    plain_shape(facts, TIMELINE_CPU, 0.9, 1, NAN);
+    plain_timeline(facts, TIMELINE_CPU, 0, 0.4, 1);
+    plain_timeline(facts, TIMELINE_CPU, 0.9, 1, NAN);
 }
 
 static inline void jobs_missing(struct facts *facts)
@@ -130,7 +130,7 @@ static inline void jobs_missing(struct facts *facts)
     timeline_init(&facts->timeline, PLAIN_START_NS, 0);
 }
 
-/* The largest numbers and the worst texts. */
+/* The largest numbers and the most hostile strings. */
 static inline void jobs_hostile(struct facts *facts)
 {
     static char command[120000];
@@ -168,7 +168,7 @@ static inline void jobs_hostile(struct facts *facts)
     }
     facts->events[facts->event_count++] = (struct facts_event){ nasty, UINT64_MAX };
     for (int line = 0; line < TIMELINE_LINES; line++)
-        plain_shape(facts, (enum timeline_line)line, 0, 1, 1e19);
+        plain_timeline(facts, (enum timeline_line)line, 0, 1, 1e19);
     facts->timeline.end_ns = UINT64_MAX;
 }
 

@@ -35,7 +35,7 @@ static const char *listed(const struct store_job *job, size_t width)
     return text;
 }
 
-static void a_row_has_what_matters(void **state)
+static void row_contents(void **state)
 {
     (void)state;
     struct store_job job = a_job();
@@ -44,7 +44,7 @@ static void a_row_has_what_matters(void **state)
                         "77  ocean alice 08:46 1m40s 2m30s 1.5/4 2.0M 1,998 exit 3 node01 sh run.sh\n");
 }
 
-static void a_command_is_shown_as_one_would_type_it(void **state)
+static void command_is_shell_quoted(void **state)
 {
     (void)state;
     struct store_job job = a_job();
@@ -59,7 +59,7 @@ static void a_command_is_shown_as_one_would_type_it(void **state)
     assert_null(strstr(listed(&job, 160), "COMMAND"));
 }
 
-static void what_is_not_known_is_empty(void **state)
+static void unknown_is_empty(void **state)
 {
     (void)state;
     struct store_job job = { .job_id = "78", .start_ns = NOW - 40 * 86400 * NS_PER_S };
@@ -69,7 +69,7 @@ static void what_is_not_known_is_empty(void **state)
     assert_non_null(strstr(text, "interrupted"));
 }
 
-static void the_larger_of_two_truths_is_shown(void **state)
+static void larger_value_is_shown(void **state)
 {
     (void)state;
     struct store_job job = a_job();
@@ -84,7 +84,7 @@ static void the_larger_of_two_truths_is_shown(void **state)
     assert_int_equal(number, 1600);
 }
 
-static void json_has_no_key_for_what_is_not_known(void **state)
+static void json_omits_unknown_values(void **state)
 {
     (void)state;
     struct store_job job = { .job_id = "78", .name = "caf\xe9" };
@@ -104,11 +104,11 @@ static void json_has_no_key_for_what_is_not_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_has_what_matters),
-        cmocka_unit_test(a_command_is_shown_as_one_would_type_it),
-        cmocka_unit_test(what_is_not_known_is_empty),
-        cmocka_unit_test(the_larger_of_two_truths_is_shown),
-        cmocka_unit_test(json_has_no_key_for_what_is_not_known),
+        cmocka_unit_test(row_contents),
+        cmocka_unit_test(command_is_shell_quoted),
+        cmocka_unit_test(unknown_is_empty),
+        cmocka_unit_test(larger_value_is_shown),
+        cmocka_unit_test(json_omits_unknown_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* An agent's answer at /sets, and what sonde ls prints of it, to the letter. */
+/* A response of an agent at /sets, and exactly what sonde ls prints for it. */
 #include "tools/unit.h"
 
 #include "report/ls.h"
@@ -46,10 +46,10 @@ static void names(void **state)
     ls_name(&out, &sets, &sets.items[0], LS_OURS);
     buf_add_char(&out, ' ');
     ls_name(&out, &sets, &sets.items[1], LS_LDMS);
-    assert_string_equal(buf_text(&out), "n1/meminfo n1/4711/procnetdev2/eth0\\x1b"); /* cannot steer a terminal */
+    assert_string_equal(buf_text(&out), "n1/meminfo n1/4711/procnetdev2/eth0\\x1b"); /* escapes are made visible */
 }
 
-static void values_of_ours(void **state)
+static void own_values(void **state)
 {
     (void)state;
     ls_values(&out, &sets, &sets.items[0], LS_OURS);
@@ -59,7 +59,7 @@ static void values_of_ours(void **state)
                         "D d64          x                                          -\n\n");
 }
 
-static void values_of_ldms(void **state)
+static void ldms_values(void **state)
 {
     (void)state;
     ls_values(&out, &sets, &sets.items[0], LS_LDMS);
@@ -73,8 +73,8 @@ static void values_of_ldms(void **state)
     assert_non_null(strstr(buf_text(&out), "D s64          delta                                      -3\n"));
 }
 
-/* The kernel's sectors and milliseconds under the kernel's names, our bytes and microseconds under ours. */
-static void disks_of_ldms(void **state)
+/* The kernel's sectors and milliseconds under LDMS's names, bytes and microseconds under ours. */
+static void ldms_disks(void **state)
 {
     (void)state;
     static const struct metric metrics[] = { { "read", "B", COUNTER, U64, "", "sect_read" },
@@ -93,7 +93,7 @@ static void disks_of_ldms(void **state)
     assert_non_null(strstr(buf_text(&out), "D u64          read                                       4096 B\n"));
 }
 
-static void the_chosen_ones_as_json(void **state)
+static void chosen_sets_as_json(void **state)
 {
     (void)state;
     const bool one[] = { false, true };
@@ -112,7 +112,7 @@ static void the_chosen_ones_as_json(void **state)
     sets_client_clear(&again);
 }
 
-static void the_table(void **state)
+static void table_layout(void **state)
 {
     (void)state;
     const bool all[] = { true, true }, one[] = { false, true };
@@ -148,15 +148,15 @@ static void columns_are_as_wide_as_their_longest_name(void **state)
     assert_int_equal(sets_client_read(&wide, text, sizeof text - 1), OK);
     ls_table(&out, &wide, all, LS_OURS);
     size_t column = column_of(buf_text(&out), "interrupts_errors", " CR ");
-    assert_int_equal(column_of(buf_text(&out), "\nstat", " CR "), column + 1); /* its line begins one earlier */
+    assert_int_equal(column_of(buf_text(&out), "\nstat", " CR "), column + 1); /* the position includes the line feed */
     assert_int_equal(column_of(buf_text(&out), "Schema", "Flags"), column - 2);
     buf_reset(&out);
-    ls_table(&out, &wide, one, LS_OURS); /* names that are not shown take no room */
+    ls_table(&out, &wide, one, LS_OURS); /* names that are not shown take no columns */
     assert_true(column_of(buf_text(&out), "\nstat", " CR ") < column);
     sets_client_clear(&wide);
 }
 
-static void what_is_no_answer_is_refused(void **state)
+static void invalid_responses_are_rejected(void **state)
 {
     (void)state;
     static const char *const bad[] = {
@@ -176,13 +176,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names, begin, end),
-        cmocka_unit_test_setup_teardown(values_of_ours, begin, end),
-        cmocka_unit_test_setup_teardown(values_of_ldms, begin, end),
-        cmocka_unit_test_setup_teardown(disks_of_ldms, begin, end),
-        cmocka_unit_test_setup_teardown(the_chosen_ones_as_json, begin, end),
-        cmocka_unit_test_setup_teardown(the_table, begin, end),
+        cmocka_unit_test_setup_teardown(own_values, begin, end),
+        cmocka_unit_test_setup_teardown(ldms_values, begin, end),
+        cmocka_unit_test_setup_teardown(ldms_disks, begin, end),
+        cmocka_unit_test_setup_teardown(chosen_sets_as_json, begin, end),
+        cmocka_unit_test_setup_teardown(table_layout, begin, end),
         cmocka_unit_test_setup_teardown(columns_are_as_wide_as_their_longest_name, begin, end),
-        cmocka_unit_test(what_is_no_answer_is_refused),
+        cmocka_unit_test(invalid_responses_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

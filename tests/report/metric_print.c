@@ -1,5 +1,5 @@
-/* Metrics of programs: read from an agent's answer, chosen by name, printed as Python prints them, logged in files that are whole
- * at every moment. */
+/* Program metrics: parsed from an agent's response, selected by name, printed as Python does, logged to files that are
+ * always valid. */
 #include "report/metric_log.h"
 #include "report/metric_names.h"
 #include "compat/tau/python_text.h"
@@ -28,7 +28,7 @@ static void expect_float(double value, const char *text, const char *yaml)
     buf_clear(&out);
 }
 
-static void floats_are_those_of_python(void **state)
+static void floats_as_python(void **state)
 {
     (void)state;
     expect_float(0, "0.0", "0.0");
@@ -56,7 +56,7 @@ static void expect_yaml(const char *text, const char *yaml)
     buf_clear(&out);
 }
 
-static void texts_of_yaml_read_back_as_texts(void **state)
+static void yaml_strings_round_trip(void **state)
 {
     (void)state;
     expect_yaml("", "\"\"");
@@ -84,7 +84,7 @@ static void texts_of_yaml_read_back_as_texts(void **state)
     expect_yaml("\xf0\x9f\x98\x80", "\"\\U0001f600\"");
 }
 
-static void names_get_their_quotes_back(void **state)
+static void quotes_are_restored(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
@@ -115,7 +115,7 @@ static void names_get_their_quotes_back(void **state)
     buf_clear(&out);
 }
 
-static void names_mean_metrics(void **state)
+static void names_match_metrics(void **state)
 {
     (void)state;
     assert_true(metric_names_match("x", "x{a=\"b\"}"));
@@ -140,7 +140,7 @@ static const char answer[] =
     "\"programs\":2,\"new\":{}},"
     "{\"name\":\"h\",\"type\":\"histogram\",\"value\":null}]}";
 
-static void an_answer_becomes_items(void **state)
+static void response_is_parsed(void **state)
 {
     (void)state;
     struct metric_list list;
@@ -171,8 +171,8 @@ static void an_answer_becomes_items(void **state)
     }
 }
 
-/* JSON has no number for it; the others say it as Python does. */
-static void infinite_is_told_as_a_text(void **state)
+/* JSON has no number for infinity; the other formats print it as Python does. */
+static void infinity_is_a_string(void **state)
 {
     static const char metrics[] =
         "{\"metrics\":[{\"name\":\"g\",\"type\":\"gauge\",\"value\":\"-inf\",\"ts\":2,"
@@ -218,8 +218,8 @@ static bool is_json(const char *text)
     return json_read_end(&read);
 }
 
-/* Also a reader that comes between two samples finds a whole document. */
-static void a_log_is_whole_after_every_sample(void **state)
+/* A reader between two samples finds a valid document, too. */
+static void log_is_valid_after_every_sample(void **state)
 {
     (void)state;
     static char text[100000];
@@ -247,7 +247,7 @@ static void a_log_is_whole_after_every_sample(void **state)
     temp_remove(folder);
 }
 
-static void a_line_of_a_file_is_as_long_as_what_it_says(void **state)
+static void lines_in_files_are_not_padded(void **state)
 {
     (void)state;
     static char text[100000];
@@ -268,7 +268,7 @@ static void a_line_of_a_file_is_as_long_as_what_it_says(void **state)
     temp_remove(folder);
 }
 
-static void a_full_disk_leaves_a_whole_file(void **state)
+static void full_disk_leaves_a_valid_file(void **state)
 {
     (void)state;
     static char text[100000];
@@ -299,7 +299,7 @@ static void a_full_disk_leaves_a_whole_file(void **state)
     temp_remove(folder);
 }
 
-static void names_mean_metrics_in_any_spelling(void **state)
+static void names_match_in_any_spelling(void **state)
 {
     (void)state;
     static const char ordered[] = "x_total{a=\"1\",b=\"2\"}", wrapped[] = "a_b{program_name=\"a.b\"}";
@@ -320,16 +320,16 @@ static void names_mean_metrics_in_any_spelling(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_are_those_of_python),
-        cmocka_unit_test(texts_of_yaml_read_back_as_texts),
-        cmocka_unit_test(names_get_their_quotes_back),
-        cmocka_unit_test(names_mean_metrics),
-        cmocka_unit_test(names_mean_metrics_in_any_spelling),
-        cmocka_unit_test(an_answer_becomes_items),
-        cmocka_unit_test(infinite_is_told_as_a_text),
-        cmocka_unit_test(a_log_is_whole_after_every_sample),
-        cmocka_unit_test(a_line_of_a_file_is_as_long_as_what_it_says),
-        cmocka_unit_test(a_full_disk_leaves_a_whole_file),
+        cmocka_unit_test(floats_as_python),
+        cmocka_unit_test(yaml_strings_round_trip),
+        cmocka_unit_test(quotes_are_restored),
+        cmocka_unit_test(names_match_metrics),
+        cmocka_unit_test(names_match_in_any_spelling),
+        cmocka_unit_test(response_is_parsed),
+        cmocka_unit_test(infinity_is_a_string),
+        cmocka_unit_test(log_is_valid_after_every_sample),
+        cmocka_unit_test(lines_in_files_are_not_padded),
+        cmocka_unit_test(full_disk_leaves_a_valid_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The table of the jobs on a node, from what an agent tells. */
+/* The table of the jobs on a node, from an agent's response. */
 #include "report/node_jobs.h"
 
 #include "tools/unit.h"
@@ -33,7 +33,7 @@ static void jobs_are_rows(void **state)
     buf_clear(&out);
 }
 
-static void none_is_a_sentence(void **state)
+static void no_jobs_is_a_sentence(void **state)
 {
     (void)state;
     struct buf out;
@@ -45,7 +45,7 @@ static void none_is_a_sentence(void **state)
     buf_clear(&out);
 }
 
-static void a_name_cannot_steer_the_terminal(void **state)
+static void names_are_escaped(void **state)
 {
     (void)state;
     struct buf out;
@@ -54,7 +54,7 @@ static void a_name_cannot_steer_the_terminal(void **state)
     buf_clear(&out);
 }
 
-static void other_texts_are_refused(void **state)
+static void invalid_input_is_rejected(void **state)
 {
     (void)state;
     static const char *const texts[] = { "", "{}", "[]", "{\"jobs\": 7}", "{\"jobs\": [7]}", "{\"jobs\": [{\"id\": "
@@ -71,9 +71,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_are_rows),
-        cmocka_unit_test(none_is_a_sentence),
-        cmocka_unit_test(a_name_cannot_steer_the_terminal),
-        cmocka_unit_test(other_texts_are_refused),
+        cmocka_unit_test(no_jobs_is_a_sentence),
+        cmocka_unit_test(names_are_escaped),
+        cmocka_unit_test(invalid_input_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

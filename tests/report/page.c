@@ -1,4 +1,4 @@
-/* Lines that never pass the width, whatever is put into them. */
+/* Lines never exceed the width, whatever they contain. */
 #include "report/page.h"
 
 #include "base/utf8.h"
@@ -16,7 +16,7 @@ static const char *wrapped(const struct terminal *terminal, const char *text, si
     return buf_text(&out);
 }
 
-static void breaks_at_blanks(void **state)
+static void breaks_at_spaces(void **state)
 {
     (void)state;
     assert_string_equal(wrapped(&narrow, "one two three", 0, 0, 0), "one two three\n");
@@ -27,7 +27,7 @@ static void breaks_at_blanks(void **state)
     assert_string_equal(wrapped(&narrow, "", 0, 0, 0), "\n");
 }
 
-static void a_word_that_is_too_long_is_cut(void **state)
+static void long_words_are_split(void **state)
 {
     (void)state;
     assert_string_equal(wrapped(&narrow, "/a/path/that/is/much/longer/than/a/line/of/this/page", 0, 2, 0),
@@ -43,14 +43,14 @@ static void lines_are_limited(void **state)
     assert_string_equal(wrapped(&ascii, text, 0, 0, 1), "the quick brown fox jumps over the laz..\n");
 }
 
-static void what_could_steer_a_terminal_is_shown(void **state)
+static void control_characters_are_escaped(void **state)
 {
     (void)state;
     assert_string_equal(wrapped(&narrow, "a\033[2Jb\nc\xff", 0, 0, 0), "a\\x1b[2Jb\\nc\\xff\n");
     assert_string_equal(wrapped(&ascii, "größe", 0, 0, 0), "gr\\u{00f6}\\u{00df}e\n");
 }
 
-static void wide_characters_take_two(void **state)
+static void wide_characters_take_two_columns(void **state)
 {
     (void)state;
     assert_string_equal(wrapped(&narrow, "名名名名名名名名名名名名名名名名名名名名名", 0, 0, 0),
@@ -59,7 +59,7 @@ static void wide_characters_take_two(void **state)
                         "名名名名名名名名名名名名名名名名名名名\n名名\n");
 }
 
-static void a_heading_without_a_section_is_taken_back(void **state)
+static void empty_sections_have_no_heading(void **state)
 {
     (void)state;
     buf_reset(&out);
@@ -89,12 +89,12 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(breaks_at_blanks),
-        cmocka_unit_test(a_word_that_is_too_long_is_cut),
+        cmocka_unit_test(breaks_at_spaces),
+        cmocka_unit_test(long_words_are_split),
         cmocka_unit_test(lines_are_limited),
-        cmocka_unit_test(what_could_steer_a_terminal_is_shown),
-        cmocka_unit_test(wide_characters_take_two),
-        cmocka_unit_test(a_heading_without_a_section_is_taken_back),
+        cmocka_unit_test(control_characters_are_escaped),
+        cmocka_unit_test(wide_characters_take_two_columns),
+        cmocka_unit_test(empty_sections_have_no_heading),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,4 +1,4 @@
-/* The tree on a screen. */
+/* The process tree as text. */
 #include "report/ps.h"
 
 #include "base/utf8.h"
@@ -40,7 +40,7 @@ static void add(uint32_t number, uint32_t last, struct process p)
 
 #define ARGS(text) ((struct bytes){ text, sizeof text })
 
-/* What ps_print writes, through a pipe's file. */
+/* Returns the output of ps_print. */
 static const char *printed(const struct ps_view *view)
 {
     static char text[65536];
@@ -80,7 +80,7 @@ static void draws_lines_in_utf8(void **state)
                                         " 12  500ms  500ms   1.5s                  KILL └─ ⇒ post\n");
 }
 
-/* A narrow terminal leaves out numbers, least important first, before the tree has no room. */
+/* On a narrow terminal numbers are left out, least important first, to make space for the tree. */
 static void fits_a_narrow_terminal(void **state)
 {
     (void)state;
@@ -108,18 +108,18 @@ static void draws_lines_in_ascii(void **state)
     assert_non_null(strstr(printed(&view), " `- => post\n"));
 }
 
-static void hides_what_used_little(void **state)
+static void hides_below_threshold(void **state)
 {
     (void)state;
     three_processes();
     struct ps_view view = { .terminal = { .utf8 = true, .width = 80 } };
     tree_hide(&tree, 1000000);
     assert_null(strstr(printed(&view), "post"));
-    assert_non_null(strstr(printed(&view), "└─ solve")); /* the last that is shown */
+    assert_non_null(strstr(printed(&view), "└─ solve")); /* the last one shown */
     assert_non_null(strstr(printed(&view), "\n1 more used less than 1.0 s each, 500 ms in total.\n"));
 }
 
-static void stops_at_a_depth(void **state)
+static void stops_at_depth(void **state)
 {
     (void)state;
     three_processes();
@@ -148,7 +148,7 @@ static void no_row_is_wider_than_the_terminal(void **state)
     assert_non_null(strstr(printed(&view), words));
 }
 
-static void what_is_not_known_is_empty(void **state)
+static void unknown_is_empty(void **state)
 {
     (void)state;
     struct process p = { .pid = 5, .parent = PROCESS_NO_PARENT, .state = PROCESS_LOST };
@@ -157,7 +157,7 @@ static void what_is_not_known_is_empty(void **state)
     assert_non_null(strstr(printed(&view), "\n  5                                       lost ?\n"));
 }
 
-static void a_number_that_holds_others_has_a_sign(void **state)
+static void inexact_numbers_are_marked(void **state)
 {
     (void)state;
     struct process parent = a_process(10, PROCESS_NO_PARENT, ARGS("sh"), 45000, 45000);
@@ -174,14 +174,14 @@ static void a_number_that_holds_others_has_a_sign(void **state)
                                         " 12   25ms   25ms    1.5s                 └─ burn\n"
                                         "* includes children or earlier executables of the process, which could not be "
                                         "separated.\n~ part of the CPU time is estimated.\n");
-    view.depth = 1; /* no sign, no line */
+    view.depth = 1; /* no mark, no footnote */
     assert_null(strstr(printed(&view), "~ "));
     assert_non_null(strstr(printed(&view), "* includes "));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, unmake)
 
-static void a_thread_without_a_name_says_what_it_is(void **state)
+static void unnamed_threads(void **state)
 {
     (void)state;
     struct process p = a_process(5, PROCESS_NO_PARENT, ARGS("/bin/a"), 10, 10);
@@ -200,15 +200,15 @@ static void a_thread_without_a_name_says_what_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_thread_without_a_name_says_what_it_is, make, unmake),
+        cmocka_unit_test_setup_teardown(unnamed_threads, make, unmake),
         TEST(draws_lines_in_utf8),
         TEST(fits_a_narrow_terminal),
         TEST(draws_lines_in_ascii),
-        TEST(hides_what_used_little),
-        TEST(stops_at_a_depth),
+        TEST(hides_below_threshold),
+        TEST(stops_at_depth),
         TEST(no_row_is_wider_than_the_terminal),
-        TEST(what_is_not_known_is_empty),
-        TEST(a_number_that_holds_others_has_a_sign),
+        TEST(unknown_is_empty),
+        TEST(inexact_numbers_are_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* Compares the page and the JSON of fixed jobs to the files in tests/report/golden. After an intended change rewrite them with
- * SONDE_GOLDEN=write meson test -C build report/report, and review the difference before you commit it. */
+/* Compares the page and the JSON of fixed jobs to the files in tests/report/golden. After an intended change rewrite
+ * them with SONDE_GOLDEN=write meson test -C build report/report, and review the difference before you commit it. */
 #include "report/report.h"
 
 #include "base/utf8.h"
-#include "analysis/telling.h"
+#include "analysis/metrics_fixture.h"
 #include "report/jobs.h"
 #include "tools/unit.h"
 
@@ -68,7 +68,7 @@ static void is_like(const char *name)
     assert_string_equal(wanted, out.data);
 }
 
-/* Every line is valid, takes at most width columns and has no blank at its end; colours are left out of the count. */
+/* Every line is valid UTF-8, at most width columns wide and without trailing spaces; colours do not count. */
 static void fits(size_t width, bool is_ascii)
 {
     for (const char *line = out.data; *line;) {
@@ -116,7 +116,7 @@ static void a_bad_job(void **state)
     is_like("bad.json");
 }
 
-static void a_job_of_which_nothing_is_known(void **state)
+static void a_job_without_data(void **state)
 {
     (void)state;
     print(jobs_missing, &utf8);
@@ -126,7 +126,7 @@ static void a_job_of_which_nothing_is_known(void **state)
     assert_null(strstr(out.data, "null"));
 }
 
-static void colour_changes_nothing_but_colour(void **state)
+static void colour_does_not_change_text(void **state)
 {
     (void)state;
     print(jobs_bad, &coloured);
@@ -144,7 +144,7 @@ static void colour_changes_nothing_but_colour(void **state)
     is_like("bad.txt");
 }
 
-static void nothing_passes_the_width(void **state)
+static void nothing_exceeds_the_width(void **state)
 {
     (void)state;
     static void (*const jobs[])(struct facts *) = { jobs_good, jobs_bad, jobs_missing, jobs_hostile };
@@ -162,7 +162,7 @@ static void nothing_passes_the_width(void **state)
     }
 }
 
-/* Numbers that look random and are the same each time. */
+/* Reproducible pseudo-random numbers. */
 static uint64_t dice(void)
 {
     static uint64_t seed = 42;
@@ -187,7 +187,7 @@ static void jobs_random(struct facts *random)
     random->job.summary.short_wall_ns = dice() >> dice() % 53;
     random->job.summary.threads_peak = dice() >> dice() % 53;
     for (int i = 0; i < TIMELINE_LINES; i++)
-        plain_shape(random, (enum timeline_line)i, (double)(dice() % 50) / 100, 1,
+        plain_timeline(random, (enum timeline_line)i, (double)(dice() % 50) / 100, 1,
                     (double)(dice() >> dice() % 53) / 100);
 }
 
@@ -202,7 +202,7 @@ static void random_jobs_fit_too(void **state)
     }
 }
 
-static void a_good_job_has_nothing_to_complain_of(void **state)
+static void a_good_job_has_no_issues(void **state)
 {
     (void)state;
     print(jobs_good, &utf8);
@@ -218,7 +218,7 @@ static void jobs_in_user_mode(struct facts *job)
     job->events[job->event_count++] = (struct facts_event){ "cycles:u", 2000 };
 }
 
-static void events_of_user_mode_have_their_ratio_too(void **state)
+static void user_mode_events_have_a_ratio(void **state)
 {
     (void)state;
     print(jobs_in_user_mode, &utf8);
@@ -227,7 +227,7 @@ static void events_of_user_mode_have_their_ratio_too(void **state)
     assert_non_null(strstr(ratio, " 1.50\n"));
 }
 
-static void six_pieces_of_advice_are_enough(void **state)
+static void at_most_six_pieces_of_advice(void **state)
 {
     (void)state;
     print(jobs_bad, &utf8);
@@ -236,7 +236,7 @@ static void six_pieces_of_advice_are_enough(void **state)
     assert_null(strstr(out.data, "\n  7. "));
 }
 
-static void the_page_about_the_report_shows_it(void **state)
+static void docs_show_the_report(void **state)
 {
     (void)state;
     static char page[1 << 16];
@@ -258,7 +258,7 @@ static void jobs_with_others(struct facts *job)
     job->processes[2].sources = USAGE_ESTIMATED;
 }
 
-static void a_number_that_holds_others_has_a_sign(void **state)
+static void inexact_numbers_are_marked(void **state)
 {
     (void)state;
     print(jobs_with_others, &utf8);
@@ -274,7 +274,7 @@ static void a_number_that_holds_others_has_a_sign(void **state)
     assert_non_null(strstr(out.data, "\"estimated\": true"));
 }
 
-/* More runs than are shown, with hostile words, the last of which failed. */
+/* More runs than are shown, with hostile strings, the last of which failed. */
 static void jobs_of_runs(struct facts *job)
 {
     static struct store_run runs[9];
@@ -285,7 +285,7 @@ static void jobs_of_runs(struct facts *job)
     job->runs = (struct store_runs){ .list = runs, .count = 9 };
 }
 
-static void the_run_that_failed_comes_first(void **state)
+static void failed_runs_come_first(void **state)
 {
     (void)state;
     for (size_t width = 40; width <= 80; width++) {
@@ -304,7 +304,7 @@ static void jobs_with_set_uid(struct facts *job)
     job->executables[3].path = (struct bytes){ 0 };
 }
 
-static void a_path_that_is_not_known_makes_no_path_of_the_other_name(void **state)
+static void unknown_paths_are_marked(void **state)
 {
     (void)state;
     print(jobs_with_set_uid, &utf8);
@@ -334,7 +334,7 @@ static void forget_programs(void)
     job_metrics_clear(&facts.metrics);
 }
 
-static void what_programs_told(void **state)
+static void program_metrics(void **state)
 {
     (void)state;
     print(jobs_programs, &utf8);
@@ -346,20 +346,20 @@ static void what_programs_told(void **state)
     forget_programs();
 }
 
-/* Counted in libc: two calls there, and 5,011 reads that the kernel saw beside them. */
+/* Counted in libc: two calls there, and 5,011 further reads counted by the kernel. */
 static void jobs_with_calls_beside(struct facts *job)
 {
     plain_init(job);
     job_metrics_init(&job->metrics);
-    telling_call(&job->metrics, "close", 1, 0, NAN, NAN);
-    telling_call(&job->metrics, "read", 1, 0, 500, NAN);
-    telling_call(&job->metrics, "read/pipe", 1, 0, 500, NAN);
-    telling_call(&job->metrics, "read/other", 5011, NAN, 10022, NAN);
+    metrics_fixture_call(&job->metrics, "close", 1, 0, NAN, NAN);
+    metrics_fixture_call(&job->metrics, "read", 1, 0, 500, NAN);
+    metrics_fixture_call(&job->metrics, "read/pipe", 1, 0, 500, NAN);
+    metrics_fixture_call(&job->metrics, "read/other", 5011, NAN, 10022, NAN);
     assert_int_equal(mpi_read(&job->mpi, &job->metrics), OK);
     assert_int_equal(syscall_stats_read(&job->calls, &job->metrics), OK);
 }
 
-static void what_stands_beside_the_calls_is_no_share_of_them(void **state)
+static void extra_reads_have_no_share(void **state)
 {
     (void)state;
     print(jobs_with_calls_beside, &utf8);
@@ -374,12 +374,12 @@ static void jobs_with_bytes_alone(struct facts *job)
 {
     plain_init(job);
     job_metrics_init(&job->metrics);
-    telling_call(&job->metrics, "write/other", NAN, NAN, 499584, NAN);
+    metrics_fixture_call(&job->metrics, "write/other", NAN, NAN, 499584, NAN);
     assert_int_equal(mpi_read(&job->mpi, &job->metrics), OK);
     assert_int_equal(syscall_stats_read(&job->calls, &job->metrics), OK);
 }
 
-static void bytes_of_calls_that_nobody_counted_are_told(void **state)
+static void bytes_of_uncounted_calls(void **state)
 {
     (void)state;
     print(jobs_with_bytes_alone, &utf8);
@@ -391,14 +391,14 @@ static void bytes_of_calls_that_nobody_counted_are_told(void **state)
     forget_programs();
 }
 
-/* Between two samples, or before the first. */
+/* Memory between two samples, or before the first. */
 static void jobs_between_samples(struct facts *job)
 {
     jobs_good(job);
     job->job.summary.rss_peak_bytes = 1 << 20;
 }
 
-static void memory_that_no_sample_met_is_that_of_one_process(void **state)
+static void unsampled_memory_is_of_one_process(void **state)
 {
     (void)state;
     print(jobs_good, &ascii);
@@ -412,15 +412,15 @@ static void jobs_with_one_waiter(struct facts *job)
 {
     plain_init(job);
     job_metrics_init(&job->metrics);
-    telling_mpi(&job->metrics, "0/MPI_Recv", 10, 8, NAN, NAN, 7, 0, NAN);
-    telling_mpi(&job->metrics, "0/", 10, 8, NAN, NAN, 7, NAN, 10);
-    telling_mpi(&job->metrics, "1/", 10, 1, NAN, NAN, 0, NAN, 10);
-    telling_mpi(&job->metrics, "2/", 10, 1, NAN, NAN, 0, NAN, 10);
+    metrics_fixture_mpi(&job->metrics, "0/MPI_Recv", 10, 8, NAN, NAN, 7, 0, NAN);
+    metrics_fixture_mpi(&job->metrics, "0/", 10, 8, NAN, NAN, 7, NAN, 10);
+    metrics_fixture_mpi(&job->metrics, "1/", 10, 1, NAN, NAN, 0, NAN, 10);
+    metrics_fixture_mpi(&job->metrics, "2/", 10, 1, NAN, NAN, 0, NAN, 10);
     assert_int_equal(mpi_read(&job->mpi, &job->metrics), OK);
     assert_int_equal(syscall_stats_read(&job->calls, &job->metrics), OK);
 }
 
-static void one_that_waits_is_not_several(void **state)
+static void one_waiting_rank(void **state)
 {
     (void)state;
     print(jobs_with_one_waiter, &utf8);
@@ -435,7 +435,7 @@ static void jobs_with_requests_lost(struct facts *job)
     job->mpi.requests_lost = 3616;
 }
 
-static void bytes_that_are_missing_are_told(void **state)
+static void missing_bytes_are_reported(void **state)
 {
     (void)state;
     print(jobs_with_requests_lost, &utf8);
@@ -447,7 +447,7 @@ static void bytes_that_are_missing_are_told(void **state)
     forget_programs();
 }
 
-/* An attachment that has no process, and one that an agent has filed. */
+/* An attached job without processes, and one that an agent has saved. */
 static struct store_run attached;
 
 static void jobs_without_processes(struct facts *job)
@@ -459,7 +459,7 @@ static void jobs_without_processes(struct facts *job)
     job->runs = (struct store_runs){ .list = &attached, .count = 1 };
 }
 
-static void a_batch_system_is_named_where_there_may_be_one(void **state)
+static void batch_system_is_mentioned(void **state)
 {
     (void)state;
     print(jobs_without_processes, &utf8);
@@ -474,24 +474,24 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_job),
         cmocka_unit_test(a_bad_job),
-        cmocka_unit_test(a_job_of_which_nothing_is_known),
-        cmocka_unit_test(colour_changes_nothing_but_colour),
-        cmocka_unit_test(nothing_passes_the_width),
+        cmocka_unit_test(a_job_without_data),
+        cmocka_unit_test(colour_does_not_change_text),
+        cmocka_unit_test(nothing_exceeds_the_width),
         cmocka_unit_test(random_jobs_fit_too),
-        cmocka_unit_test(a_good_job_has_nothing_to_complain_of),
-        cmocka_unit_test(the_page_about_the_report_shows_it),
-        cmocka_unit_test(events_of_user_mode_have_their_ratio_too),
-        cmocka_unit_test(six_pieces_of_advice_are_enough),
-        cmocka_unit_test(what_programs_told),
-        cmocka_unit_test(what_stands_beside_the_calls_is_no_share_of_them),
-        cmocka_unit_test(bytes_of_calls_that_nobody_counted_are_told),
-        cmocka_unit_test(one_that_waits_is_not_several),
-        cmocka_unit_test(a_path_that_is_not_known_makes_no_path_of_the_other_name),
-        cmocka_unit_test(the_run_that_failed_comes_first),
-        cmocka_unit_test(a_number_that_holds_others_has_a_sign),
-        cmocka_unit_test(bytes_that_are_missing_are_told),
-        cmocka_unit_test(a_batch_system_is_named_where_there_may_be_one),
-        cmocka_unit_test(memory_that_no_sample_met_is_that_of_one_process),
+        cmocka_unit_test(a_good_job_has_no_issues),
+        cmocka_unit_test(docs_show_the_report),
+        cmocka_unit_test(user_mode_events_have_a_ratio),
+        cmocka_unit_test(at_most_six_pieces_of_advice),
+        cmocka_unit_test(program_metrics),
+        cmocka_unit_test(extra_reads_have_no_share),
+        cmocka_unit_test(bytes_of_uncounted_calls),
+        cmocka_unit_test(one_waiting_rank),
+        cmocka_unit_test(unknown_paths_are_marked),
+        cmocka_unit_test(failed_runs_come_first),
+        cmocka_unit_test(inexact_numbers_are_marked),
+        cmocka_unit_test(missing_bytes_are_reported),
+        cmocka_unit_test(batch_system_is_mentioned),
+        cmocka_unit_test(unsampled_memory_is_of_one_process),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,4 +1,4 @@
-/* Curves and the axis below them. */
+/* Sparklines and the axis below them. */
 #include "report/spark.h"
 
 #include "tools/unit.h"
@@ -35,7 +35,7 @@ static void strange_values(void **state)
     (void)state;
     double values[] = { NAN, -1, 99, 0.001 };
     assert_string_equal(curve(&utf8, values, 4, 8), " ▁█▁");
-    assert_string_equal(curve(&ascii, values, 4, 8), "  #."); /* little is not nothing */
+    assert_string_equal(curve(&ascii, values, 4, 8), "  #."); /* a small value differs from 0 */
     assert_string_equal(curve(&utf8, values, 4, 0), " ▁▁▁");
     assert_string_equal(curve(&utf8, values, 4, NAN), " ▁▁▁");
 }
@@ -47,7 +47,7 @@ static void axes(void **state)
     assert_string_equal(axis(48, 10), "0.0 s     2.5 s       5.0 s       7.5 s   10.0 s");
     assert_string_equal(axis(48, 100), "0 s       25 s        50 s        75 s     100 s");
     assert_string_equal(axis(48, 7200), "0:00      30:00      1:00:00     1:30:00 2:00:00");
-    assert_string_equal(axis(12, 7200), "0:00 2:00:00"); /* what does not fit is left out, the ends last */
+    assert_string_equal(axis(12, 7200), "0:00 2:00:00"); /* the ends have priority */
     assert_string_equal(axis(3, 7200), "   ");
 }
 

@@ -3,7 +3,7 @@
 
 #include "tools/unit.h"
 
-static void threads_that_have_not_returned(void **state)
+static void pending_calls(void **state)
 {
     uint32_t threads[SYSCALL_NAMES_MAX] = { 0 };
     struct buf out;
@@ -19,6 +19,6 @@ static void threads_that_have_not_returned(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(threads_that_have_not_returned) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(pending_calls) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Columns that fit. */
+/* Tables that fit the terminal. */
 #include "report/table.h"
 
 #include "base/utf8.h"
@@ -34,7 +34,7 @@ static void prints(size_t width, bool utf8, const char *expected)
     table_clear(&table);
 }
 
-static void takes_its_natural_width_when_there_is_room(void **state)
+static void natural_width_if_it_fits(void **state)
 {
     (void)state;
     prints(80, true, "ID NAME         SIZE NOTE\n"
@@ -42,7 +42,7 @@ static void takes_its_natural_width_when_there_is_room(void **state)
                      "b2 x\\ny        1,234 a note of some length\n");
 }
 
-static void cuts_the_widest_first(void **state)
+static void widest_is_truncated_first(void **state)
 {
     (void)state;
     prints(30, true, "ID NAME        SIZE NOTE\n"
@@ -50,7 +50,7 @@ static void cuts_the_widest_first(void **state)
                      "b2 x\\ny       1,234 a note of…\n");
 }
 
-static void leaves_out_the_highest_rank(void **state)
+static void highest_rank_is_left_out(void **state)
 {
     (void)state;
     prints(19, true, "ID NAME        SIZE\n"
@@ -61,7 +61,7 @@ static void leaves_out_the_highest_rank(void **state)
                      "b2 x\\ny\n");
 }
 
-static void uses_ascii_where_it_must(void **state)
+static void ascii_if_necessary(void **state)
 {
     (void)state;
     prints(10, false, "ID NAME\n"
@@ -85,7 +85,7 @@ static void no_line_is_wider_than_the_terminal(void **state)
     }
 }
 
-static void colour_takes_no_room(void **state)
+static void colour_takes_no_columns(void **state)
 {
     (void)state;
     struct table table;
@@ -104,12 +104,12 @@ static void colour_takes_no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_its_natural_width_when_there_is_room),
-        cmocka_unit_test(cuts_the_widest_first),
-        cmocka_unit_test(leaves_out_the_highest_rank),
-        cmocka_unit_test(uses_ascii_where_it_must),
+        cmocka_unit_test(natural_width_if_it_fits),
+        cmocka_unit_test(widest_is_truncated_first),
+        cmocka_unit_test(highest_rank_is_left_out),
+        cmocka_unit_test(ascii_if_necessary),
         cmocka_unit_test(no_line_is_wider_than_the_terminal),
-        cmocka_unit_test(colour_takes_no_room),
+        cmocka_unit_test(colour_takes_no_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the output can show, asked of a real pseudo terminal. */
+/* Capabilities of the output, tested with a real pseudo-terminal. */
 #include "report/terminal.h"
 
 #include "tools/unit.h"
@@ -19,7 +19,7 @@ static int open_terminal(unsigned short columns)
     assert_true(slave >= 0);
     struct winsize size = { .ws_col = columns, .ws_row = 24 };
     assert_int_equal(ioctl(slave, TIOCSWINSZ, &size), 0);
-    return slave; /* the master is left open: it lives as long as the test */
+    return slave; /* the master stays open until the test ends */
 }
 
 static void plain_environment(void)
@@ -29,7 +29,7 @@ static void plain_environment(void)
     unsetenv("COLUMNS");
 }
 
-static void a_terminal_has_its_width_and_colour(void **state)
+static void terminal_has_width_and_colour(void **state)
 {
     (void)state;
     plain_environment();
@@ -40,7 +40,7 @@ static void a_terminal_has_its_width_and_colour(void **state)
     assert_int_equal(terminal_of(open_terminal(5)).width, 40);
 }
 
-static void a_file_has_80_columns_and_no_colour(void **state)
+static void file_has_80_columns_and_no_colour(void **state)
 {
     (void)state;
     plain_environment();
@@ -58,14 +58,14 @@ static void a_file_has_80_columns_and_no_colour(void **state)
     close(fd);
 }
 
-static void colour_is_not_forced_on_anybody(void **state)
+static void colour_can_be_disabled(void **state)
 {
     (void)state;
     plain_environment();
     int fd = open_terminal(80);
     setenv("NO_COLOR", "1", 1);
     assert_false(terminal_of(fd).colour);
-    setenv("NO_COLOR", "", 1); /* empty is as if it were not there (no-color.org) */
+    setenv("NO_COLOR", "", 1); /* empty counts as unset (no-color.org) */
     assert_true(terminal_of(fd).colour);
     setenv("TERM", "dumb", 1);
     assert_false(terminal_of(fd).colour);
@@ -84,7 +84,7 @@ static void utf8_follows_the_locale(void **state)
     close(fd);
 }
 
-static void a_closed_pipe_is_gone_and_a_full_disk_is_full(void **state)
+static void closed_pipe_and_full_disk(void **state)
 {
     (void)state;
     int ends[2];
@@ -107,11 +107,11 @@ static void a_closed_pipe_is_gone_and_a_full_disk_is_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_terminal_has_its_width_and_colour),
-        cmocka_unit_test(a_file_has_80_columns_and_no_colour),
-        cmocka_unit_test(colour_is_not_forced_on_anybody),
+        cmocka_unit_test(terminal_has_width_and_colour),
+        cmocka_unit_test(file_has_80_columns_and_no_colour),
+        cmocka_unit_test(colour_can_be_disabled),
         cmocka_unit_test(utf8_follows_the_locale),
-        cmocka_unit_test(a_closed_pipe_is_gone_and_a_full_disk_is_full),
+        cmocka_unit_test(closed_pipe_and_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The page of `sonde top`, from two answers of GET /jobs. */
+/* The page of `sonde top`, from two responses of GET /jobs. */
 #include "report/top.h"
 
 #include "tools/unit.h"

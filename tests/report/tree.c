@@ -28,7 +28,7 @@ static int unmake(void **state)
     return 0;
 }
 
-/* Returns its number. last and the inclusive time are made by finish. */
+/* Returns its number. finish computes last and the inclusive time. */
 static uint32_t add(uint32_t parent, const char *name, uint64_t cpu_us)
 {
     struct process *p = &maker->processes[maker->count];
@@ -85,7 +85,7 @@ static const char *drawn(void)
     return text;
 }
 
-static void keeps_the_order_it_was_read_in(void **state)
+static void order_is_kept(void **state)
 {
     (void)state;
     uint32_t make_ = add(PROCESS_NO_PARENT, "make", 10);
@@ -100,7 +100,7 @@ static void keeps_the_order_it_was_read_in(void **state)
     assert_int_equal(maker->tree.nodes[2].depth, 2);
 }
 
-static void folds_equal_small_siblings(void **state)
+static void small_similar_siblings_are_folded(void **state)
 {
     (void)state;
     uint32_t sh = add(PROCESS_NO_PARENT, "sh", 1000);
@@ -118,7 +118,7 @@ static void folds_equal_small_siblings(void **state)
     assert_int_equal(folded->rss_kb, 10 + 1998); /* of the largest */
 }
 
-static void few_stay_as_they_are(void **state)
+static void few_are_not_folded(void **state)
 {
     (void)state;
     uint32_t sh = add(PROCESS_NO_PARENT, "sh", 1000);
@@ -129,7 +129,7 @@ static void few_stay_as_they_are(void **state)
     assert_string_equal(drawn(), "sh(true true true true)");
 }
 
-static void large_ones_stay_as_they_are(void **state)
+static void large_ones_are_not_folded(void **state)
 {
     (void)state;
     uint32_t sh = add(PROCESS_NO_PARENT, "sh", 1);
@@ -141,7 +141,7 @@ static void large_ones_stay_as_they_are(void **state)
     assert_int_equal(maker->tree.nodes[1].count, 5);
 }
 
-static void those_that_failed_stand_apart(void **state)
+static void failed_ones_are_separate(void **state)
 {
     (void)state;
     uint32_t sh = add(PROCESS_NO_PARENT, "sh", 1000);
@@ -155,7 +155,7 @@ static void those_that_failed_stand_apart(void **state)
     assert_int_equal(maker->tree.nodes[2].exit_code, 1);
 }
 
-static void whole_trees_are_folded(void **state)
+static void subtrees_are_folded(void **state)
 {
     (void)state;
     uint32_t top = add(PROCESS_NO_PARENT, "make", 1000);
@@ -163,10 +163,10 @@ static void whole_trees_are_folded(void **state)
         uint32_t sh = add(top, "sh", 1), gcc = add(sh, "gcc", 1);
         add(gcc, "cc1", 3);
         add(gcc, "as", 1);
-        for (int k = 0; k < i % 3; k++) /* how many there are does not matter */
+        for (int k = 0; k < i % 3; k++) /* the number does not matter */
             add(gcc, "as", 1);
     }
-    add(top, "sh", 1); /* another sort: nothing below it */
+    add(top, "sh", 1); /* of another kind: without children */
     finish();
     tree_fold(&maker->tree);
     assert_string_equal(drawn(), "make(sh*10(gcc*10(cc1*10 as*19)) sh)");
@@ -190,7 +190,7 @@ static void sorts_siblings(void **state)
     assert_string_equal(drawn(), "sh(small middle(x y) large)");
 }
 
-static void hides_what_used_little(void **state)
+static void hides_below_threshold(void **state)
 {
     (void)state;
     uint32_t sh = add(PROCESS_NO_PARENT, "sh", 1);
@@ -210,7 +210,7 @@ static void hides_what_used_little(void **state)
     assert_int_equal(tree_first(&maker->tree), TREE_NONE);
 }
 
-static void a_deep_chain_is_walked(void **state)
+static void deep_chains_work(void **state)
 {
     (void)state;
     uint32_t parent = PROCESS_NO_PARENT, seen = 0;
@@ -224,7 +224,7 @@ static void a_deep_chain_is_walked(void **state)
     assert_int_equal(seen, 20000);
 }
 
-static void threads_find_their_process(void **state)
+static void threads_belong_to_their_process(void **state)
 {
     (void)state;
     uint32_t sh = add(PROCESS_NO_PARENT, "sh", 1);
@@ -234,7 +234,7 @@ static void threads_find_their_process(void **state)
     assert_int_equal(tree_add_thread(&maker->tree, 1, &thread), OK);
     thread.tid = 8;
     assert_int_equal(tree_add_thread(&maker->tree, 1, &thread), OK);
-    assert_int_equal(tree_add_thread(&maker->tree, 99, &thread), OK); /* of nobody: ignored */
+    assert_int_equal(tree_add_thread(&maker->tree, 99, &thread), OK); /* of an unknown process: ignored */
     assert_int_equal(maker->tree.nodes[1].thread_count, 2);
     assert_int_equal(maker->tree.threads[maker->tree.nodes[1].thread_first + 1].thread.tid, 8);
 }
@@ -244,16 +244,16 @@ static void threads_find_their_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(keeps_the_order_it_was_read_in),
-        TEST(folds_equal_small_siblings),
-        TEST(few_stay_as_they_are),
-        TEST(large_ones_stay_as_they_are),
-        TEST(those_that_failed_stand_apart),
-        TEST(whole_trees_are_folded),
+        TEST(order_is_kept),
+        TEST(small_similar_siblings_are_folded),
+        TEST(few_are_not_folded),
+        TEST(large_ones_are_not_folded),
+        TEST(failed_ones_are_separate),
+        TEST(subtrees_are_folded),
         TEST(sorts_siblings),
-        TEST(hides_what_used_little),
-        TEST(a_deep_chain_is_walked),
-        TEST(threads_find_their_process),
+        TEST(hides_below_threshold),
+        TEST(deep_chains_work),
+        TEST(threads_belong_to_their_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@ finding() {
     awk -v name="$1" '/^  [-+X] / { on = index($0, name " ") == 5 } /^$/ { on = 0 } on' <<<"$output"
 }
 
-@test "on a good machine all that is essential works, and nothing is left behind" {
+@test "on a good node everything essential works, and nothing is left behind" {
     run "$SONDE" doctor
     [ "$status" -eq 0 ]
     [[ $output == *"Everything essential works." ]]
@@ -19,7 +19,7 @@ finding() {
     [ -z "$(find "$TMPDIR" -name 'sonde-doctor*' -o -name '*.spool')" ]
 }
 
-@test "no line passes 80 columns, and plain ASCII is kept where the locale wants it" {
+@test "no line exceeds 80 columns, and plain ASCII if the locale is not UTF-8" {
     run "$SONDE" doctor
     [ "$status" -eq 0 ]
     [ -z "$(grep -vE "^.{0,80}$" <<<"$output" | grep -v libsonde-process)" ]
@@ -27,7 +27,7 @@ finding() {
     [ -n "$(finding "schedstat")" ]
 }
 
-@test "a user who is nobody is told what only root may" {
+@test "an unprivileged user is told what needs root" {
     need_root
     run as_nobody "$SONDE" doctor
     [ "$status" -eq 0 ]
@@ -38,7 +38,7 @@ finding() {
     [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 1 ] || [[ $(finding perf) == *"Fix: Run the agent as root"* ]]
 }
 
-@test "without the probe library it says so and fails" {
+@test "a missing probe library is reported, and it fails" {
     mkdir "$T/alone"
     cp "$SONDE" "$T/alone/sonde"
     run "$T/alone/sonde" doctor
@@ -47,7 +47,7 @@ finding() {
     [[ $output == *"Something essential does not work." ]]
 }
 
-@test "a store that is no database is named with what to do" {
+@test "a file that is no database is reported with a fix" {
     head -c 8192 /dev/urandom > "$T/garbage.db"
     run env SONDE_DB="$T/garbage.db" "$SONDE" doctor
     [ "$status" -eq 1 ]
@@ -55,7 +55,7 @@ finding() {
     [[ $output == *"SONDE_DB to another location"* ]]
 }
 
-@test "a store that is no file, or of a newer Sonde, or the agent: each with its own remedy" {
+@test "a database that is no file, newer, or the agent: each with its own fix" {
     run -1 env SONDE_DB=/dev/null "$SONDE" doctor
     [[ $output == *"the name of a file"* && $output != *newer* ]]
     "$SONDE" run -- true
@@ -67,7 +67,7 @@ finding() {
     [[ $(finding store) == *"X store"*"agent:"*"none is running"* && $output != *newer* ]]
 }
 
-@test "a store that cannot be written fails" {
+@test "a read-only database fails" {
     need_root
     mkdir -m 755 "$T/root-only"
     run as_nobody env SONDE_DB="$T/root-only/sonde.db" "$SONDE" doctor
@@ -75,13 +75,13 @@ finding() {
     [[ $(finding store) == *"Cannot write to"* ]]
 }
 
-@test "a place for the spool that is not there fails" {
+@test "a missing spool directory fails" {
     run env TMPDIR="$T/nowhere" "$SONDE" doctor
     [ "$status" -eq 1 ]
     [[ $(finding spool) == *"$T/nowhere"* ]]
 }
 
-@test "runs that were not filed are listed until they are" {
+@test "unsaved runs are listed until they are saved" {
     "$SONDE" run -- sleep 30 &
     pid=$!
     until [ -n "$(find "$TMPDIR" -name '*.spool' -size +0)" ]; do sleep 0.05; done
@@ -100,7 +100,7 @@ finding() {
     [[ $(finding "left-over runs") == *none* ]]
 }
 
-@test "as JSON it is one object with every finding" {
+@test "--json is one object with every finding" {
     "$SONDE" doctor --json > doctor.json
     [ "$(sqlite3 :memory: "select json_valid(readfile('doctor.json'))")" = 1 ]
     [ "$(sqlite3 :memory: "select json_extract(readfile('doctor.json'), '\$.well')")" = 1 ]
@@ -109,7 +109,7 @@ finding() {
     [ "$(sqlite3 :memory: "select count(*) from json_each(readfile('doctor.json'), '\$.findings') where not value->>'there' and coalesce(value->>'reason', '') = ''")" = 0 ]
 }
 
-@test "a captured node is examined below its root" {
+@test "a captured node is checked with --root" {
     run "$SONDE" doctor --no-trial --root "$SOURCE/tests/nodes/big"
     [[ $output == *"node0128.cluster.example, Linux 5.14.0-427.el9.x86_64"* ]]
     [[ $output == *"16.5 of 128 cores, 64.0 GiB of"* ]]

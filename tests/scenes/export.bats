@@ -6,7 +6,7 @@ a_job() {
     "$TOOLS/fake_job" "$SONDE_DB" job=build-1 processes=50 threads=3 events=2 samples=20
 }
 
-@test "processes as CSV are those of the JSON" {
+@test "processes as CSV match the JSON" {
     a_job
     "$SONDE" export -o p.csv
     "$SONDE" export -f json -o p.json
@@ -28,7 +28,7 @@ assert rows[0]["usertime"] != "" and rows[0]["guest_time"] == ""  # not known in
 PY
 }
 
-@test "threads are all there: those of processes with one as well" {
+@test "all threads are exported, also of single-threaded processes" {
     a_job
     "$SONDE" export --what threads -o t.csv
     python3 - <<'PY'
@@ -40,7 +40,7 @@ assert [r["name"] for r in rows if r["process"] == "3"] == ["main/0", "worker/1"
 PY
 }
 
-@test "series: a row per value, or a column per metric" {
+@test "series: one row per value, or one column per metric" {
     a_job
     "$SONDE" export --what series -o long.csv
     "$SONDE" export --what series --set tree -o wide.csv
@@ -66,7 +66,7 @@ PY
     run -2 "$SONDE" export --set tree
 }
 
-@test "events, of processes and of threads" {
+@test "perf events of processes and threads" {
     a_job
     "$SONDE" export --what events -f json | python3 -c '
 import json, sys
@@ -76,7 +76,7 @@ assert sum("tid" not in e for e in events) == 50 * 2
 assert sum("tid" in e for e in events) == 5 * 3 * 2'
 }
 
-@test "jobs: all, or the one that is named" {
+@test "jobs: all, or the given one" {
     a_job
     "$TOOLS/fake_job" "$SONDE_DB" job=build-2 name='a, "b"'$'\n''c'
     [ "$("$SONDE" export --what jobs -f json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" -eq 2 ]
@@ -90,7 +90,7 @@ PY
     [ "$("$SONDE" export --what jobs -f jsonl build-1 | wc -l)" -eq 1 ]
 }
 
-@test "what cannot be written is said, and a reader may leave" {
+@test "write errors are reported, a closed pipe is no error" {
     a_job
     run -1 "$SONDE" export -o "$T/no/such/file"
     [[ $output == *"cannot write to $T/no/such/file"* ]]
@@ -107,7 +107,7 @@ PY
     run -1 "$SONDE" export no-such
 }
 
-@test "arguments of any bytes come back exactly" {
+@test "arguments of any bytes are preserved" {
     long=$(head -c 100000 /dev/zero | tr '\0' x)
     "$SONDE" run -- /bin/echo $'two\nlines' $'\xff\xfe' "it's, \"so\"" '' "$long" >/dev/null
     "$SONDE" export -o p.csv
@@ -129,7 +129,7 @@ PY
     [ -z "$(awk 'length($0) > 80' <<<"$output")" ]
 }
 
-@test "processes and threads tell their host and their user, behind the columns that were there before" {
+@test "host and user are columns after the original ones" {
     "$TOOLS/fake_job" "$SONDE_DB" job=multi run=a host=node-a user=anna processes=3
     "$TOOLS/fake_job" "$SONDE_DB" job=multi run=b host=node-b user=bert processes=2
     "$SONDE" export -o p.csv
@@ -152,7 +152,7 @@ PY
     "$SONDE" ps --json | python3 -c 'import json, sys; assert "user" not in json.load(sys.stdin)[4]' # somebody else's
 }
 
-@test "options that do not go together are refused" {
+@test "conflicting options are rejected" {
     a_job
     run -2 "$SONDE" export -c
     [[ $output == *"--callpath requires --format extrap"* ]]

@@ -6,7 +6,7 @@ commands() {
     "$SONDE" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'
 }
 
-@test "sonde --help names every command, within 80 columns" {
+@test "sonde --help lists every command, within 80 columns" {
     run -0 "$SONDE" --help
     [[ $output == *"Usage: sonde"* ]]
     for word in run report list ps export help; do
@@ -16,7 +16,7 @@ commands() {
     [ "$output" = "$("$SONDE" help)" ]
 }
 
-@test "sonde --version tells the version" {
+@test "sonde --version prints the version" {
     run -0 "$SONDE" --version
     [[ $output =~ ^sonde\ [0-9]+\.[0-9]+ ]]
 }
@@ -35,7 +35,7 @@ commands() {
     done
 }
 
-@test "every option of --help stands in the man page" {
+@test "every option of --help is in the man page" {
     for command in $(commands); do
         for option in $("$SONDE" "$command" --help | grep -o '^  .\{0,4\}--[a-z-]*' | grep -o -- '--[a-z-]*'); do
             "$SONDE" help --man "$command" | sed 's/\\-/-/g; s/\\fB//g' | grep -q -- "$option" ||
@@ -44,7 +44,7 @@ commands() {
     done
 }
 
-@test "every man page is clean" {
+@test "man pages have no warnings" {
     command -v mandoc || skip "no mandoc"
     run -0 mandoc -T lint -W warning "$BUILD"/src/cli/sonde.1
     for command in $(commands); do
@@ -55,7 +55,7 @@ commands() {
     done
 }
 
-@test "the pages that man(1) finds through see also exist" {
+@test "pages under SEE ALSO exist" {
     for command in $(commands); do
         for other in $("$SONDE" "$command" --help | grep -o 'sonde-[a-z]*(1)' | sed 's/sonde-//; s/(1)//'); do
             commands | grep -qx "$other" || { echo "$command refers to $other"; false; }
@@ -63,7 +63,7 @@ commands() {
     done
 }
 
-@test "a slip of the finger gets a suggestion and exit status 2" {
+@test "a typo gets a suggestion and exit status 2" {
     run -2 "$SONDE" lst
     [[ $output == *"unknown command 'lst'; did you mean 'sonde list'?"* ]]
     run -2 "$SONDE" help lst
@@ -79,12 +79,12 @@ commands() {
     run -2 "$SONDE" completion csh
 }
 
-@test "without a command it says how it is used, and exits with 2" {
+@test "without a command it prints the usage, exit status 2" {
     run -2 "$SONDE"
     [[ $output == "Usage: sonde"* ]]
 }
 
-@test "what is typed cannot steer the terminal" {
+@test "escape sequences in arguments are not printed" {
     run -2 "$SONDE" $'\033[31mx'
     [[ $output != *$'\033'* ]]
     run -2 "$SONDE" list $'--a\033[31m'
@@ -93,7 +93,7 @@ commands() {
     [[ $output != *$'\033'* ]]
 }
 
-@test "--help to a closed pipe or a full disk is no drama" {
+@test "--help to a closed pipe or a full disk" {
     "$SONDE" --help | head -n 1 >/dev/null
     [ "${PIPESTATUS[0]}" -eq 0 ] || [ "${PIPESTATUS[0]}" -eq 141 ]
     run -1 sh -c '"$SONDE" help >/dev/full'
@@ -120,7 +120,7 @@ complete_in_bash() {
     [ "$(complete_in_bash sonde run -n x ls a-)" = a-file ]
 }
 
-@test "the scripts for all shells parse" {
+@test "completion scripts of all shells are valid" {
     for shell in bash zsh fish; do
         "$SONDE" completion "$shell" >"$T/script"
         [ -s "$T/script" ]

@@ -13,7 +13,7 @@ ids() {
     "$SONDE" list --ids "$@" | tr '\n' ' '
 }
 
-@test "without a store it says what to do, and exits with 1" {
+@test "without a database the error says what to do, exit status 1" {
     run -1 "$SONDE" list
     [[ $output == *"no jobs recorded yet in "*"; record one with 'sonde run -- COMMAND'"* ]]
     [ "${#lines[@]}" -eq 1 ]
@@ -22,7 +22,7 @@ ids() {
     [[ $output == *"$T/elsewhere.db"* ]]
 }
 
-@test "a store that is damaged, newer or not ours to read is named, and exits with 1" {
+@test "a database that is damaged, newer or unreadable is reported, exit status 1" {
     head -c 10000 /dev/urandom >"$T/bad.db"
     run -1 "$SONDE" --db "$T/bad.db" list
     [[ $output == *"$T/bad.db"* ]]
@@ -38,7 +38,7 @@ ids() {
     [[ $output == *"may not read the job database $T/private/sonde.db"* ]]
 }
 
-@test "the newest job comes first, with what it cost and how it ended" {
+@test "the newest job comes first, with its usage and status" {
     three_jobs
     COLUMNS=120 run -0 "$SONDE" list
     [[ ${lines[0]} == JOB*NAME*USER*START*TIME*CPU*CORES*MEM*PROCS*STATUS* ]]
@@ -46,7 +46,7 @@ ids() {
     [[ ${lines[3]} == ocean-1* ]]
 }
 
-@test "every line fits 80 columns, and any width that is asked for" {
+@test "every line fits 80 columns, or \$COLUMNS" {
     three_jobs
     "$TOOLS/fake_job" "$SONDE_DB" job=20261115-201354-4127013-k7qd name="a name that is much too long for a table" \
         user=somebody_with_a_long_name processes=50000
@@ -58,7 +58,7 @@ ids() {
     [[ $output == *20261115-201354-4127013-k7qd* ]]
 }
 
-@test "filters choose" {
+@test "filters" {
     three_jobs
     [ "$(ids)" = "ice-1 ocean-2 ocean-1 " ]
     [ "$(ids --user alice)" = "ice-1 ocean-1 " ]
@@ -77,7 +77,7 @@ ids() {
     [ "$output" = "No matching jobs." ]
 }
 
-@test "the order can be chosen and turned round" {
+@test "sort order and --reverse" {
     three_jobs
     [ "$(ids --reverse)" = "ocean-1 ocean-2 ice-1 " ]
     [ "$(ids --sort cpu)" = "ocean-2 ice-1 ocean-1 " ]
@@ -85,7 +85,7 @@ ids() {
     [ "$(ids --sort name)" = "ice-1 ocean-1 ocean-2 " ]
 }
 
-@test "JSON is JSON, with the numbers and without what is not known" {
+@test "valid JSON, without unknown values" {
     three_jobs
     "$SONDE" list --json | python3 -m json.tool >/dev/null
     "$SONDE" list --json | python3 -c '
@@ -99,7 +99,7 @@ assert abs(jobs[0]["duration_s"] - (jobs[0]["end_ns"] - jobs[0]["start_ns"]) / 1
     [ "$output" = "[]" ]
 }
 
-@test "names with line ends and escapes stay on their line" {
+@test "names with line feeds and escapes stay on their line" {
     "$TOOLS/fake_job" "$SONDE_DB" job=1 name=$'two\nlines\033[31m' user=$'\xff'
     run -0 "$SONDE" list
     [ "${#lines[@]}" -eq 2 ]
@@ -111,7 +111,7 @@ assert job["name"] == "two\nlines\033[31m", job
 assert base64.b64decode(job["user_base64"]) == b"\xff", job'
 }
 
-@test "a reader who leaves early is no error, a full disk is" {
+@test "a closed pipe is no error, a full disk is" {
     three_jobs
     "$SONDE" list | head -n 1 >/dev/null
     sh -c 'trap "" PIPE; "$SONDE" list 2>"$T/err"; echo $? >"$T/status"' | true
@@ -121,7 +121,7 @@ assert base64.b64decode(job["user_base64"]) == b"\xff", job'
     [[ $output == *"no space left"* ]]
 }
 
-@test "on a terminal there is colour, unless NO_COLOR or TERM=dumb" {
+@test "colour on a terminal, unless NO_COLOR or TERM=dumb" {
     command -v script >/dev/null || skip "no script(1)"
     three_jobs
     unset NO_COLOR
@@ -131,7 +131,7 @@ assert base64.b64decode(job["user_base64"]) == b"\xff", job'
     [ -z "$("$SONDE" list | grep $'\033')" ]
 }
 
-@test "on a terminal fifty jobs are shown, and that there are more" {
+@test "on a terminal fifty jobs are shown, with a note if there are more" {
     command -v script >/dev/null || skip "no script(1)"
     "$TOOLS/fake_job" "$SONDE_DB" job=many jobs=60 processes=1
     run -0 script -qec "$SONDE list" /dev/null
@@ -153,7 +153,7 @@ assert base64.b64decode(job["user_base64"]) == b"\xff", job'
     [ "$(ids -t lab=1)" = "labelled " ]
 }
 
-@test "runs at the same time: the list has the memory that the report has" {
+@test "concurrent runs: list and report show the same memory" {
     for _ in 1 2; do
         "$SONDE" run -p 50ms -j both -- python3 -c 'x = bytearray(100 << 20); import time; time.sleep(1)' &
     done

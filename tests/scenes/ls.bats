@@ -3,7 +3,7 @@
 load scene
 load live
 
-@test "sets by name, of this node and over TCP" {
+@test "names of sets, of this node and over TCP" {
     start_agent --sensors meminfo,stat,netdev
     host=$("$SONDE" ls --json | jq -r .host)
     "$SONDE" ls >names
@@ -14,7 +14,7 @@ load live
     "$SONDE" ls "$T/run/agent.sock" | cmp - names
 }
 
-@test "values are the kernel's" {
+@test "values match the kernel's" {
     start_agent --sensors meminfo
     run -0 "$SONDE" ls -l
     [[ "${lines[0]}" =~ /meminfo:\ consistent,\ last\ update:\ .*us\] ]]
@@ -24,7 +24,7 @@ load live
         '.sets[0].values[.schemas[0].metrics | map(.name) | index("mem_total")] == $total'
 }
 
-@test "a table with sizes, times and a sum" {
+@test "a table with sizes, times and totals" {
     start_agent --sensors meminfo,loadavg
     run -0 "$SONDE" ls -v
     [[ "${lines[0]}" =~ ^Schema\ +Instance\ +Flags\ +Msize\ +Dsize\ +Hsize\ +UID\ +GID\ +Perm\ +Update\ +Duration\ +Info$ ]]
@@ -32,7 +32,7 @@ load live
     grep -qE "^meminfo +[^ ]+/meminfo +CR +[0-9]+ +[0-9]+ +0 .* -r--r--r-- [0-9]{10}\.[0-9]{6} " <<<"$output"
 }
 
-@test "names choose, also as expressions, and by sensor" {
+@test "selection by name, regular expression and metric set" {
     start_agent --sensors meminfo,stat,loadavg
     [ "$("$SONDE" ls -n '*/loadavg' | wc -l)" -eq 1 ]
     [ "$("$SONDE" ls -E -n 'stat_cpu/cpu[0-9]+$' | wc -l)" -eq "$(nproc --all)" ]
@@ -43,7 +43,7 @@ load live
     [[ "$output" == *"invalid regular expression"* ]]
 }
 
-@test "the sets of a job are its user's" {
+@test "the sets of a job are visible to its owner" {
     need_root
     sleep 60 3>&- &
     start_agent --sensors meminfo,process
@@ -63,7 +63,7 @@ load live
 }
 
 # Over the port each sees what they see through the socket, and /metrics is whole: Prometheus is a user of its own.
-@test "on TCP too the jobs of others are not for everybody on this machine" {
+@test "over TCP, too, local users do not see jobs of others" {
     need_root
     sleep 60 3>&- &
     start_agent --sensors meminfo,process
@@ -84,7 +84,7 @@ load live
     kill %1
 }
 
-@test "ldms_ls takes its own options and gives its own names" {
+@test "ldms_ls has LDMS's options and names" {
     start_agent --sensors meminfo,interrupts,loadavg,stat,diskstats
     ln -s "$SONDE" ldms_ls
     host=$(./ldms_ls -f json | jq -r .host)
@@ -106,7 +106,7 @@ load live
     [[ "$output" == *"ldms_ls [-h HOST]"* ]]
 }
 
-@test "without an agent one is told so" {
+@test "a missing agent is reported" {
     run -1 "$SONDE" ls
     [[ "$output" == *"no agent is running on this node"* ]]
     run -1 "$SONDE" ls 127.0.0.1:1

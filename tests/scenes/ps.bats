@@ -6,7 +6,7 @@ a_job() {
     "$TOOLS/fake_job" "$SONDE_DB" job=build-1 processes=402 threads=3
 }
 
-@test "without a job, or with one that is not there, it says so and exits with 1" {
+@test "no job, or an unknown one: error and exit status 1" {
     run -1 "$SONDE" ps
     [[ $output == *"no jobs recorded yet"* ]]
     a_job
@@ -20,13 +20,13 @@ a_job() {
     [[ $output == *"the job id is empty; 'sonde list' shows"* ]]
 }
 
-@test "the last job is shown when none is named, and a unique beginning is enough" {
+@test "the last job by default, and a unique prefix is enough" {
     a_job
     [ "$("$SONDE" ps)" = "$("$SONDE" ps build-1)" ]
     [ "$("$SONDE" ps)" = "$("$SONDE" ps bui)" ]
 }
 
-@test "equal small processes are folded with their trees, --all shows each" {
+@test "small similar processes are folded with their subtrees, --all shows each" {
     a_job
     LC_ALL=C.UTF-8 run -0 "$SONDE" ps
     [[ ${lines[1]} == *"/bin/bash build.sh --all" ]]
@@ -39,7 +39,7 @@ a_job() {
     [[ $output != *" × "* ]]
 }
 
-@test "folded or not, the numbers add up" {
+@test "totals are the same with and without folding" {
     a_job
     LC_ALL=C.UTF-8 "$SONDE" ps | python3 -c '
 import re, sys
@@ -47,7 +47,7 @@ rows = sys.stdin.read().split("\n")[1:-1]
 assert sum(int(m.group(1)) if (m := re.search(r"× (\d+)$", r)) else 1 for r in rows) == 402'
 }
 
-@test "ASCII where the locale is not UTF-8, and 80 columns in both" {
+@test "ASCII if the locale is not UTF-8, and 80 columns in both" {
     a_job
     run -0 env LC_ALL=C "$SONDE" ps --all --threads
     [[ $output == *'`- make -j4 all'* ]]
@@ -57,7 +57,7 @@ assert sum(int(m.group(1)) if (m := re.search(r"× (\d+)$", r)) else 1 for r in 
         python3 -c 'import sys; assert max(len(l.rstrip("\n")) for l in sys.stdin) <= 80'
 }
 
-@test "depth, least CPU time, threads, whole arguments and order" {
+@test "--depth, --min-cpu, --threads, --args and --sort" {
     a_job
     run -0 "$SONDE" ps --depth 2
     [ "${#lines[@]}" -eq 3 ]
@@ -90,7 +90,7 @@ assert abs(own - ps[0]["inclusive_cpu_s"]) < 1e-6, (own, ps[0])
 assert ps[2]["args"][0] == "/bin/sh" and ps[0]["counters"]["rssmax"] > 0'
 }
 
-@test "JSON honours --min-cpu and --depth, and refuses --sort" {
+@test "JSON honours --min-cpu and --depth, and rejects --sort" {
     a_job
     "$SONDE" ps --json --depth 2 | python3 -c '
 import json, sys
@@ -107,7 +107,7 @@ assert all(p["parent"] in numbers for p in ps if "parent" in p)'
     [[ $output == *"--sort cannot be combined with --json"* ]]
 }
 
-@test "a job of 200,000 processes is read at a glance" {
+@test "a job of 200,000 processes is readable" {
     "$TOOLS/fake_job" "$SONDE_DB" job=huge processes=200000
     run -0 "$SONDE" ps
     [ "${#lines[@]}" -lt 100 ]
@@ -115,7 +115,7 @@ assert all(p["parent"] in numbers for p in ps if "parent" in p)'
     "$SONDE" ps --all | head -n 1 >/dev/null
 }
 
-@test "a real job: children, a program that took over, and how they ended" {
+@test "a real job: children, an exec, and exit statuses" {
     "$SONDE" run -- sh -c 'for i in 1 2 3 4 5 6 7; do /bin/true; done; sh -c "kill -9 \$\$"; (exit 3); exec sleep 0.01'
     LC_ALL=C.UTF-8 run -0 "$SONDE" ps
     [[ $output == *" KILL "*"sh -c 'kill -9 "* ]]
@@ -124,7 +124,7 @@ assert all(p["parent"] in numbers for p in ps if "parent" in p)'
     [[ ${lines[-1]} == *" ⇒ sleep 0.01" ]]
 }
 
-@test "CPU time that holds the children's has a sign, on the page and in JSON" {
+@test "CPU time that includes children is marked, in text and in JSON" {
     need_root
     as_nobody "$SONDE" run --no-probe -j mixed -- sh -c "'$TOOLS/burn' 20; '$TOOLS/burn' 25; :"
     [ "$(sql "SELECT count(*) FROM processes WHERE sources & 256")" -eq 1 ] # else this machine tells them apart
@@ -141,7 +141,7 @@ assert [p.get("with_others") for p in report["processes"]] == [True, None, None]
 assert [x.get("with_others") for x in report["executables"]] == [True, None]'
 }
 
-@test "a program out of memory has one name, with the probe and without" {
+@test "a program run from memory has one name, with and without the probe" {
     "$SONDE" run -j with -- "$TOOLS/execs" memfd
     "$SONDE" run --no-probe -j without -- "$TOOLS/execs" memfd
     [ "$(sql "SELECT count(*) FROM process WHERE exe = 'memfd:nameless' AND path = '/memfd:nameless'")" -eq 2 ]

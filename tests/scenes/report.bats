@@ -14,7 +14,7 @@ wide = lambda c: 0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_
 print(max(sum(map(wide, re.sub("\x1b\\[[0-9;]*m", "", line))) for line in text.split("\n")))'
 }
 
-@test "the last job without a name, another by its id or the beginning of it" {
+@test "the last job by default, another by its id or a prefix of it" {
     fake job=alpha-1 name=first start=1700000000
     fake job=beta-2 name=second start=1700000100
     run "$SONDE" report
@@ -26,7 +26,7 @@ print(max(sum(map(wide, re.sub("\x1b\\[[0-9;]*m", "", line))) for line in text.s
     [ "${lines[0]}" = "first, job alpha-1" ]
 }
 
-@test "no store, no such job, two that fit: each says what to do" {
+@test "no database, unknown job, ambiguous id: each error says what to do" {
     run "$SONDE" report
     [ "$status" -eq 1 ]
     [[ "$output" == *"sonde run"* ]]
@@ -42,7 +42,7 @@ print(max(sum(map(wide, re.sub("\x1b\\[[0-9;]*m", "", line))) for line in text.s
     [ "$status" -eq 2 ]
 }
 
-@test "it fits 80 columns, in UTF-8 and in ASCII, whatever the terminal says" {
+@test "it fits 80 columns, in UTF-8 and in ASCII, on any terminal" {
     fake job=wide processes=3000 threads=4 events=2 samples=200 name=名前がとても長い名前がとても長い名前がとても長い user=größe
     for columns in 80 200; do
         [ "$(COLUMNS=$columns LC_ALL=C.UTF-8 "$SONDE" report | widest)" -le 80 ]
@@ -51,7 +51,7 @@ print(max(sum(map(wide, re.sub("\x1b\\[[0-9;]*m", "", line))) for line in text.s
     [ "$(COLUMNS=50 LC_ALL=C.UTF-8 "$SONDE" report | widest)" -le 50 ]
 }
 
-@test "plain ASCII where the locale is not UTF-8" {
+@test "plain ASCII if the locale is not UTF-8" {
     fake job=ascii samples=100 user=größe
     LC_ALL=C "$SONDE" report >"$T/ascii"
     run grep -nP '[^\x20-\x7e]' "$T/ascii"
@@ -60,7 +60,7 @@ print(max(sum(map(wide, re.sub("\x1b\\[[0-9;]*m", "", line))) for line in text.s
     grep -q '█' "$T/utf8"
 }
 
-@test "colour on a terminal only, and NO_COLOR is obeyed" {
+@test "colour only on a terminal and without NO_COLOR" {
     fake job=colour samples=100
     unset NO_COLOR
     export TERM=xterm LC_ALL=C.UTF-8
@@ -74,7 +74,7 @@ print(max(sum(map(wide, re.sub("\x1b\\[[0-9;]*m", "", line))) for line in text.s
     [ "$output" = 0 ]
 }
 
-@test "--json is one object with the numbers of the page, and unknown ones are not there" {
+@test "--json is one object with the numbers of the page, without unknown ones" {
     fake job=json processes=500 threads=3 events=2 samples=100
     "$SONDE" report --json >"$T/json"
     python3 - "$T/json" <<'END'
@@ -91,21 +91,21 @@ assert any("disk" in text for text in r["not_known"])
 END
 }
 
-@test "a reader that closes the pipe is no error" {
+@test "a closed pipe is no error" {
     fake job=pipe processes=100 samples=100
     run bash -c "set -o pipefail; '$SONDE' report | head -n 1"
     [ "$status" -eq 0 ] || [ "$status" -eq 141 ]
     [[ "$output" != *"cannot write"* ]]
 }
 
-@test "a full disk is one" {
+@test "a full disk is an error" {
     fake job=full
     run bash -c "'$SONDE' report >/dev/full"
     [ "$status" -eq 1 ]
     [[ "$output" == *"cannot write"* ]]
 }
 
-@test "several runs with one job id: which command ended how" {
+@test "several runs with one job id: commands and exit statuses" {
     run -3 "$SONDE" run -j dup -- sh -c 'exit 3'
     "$SONDE" run -j dup -- sleep 0.01
     run -0 "$SONDE" report dup
@@ -122,14 +122,14 @@ assert [(r["command"][0], r["exit_code"]) for r in runs] == [("sh", 3), ("sleep"
     [[ $output == *"command    sleep 0.01"* && $output == *"status     completed, all 2 runs with exit status 0"* ]]
 }
 
-@test "several runs that were too short for samples have no curve" {
+@test "several runs without enough samples have no timeline" {
     for _ in 1 2 3; do "$SONDE" run -j twins -- sleep 0.01; done
     run -0 "$SONDE" report twins
     [[ $output != *"Timeline"* ]]
     [[ $output == *"timeline: no run was longer than 4 samples of 1.0 s"* ]]
 }
 
-@test "the memory of a small program is its own, not sonde's" {
+@test "the memory of a small program does not include sonde's" {
     need_root # the kernel's exit record tells it
     "$SONDE" run -j small -- true
     [ "$(sql "SELECT total_rssmax = (SELECT rssmax FROM process) FROM jobs")" -eq 1 ]
@@ -145,7 +145,7 @@ bytes_of_a_killed_one() {
     [[ ! $output =~ (read|written)\ [^$'\n']*call ]]
 }
 
-@test "what a killed program read and wrote is in the sum, as nobody" {
+@test "I/O of a killed program is in the total, as nobody" {
     need_root
     bytes_of_a_killed_one as_nobody
     [[ $output == *"GiB read and "*"GiB written could not be attributed to a process"* ]]
@@ -156,7 +156,7 @@ bytes_of_a_killed_one() {
         [.rchar_bytes, .wchar_bytes, .read_bytes, .write_bytes, .waiting_ns] == [null, null, null, null, null]'
 }
 
-@test "what a killed program read and wrote is in the sum, as root: with no number of calls, which the kernel does not tell" {
+@test "I/O of a killed program is in the total, as root, without the number of calls" {
     need_root
     bytes_of_a_killed_one env
 }

@@ -18,7 +18,7 @@ teardown() {
     live_teardown
 }
 
-@test "a page as text: who, how many cores of those allowed, memory of the limit" {
+@test "a page as text: user, cores of those allocated, memory of the limit" {
     need_root
     start_agent --sensors taskstats,process,stat,meminfo
     start_jobs
@@ -30,7 +30,7 @@ teardown() {
     [[ "$output" == *$'\n'4711*$'\n'4712* ]]
 }
 
-@test "a user's own agent tells the CPU time of a job that is a process" {
+@test "a user's own agent has the CPU time of a job that is a process" {
     need_root
     chmod 777 "$T"
     # not as_nobody: a shell in between would get the signal
@@ -43,7 +43,7 @@ teardown() {
     wait_for 'as_nobody "$SONDE" top -b -n 1 -d 500ms | grep -qE "^mine +nobody +[0-9]*\.?[0-9]*[1-9]"'
 }
 
-@test "a user whom nobody told of a place for sockets has an agent too" {
+@test "a user without a socket directory can run an agent, too" {
     need_root
     chmod 777 "$T"
     # a user whom this machine does not know: no other test is in their folder
@@ -70,7 +70,7 @@ teardown() {
     [[ $output == *"no safe directory for the socket"* ]]
 }
 
-@test "the order is one's own" {
+@test "sort order" {
     need_root
     start_agent --sensors taskstats,process,loadavg
     start_jobs
@@ -80,17 +80,17 @@ teardown() {
     [[ "$output" == *"by time"*4711*4712* ]]
 }
 
-@test "users see their own jobs, and how many others there are" {
+@test "users see their own jobs and the number of others" {
     need_root
     start_agent --sensors taskstats,process,loadavg
     start_jobs
     run -0 as_nobody env SONDE_SOCKET_DIR="$T/run" "$SONDE" top -b -n 1
-    [[ "$output" =~ \ and\ [0-9]+\ of\ others ]]
+    [[ "$output" =~ \ and\ [0-9]+\ of\ other\ users ]]
     [[ "$output" == *4711* ]]
     [[ "$output" != *4712* ]]
 }
 
-@test "a job that ends goes" {
+@test "a job that ends disappears" {
     need_root
     start_agent --sensors taskstats,process,loadavg
     start_jobs
@@ -99,7 +99,7 @@ teardown() {
     wait_for '! "$SONDE" top -b -n 1 -d 100ms | grep -q "^471[12] "'
 }
 
-@test "on a screen: keys sort, the size may change, q brings the old screen back" {
+@test "full screen: keys sort, the size may change, q restores the screen" {
     need_root
     start_agent --sensors taskstats,process,stat,meminfo
     start_jobs
@@ -113,7 +113,7 @@ teardown() {
     grep -qF $'\x1b[?7h' screen
 }
 
-@test "Ctrl-C leaves the terminal as it was, and so do SIGTERM and Ctrl-Z" {
+@test "Ctrl-C, SIGTERM and Ctrl-Z restore the terminal" {
     start_agent --sensors loadavg
     TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' "send:$SONDE top; stty -a >$T/first; echo \$((6 * 7))\r" \
         'await: by cpu' 'send:\x03' 'await:\x1b[?1049l' 'await:42' >screen
@@ -131,7 +131,7 @@ teardown() {
     grep -q ' icanon' third
 }
 
-@test "it says when the agent has gone, and goes on when it is back" {
+@test "a lost agent is reported, and it continues when the agent is back" {
     start_agent --sensors meminfo
     TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' "send:$SONDE top -d 200ms\r" 'await: by cpu' \
         "do:kill $AGENT" 'await:no agent is running' \

@@ -2,7 +2,7 @@
 # The binary itself, before anything is watched.
 load scene
 
-@test "without a command it says how it is used and exits with 2" {
+@test "without a command it prints the usage, exit status 2" {
     run "$SONDE"
     [ "$status" -eq 2 ]
 }

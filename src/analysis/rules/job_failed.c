@@ -12,7 +12,7 @@
 
 struct failure {
     unsigned code, signal; /* one of them 0 */
-    char who[160];         /* start of the sentence */
+    char subject[160];         /* start of the sentence */
 };
 
 static bool is_failure(bool known, unsigned code, unsigned signal)
@@ -38,7 +38,7 @@ static void name_run(const struct facts *facts, const struct store_run *run, str
     args.size = args.size < COMMAND_MAX ? args.size : COMMAND_MAX;
     buf_init(&line, 16 * COMMAND_MAX);
     shell_add_args(&line, args);
-    snprintf(failure->who, sizeof failure->who, "%s of %s runs failed: %s", format_count(facts_runs_failed(facts)).s,
+    snprintf(failure->subject, sizeof failure->subject, "%s of %s runs failed: %s", format_count(facts_runs_failed(facts)).s,
              format_count(facts_run_count(facts)).s, phrase_name((struct bytes){ line.data, line.size }).s);
     buf_clear(&line);
 }
@@ -53,7 +53,7 @@ static bool find_failure(const struct facts *facts, struct failure *failure)
         name_run(facts, run, failure);
         return true;
     }
-    *failure = (struct failure){ .code = job->exit_code, .signal = job->exit_signal, .who = "The command" };
+    *failure = (struct failure){ .code = job->exit_code, .signal = job->exit_signal, .subject = "The command" };
     return is_failure(job->status_known, job->exit_code, job->exit_signal);
 }
 
@@ -62,16 +62,16 @@ static void describe(struct advice *advice, const struct failure *failure)
 {
     unsigned code = failure->code;
     if (failure->signal)
-        rule_set_sentence(advice, "%s was terminated by %s.", failure->who, phrase_signal((int)failure->signal).s);
+        rule_set_sentence(advice, "%s was terminated by %s.", failure->subject, phrase_signal((int)failure->signal).s);
     else if (code == 126)
-        rule_set_sentence(advice, "%s could not be executed (exit status 126).", failure->who);
+        rule_set_sentence(advice, "%s could not be executed (exit status 126).", failure->subject);
     else if (code == 127)
-        rule_set_sentence(advice, "%s, or a command in its script, was not found (exit status 127).", failure->who);
+        rule_set_sentence(advice, "%s, or a command in its script, was not found (exit status 127).", failure->subject);
     else if (code > 128 && code <= 128 + 64)
-        rule_set_sentence(advice, "%s exited with status %u, which shells use for %s.", failure->who, code,
+        rule_set_sentence(advice, "%s exited with status %u, which shells use for %s.", failure->subject, code,
                           phrase_signal((int)code - 128).s);
     else
-        rule_set_sentence(advice, "%s exited with status %u.", failure->who, code);
+        rule_set_sentence(advice, "%s exited with status %u.", failure->subject, code);
 }
 
 static void advise(struct advice *advice, const struct facts *facts, unsigned code)

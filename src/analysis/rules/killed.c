@@ -22,22 +22,22 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     double peak = facts_memory_peak(facts), limit = facts_memory_limit(facts), share = peak / limit;
     bool well = facts_succeeded(facts);
-    struct format_text who = { "The command" };
+    struct format_text subject = { "The command" };
     if (!command)
-        who = phrase_plural(killed, "process", "processes");
+        subject = phrase_plural(killed, "process", "processes");
     const char *was = command || killed == 1 ? "was" : "were";
 
     advice->weight = 1;
     if (share >= SUSPECT_SHARE) {
         advice->severity = SEVERITY_PROBLEM;
-        rule_set_sentence(advice, "%s %s terminated by SIGKILL; memory was at %s of its limit (%s of %s).", who.s, was,
+        rule_set_sentence(advice, "%s %s terminated by SIGKILL; memory was at %s of its limit (%s of %s).", subject.s, was,
                           phrase_percent(share).s, phrase_bytes(peak).s, phrase_bytes(limit).s);
         rule_set_fix(advice, "Most likely by the kernel, because memory ran out: request more memory, or run less in "
                              "parallel.");
         return true;
     }
     advice->severity = well ? SEVERITY_NOTE : SEVERITY_PROBLEM;
-    rule_set_sentence(advice, "%s %s terminated by SIGKILL.", who.s, was);
+    rule_set_sentence(advice, "%s %s terminated by SIGKILL.", subject.s, was);
     rule_set_fix(advice, "If not by you or the program itself: by a time limit, or by the kernel because memory ran "
                          "out. See the batch system's log and journalctl -k.");
     return true;

@@ -28,7 +28,7 @@ static const struct mpi_rank *only_waiter(const struct mpi *mpi)
 struct waiters {
     const char *rank;
     struct format_text name;
-    const char *wait, *whose, *who;
+    const char *wait, *whose, *waiters;
 };
 
 static struct waiters waiters_of(const struct mpi *mpi)
@@ -47,18 +47,18 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = share >= SHARE_WASTE ? SEVERITY_WASTE : SEVERITY_HINT;
     advice->weight = share < 1 ? share : 1;
-    struct waiters who = waiters_of(mpi);
+    struct waiters waiters = waiters_of(mpi);
     struct format_text longest = rank_name_format(mpi->ranks[mpi->longest].name);
     if (mpi->late_count > 1) {
         rule_set_sentence(advice, "%s%s%s for %zu others for %s of %s time: these work up to %s %s (rank %s), %s work "
-                                  "%s on average.", who.rank, who.name.s, who.wait, mpi->late_count,
-                          phrase_percent(share).s, who.whose, phrase_duration(mpi->own_max_s).s, mpi_own_where(mpi),
+                                  "%s on average.", waiters.rank, waiters.name.s, waiters.wait, mpi->late_count,
+                          phrase_percent(share).s, waiters.whose, phrase_duration(mpi->own_max_s).s, mpi_own_where(mpi),
                           longest.s, mpi_own_whose(mpi), phrase_duration(mpi->own_mean_s).s);
-        rule_set_fix(advice, "Balance the work between ranks: %s could take a part of it.", who.who);
+        rule_set_fix(advice, "Balance the work between ranks: %s could take a part of it.", waiters.waiters);
         return true;
     }
-    rule_set_sentence(advice, "%s%s%s for rank %s for %s of %s time: it works %s %s, %s work %s on average.", who.rank,
-                      who.name.s, who.wait, longest.s, phrase_percent(share).s, who.whose,
+    rule_set_sentence(advice, "%s%s%s for rank %s for %s of %s time: it works %s %s, %s work %s on average.", waiters.rank,
+                      waiters.name.s, waiters.wait, longest.s, phrase_percent(share).s, waiters.whose,
                       phrase_duration(mpi->own_max_s).s, mpi_own_where(mpi), mpi_own_whose(mpi),
                       phrase_duration(mpi->own_mean_s).s);
     rule_set_fix(advice, "Balance the work between ranks, or check what is different on rank %s: its part of the data, "

@@ -1,6 +1,6 @@
-/* What a rule says about the facts of a job: used by the tests of rules. */
-#ifndef SONDE_TESTS_JUDGE_SAYS_H
-#define SONDE_TESTS_JUDGE_SAYS_H
+/* Checks of the advice for a job, for the tests of rules. */
+#ifndef SONDE_TESTS_ANALYSIS_EXPECT_ADVICE_H
+#define SONDE_TESTS_ANALYSIS_EXPECT_ADVICE_H
 
 #include "analysis/advice.h"
 #include "analysis/plain.h"
@@ -25,15 +25,15 @@ static inline const struct advice *find(const char *rule)
     return NULL;
 }
 
-static inline void silent(const char *rule)
+static inline void expect_silent(const char *rule)
 {
     const struct advice *advice = find(rule);
     if (advice)
         fail_msg("%s says: %s", rule, advice->sentence);
 }
 
-/* The rule says exactly this; what it advises begins as given. */
-static inline void says(const char *rule, enum severity severity, const char *sentence, const char *fix)
+/* The rule gives exactly this sentence; its fix starts as given. */
+static inline void expect_advice(const char *rule, enum severity severity, const char *sentence, const char *fix)
 {
     const struct advice *advice = find(rule);
     if (!advice)
@@ -45,7 +45,7 @@ static inline void says(const char *rule, enum severity severity, const char *se
     assert_true(advice->weight >= 0 && advice->weight <= 1);
 }
 
-/* A test that begins with a good job. */
+/* A test that starts from a job without issues. */
 #define T(name) cmocka_unit_test_setup(name, fresh)
 
 #endif

@@ -29,7 +29,8 @@ static void add_arg(struct buf *out, struct bytes arg)
     size_t plain = 0;
     while (plain < arg.size && is_plain((unsigned char)arg.data[plain]))
         plain++;
-    if (plain == arg.size && plain > 0 && utf8_valid(arg)) { /* invalid bytes may be printed as \xNN, which the shell must not interpret */
+    /* Invalid UTF-8 is quoted, since it may be printed as \xNN, which the shell must not interpret. */
+    if (plain == arg.size && plain > 0 && utf8_valid(arg)) {
         buf_add(out, arg.data, arg.size);
         return;
     }

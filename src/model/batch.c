@@ -1,4 +1,4 @@
-/* The batch keeps values by offset while it grows: pointers are set anew when the arena moves. */
+/* The values of all samples share one array; pointers are updated when it moves. */
 #include "model/batch.h"
 
 #include "base/vec.h"
@@ -40,7 +40,7 @@ const struct job *batch_job(const struct batch *batch, const struct sample *samp
     return NULL;
 }
 
-static void point_anew(struct batch *batch)
+static void update_pointers(struct batch *batch)
 {
     size_t used = 0;
     for (size_t i = 0; i < batch->count; i++) {
@@ -52,13 +52,13 @@ static void point_anew(struct batch *batch)
 
 static bool grow_values(struct batch *batch, size_t need)
 {
-    if (batch->values_capacity && need <= batch->values_capacity) /* a set without metrics wants an arena too */
+    if (batch->values_capacity && need <= batch->values_capacity) /* also for a set without metrics */
         return true;
     size_t capacity = vec_capacity(batch->values_capacity, need, VEC_MAX);
     if (array_resize(batch->values, capacity) || array_resize(batch->known, capacity))
         return false;
     batch->values_capacity = capacity;
-    point_anew(batch);
+    update_pointers(batch);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* Samples of one tick: several sets, each with its schema and the values read together. */
+/* The samples of one tick, of several metric sets, and what belongs to them: jobs, events, gaps. */
 #ifndef SONDE_MODEL_BATCH_H
 #define SONDE_MODEL_BATCH_H
 
@@ -12,12 +12,12 @@
 #define SET_NAME_MAX 32
 #define SET_METRICS_MAX 4096
 
-/* An ordered list of metrics that are read together. Constant once made. */
+/* A metric set: an ordered list of metrics that are read together. Immutable. */
 struct set {
     const char *name;
     const struct metric *metrics;
     size_t size;
-    const char *instances; /* what its instances are: "cpu", "device", "zone"; NULL: not said */
+    const char *instances; /* kind of its instances: "cpu", "device", "zone"; NULL: unspecified */
 };
 
 /* One set, read once. Borrows set and instance; owns nothing. */
@@ -25,67 +25,67 @@ struct sample {
     const struct set *set;
     uint64_t time_ns;
     const char *instance; /* "eth0", "cpu3", "" */
-    const union value *values; /* set->size of them */
-    const uint8_t *known;      /* set->size of them, 0 or 1; NULL: all are known */
-    const char *job;           /* its id; NULL: the node itself */
+    const union value *values; /* set->size values */
+    const uint8_t *known;      /* set->size values, 0 or 1; NULL: all are known */
+    const char *job;           /* id; NULL: the node */
 };
 
-/* Something happened to a job on the host of a batch. */
+/* A job on the host started, changed or ended. */
 struct batch_event {
     enum job_event event;
     const struct job *job;
 };
 
-/* Samples of a host that are gone for good: a spool overflowed, or a message could not be read. */
+/* Samples of a host that are lost: the journal was full, or a record was damaged. */
 struct batch_gap {
-    uint64_t from_ns, to_ns; /* times of the first and of the last of them; 0: not known */
-    uint64_t batches;        /* how many */
+    uint64_t from_ns, to_ns; /* times of the first and last; 0: unknown */
+    uint64_t batches;        /* number of lost batches */
     const char *reason;      /* "journal full", "journal too old", "damaged", … */
 };
 
-/* A piece of the spool of a run that has ended on the host: the processes that sonde run has seen there. */
+/* Part of the spool of a run that has ended on the host (sonde run). */
 struct batch_piece {
-    const char *name;       /* the run's, unique for ever */
-    uint32_t uid;           /* who handed it over */
-    uint64_t offset, total; /* of all pieces: in bytes */
+    const char *name;       /* of the run, globally unique */
+    uint32_t uid;           /* user who submitted it */
+    uint64_t offset, total; /* in bytes */
     struct bytes data;
 };
 
-/* Grows to its high-water mark and is then used again without allocation. */
+/* Memory is reused: nothing is allocated once it has grown to its peak. */
 struct batch {
     struct sample *samples;
     size_t count, capacity;
-    union value *values; /* arena of the values of all samples */
+    union value *values; /* of all samples */
     uint8_t *known;
     size_t values_used, values_capacity;
-    const char *host; /* where all of it was read; borrowed; NULL: here */
+    const char *host; /* borrowed; NULL: this node */
 
-    bool is_part; /* said by a sampler: it has more than it gave this time, and what is not in it is not over */
+    bool is_part; /* set by a sampler that returns only some of its samples this time: the others have not ended */
 
-    /* What belongs to the samples; all borrowed, set by whoever made the batch after batch_reset, which forgets it. */
-    const struct job *const *jobs; /* those on the host at this time: whose a sample is, which jobs a node's sample touches */
+    /* All borrowed; set by the producer after batch_reset, which clears them. */
+    const struct job *const *jobs; /* on the host at this time */
     size_t job_count;
-    const struct batch_event *events; /* a job that ended is still among jobs in the batch that tells so */
+    const struct batch_event *events; /* a job that has ended is still in jobs */
     size_t event_count;
     const struct batch_gap *gaps;
     size_t gap_count;
-    const struct batch_piece *piece; /* then there is nothing else in the batch; NULL: none */
+    const struct batch_piece *piece; /* if set, the batch has nothing else */
 
-    /* Together with the host unique for ever, and the same when the batch is delivered again: what makes writing it twice
-     * harmless. Both 0: it comes straight from the sensors. */
+    /* Globally unique together with host, and the same when the batch is delivered again, so that sinks can drop duplicates.
+     * Both 0: directly from the samplers. */
     uint64_t stream, sequence;
-    uint64_t position; /* in the journal that it was read from, for sinks that remember where they were; 0: none */
+    uint64_t position; /* in the journal that it was read from, for sinks that save their position; 0: none */
 };
 
-/* The job of a sample, or NULL: the node's own, or a job of which no more than the id is known. */
+/* The job of a sample; NULL: a sample of the node, or a job of which only the id is known. */
 const struct job *batch_job(const struct batch *batch, const struct sample *sample);
 
 void batch_init(struct batch *batch);
 void batch_clear(struct batch *batch);
 void batch_reset(struct batch *batch); /* empties, keeps memory */
 
-/* Adds a sample whose values are all unknown and returns the place to write them, or NULL when memory ran out. The
- * returned sample is valid until the next call on batch. Set and instance are borrowed until batch_reset. */
+/* Adds a sample whose values are all unknown, to be filled in by the caller. NULL: out of memory. Valid until the next call on
+ * batch. Set and instance are borrowed until batch_reset. */
 struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t time_ns, const char *instance);
 
 /* Writes value i of a sample that batch_add returned, and marks it known. */

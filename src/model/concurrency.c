@@ -1,27 +1,29 @@
-/* A sweep over the starts and ends of all processes and threads of a run, in the order of time. Whether short processes
- * had the machine to themselves is asked of the tree: each long process that is alive must be an ancestor of a short
- * one that is alive. Every long process counts its living short descendants up to the next long ones, plus those long
- * ones that have any; so that a birth or death walks up only as far as it changes something. */
+/* Goes through the starts and ends of all processes and threads of a run by time.
+ *
+ * Time counts as spent in short processes while every long process that runs is only an ancestor of running short ones (a
+ * shell or make that waits for them): then it is "covered". To decide that without walking the tree at each event, every long
+ * process counts its running short descendants down to the next long ones, plus those next long ones that are covered. An
+ * event updates the ancestors upwards only as far as their state changes. */
 #include "model/concurrency.h"
 
 #include <stdlib.h>
 
-enum { DEATH, BIRTH }; /* at the same ns deaths come first: an image that exec'd and the next one are one process */
+enum { END, START }; /* at the same ns ends come first: an image and its successor after exec are one process */
 
-struct moment {
-    uint64_t key;      /* time_ns << 1 | BIRTH: one number to sort by */
+struct run_event {
+    uint64_t key;      /* time_ns << 1 | START: one number to sort by */
     uint32_t process;
-    uint32_t is_thread; /* counts for threads only */
+    uint32_t is_thread; /* not a process: counts for threads only */
 };
 
 struct sweep {
     const struct run *run;
-    struct moment *moments;
+    struct run_event *events;
     size_t count;
-    uint32_t *long_ancestor; /* per process: the nearest long one above it, PROCESS_NO_PARENT: none */
-    uint32_t *covered_by;    /* per process: living short processes and covered long ones right below it */
-    uint8_t *alive;          /* per process */
-    size_t live, live_threads, live_short, live_long, live_covered;
+    uint32_t *long_ancestor; /* per process: its nearest long ancestor; PROCESS_NO_PARENT: none */
+    uint32_t *covered_by;    /* per process: running short and covered long processes directly below it */
+    uint8_t *is_running;          /* per process */
+    size_t running, running_threads, running_short, running_long, running_covered;
 };
 
 bool concurrency_is_short(const struct process *process)
@@ -30,25 +32,25 @@ bool concurrency_is_short(const struct process *process)
            && process->end_ns - process->start_ns < SUMMARY_SHORT_NS;
 }
 
-static void add_moments(struct sweep *sweep, uint64_t start_ns, uint64_t end_ns, uint32_t process, uint32_t is_thread)
+static void add_events(struct sweep *sweep, uint64_t start_ns, uint64_t end_ns, uint32_t process, uint32_t is_thread)
 {
     if (!start_ns || end_ns < start_ns)
         return;
     if (end_ns == start_ns)
         end_ns++;
-    sweep->moments[sweep->count++] = (struct moment){ start_ns << 1 | BIRTH, process, is_thread };
-    sweep->moments[sweep->count++] = (struct moment){ end_ns << 1 | DEATH, process, is_thread };
+    sweep->events[sweep->count++] = (struct run_event){ start_ns << 1 | START, process, is_thread };
+    sweep->events[sweep->count++] = (struct run_event){ end_ns << 1 | END, process, is_thread };
 }
 
-/* The main thread is the process itself, so only further threads are added. */
+/* The main thread is the process itself: only other threads are added. */
 static void add_process(struct sweep *sweep, uint32_t i)
 {
     const struct process *process = &sweep->run->processes[i];
-    add_moments(sweep, process->start_ns, process->end_ns, i, 0);
+    add_events(sweep, process->start_ns, process->end_ns, i, 0);
     for (uint32_t t = 0; process->thread_count > 1 && t < process->thread_count; t++) {
         const struct thread *thread = &sweep->run->threads[process->thread_first + t];
         if (thread->tid != process->pid)
-            add_moments(sweep, thread->start_ns, thread->end_ns, i, 1);
+            add_events(sweep, thread->start_ns, thread->end_ns, i, 1);
     }
     uint32_t parent = process->parent;
     if (parent >= i)
@@ -60,11 +62,11 @@ static void add_process(struct sweep *sweep, uint32_t i)
 
 static int compare(const void *a, const void *b)
 {
-    uint64_t x = ((const struct moment *)a)->key, y = ((const struct moment *)b)->key;
+    uint64_t x = ((const struct run_event *)a)->key, y = ((const struct run_event *)b)->key;
     return (x > y) - (x < y);
 }
 
-/* One more, or one less, below each long process upwards from i, as long as this makes or ends its being covered. */
+/* Adds or removes one below long process i, and above it as long as that changes whether a process is covered. */
 static void cover(struct sweep *sweep, uint32_t i, bool more)
 {
     while (i != PROCESS_NO_PARENT) {
@@ -72,63 +74,63 @@ static void cover(struct sweep *sweep, uint32_t i, bool more)
         sweep->covered_by[i] = more ? before + 1 : before - 1;
         if (before != (more ? 0 : 1))
             return;
-        if (sweep->alive[i])
-            sweep->live_covered += more ? 1 : -1;
+        if (sweep->is_running[i])
+            sweep->running_covered += more ? 1 : -1;
         i = sweep->long_ancestor[i];
     }
 }
 
-static void pass(struct sweep *sweep, const struct moment *moment)
+static void apply_event(struct sweep *sweep, const struct run_event *event)
 {
-    bool birth = moment->key & 1;
-    size_t change = birth ? 1 : -1;
-    uint32_t i = moment->process;
-    sweep->live_threads += change;
-    if (moment->is_thread)
+    bool is_start = event->key & 1;
+    size_t change = is_start ? 1 : -1;
+    uint32_t i = event->process;
+    sweep->running_threads += change;
+    if (event->is_thread)
         return;
-    sweep->live += change;
-    sweep->alive[i] = birth;
+    sweep->running += change;
+    sweep->is_running[i] = is_start;
     if (concurrency_is_short(&sweep->run->processes[i])) {
-        sweep->live_short += change;
-        cover(sweep, sweep->long_ancestor[i], birth);
+        sweep->running_short += change;
+        cover(sweep, sweep->long_ancestor[i], is_start);
     } else {
-        sweep->live_long += change;
-        sweep->live_covered += sweep->covered_by[i] ? change : 0;
+        sweep->running_long += change;
+        sweep->running_covered += sweep->covered_by[i] ? change : 0;
     }
 }
 
-static void sweep_all(struct sweep *sweep, struct summary *summary)
+static void apply_events(struct sweep *sweep, struct summary *summary)
 {
     uint64_t before_ns = 0;
     for (size_t i = 0; i < sweep->count; i++) {
-        uint64_t time_ns = sweep->moments[i].key >> 1;
-        if (sweep->live_short && sweep->live_covered == sweep->live_long)
+        uint64_t time_ns = sweep->events[i].key >> 1;
+        if (sweep->running_short && sweep->running_covered == sweep->running_long)
             summary->short_wall_ns += time_ns - before_ns;
         before_ns = time_ns;
-        pass(sweep, &sweep->moments[i]);
-        if (sweep->live > summary->live_peak)
-            summary->live_peak = sweep->live;
-        if (sweep->live_threads > summary->threads_peak)
-            summary->threads_peak = sweep->live_threads;
+        apply_event(sweep, &sweep->events[i]);
+        if (sweep->running > summary->live_peak)
+            summary->live_peak = sweep->running;
+        if (sweep->running_threads > summary->threads_peak)
+            summary->threads_peak = sweep->running_threads;
     }
 }
 
 void concurrency_of_run(struct summary *summary, const struct run *run)
 {
-    size_t processes = run->process_count, moments = 2 * (processes + run->thread_count);
+    size_t processes = run->process_count, events = 2 * (processes + run->thread_count);
     struct sweep sweep = { .run = run };
-    sweep.moments = malloc((moments + 1) * sizeof *sweep.moments);
+    sweep.events = malloc((events + 1) * sizeof *sweep.events);
     sweep.long_ancestor = malloc((processes + 1) * sizeof *sweep.long_ancestor);
     sweep.covered_by = calloc(processes + 1, sizeof *sweep.covered_by);
-    sweep.alive = calloc(processes + 1, 1);
-    if (sweep.moments && sweep.long_ancestor && sweep.covered_by && sweep.alive) {
+    sweep.is_running = calloc(processes + 1, 1);
+    if (sweep.events && sweep.long_ancestor && sweep.covered_by && sweep.is_running) {
         for (uint32_t i = 0; i < processes; i++)
             add_process(&sweep, i);
-        qsort(sweep.moments, sweep.count, sizeof *sweep.moments, compare);
-        sweep_all(&sweep, summary);
+        qsort(sweep.events, sweep.count, sizeof *sweep.events, compare);
+        apply_events(&sweep, summary);
     }
-    free(sweep.moments);
+    free(sweep.events);
     free(sweep.long_ancestor);
     free(sweep.covered_by);
-    free(sweep.alive);
+    free(sweep.is_running);
 }

@@ -1,4 +1,4 @@
-/* Sums and differences of the numbers of processes and threads. */
+/* Sums and differences of counters. */
 #include "model/counters.h"
 
 const struct metric counters_metrics[COUNTERS_SIZE] = {
@@ -13,7 +13,7 @@ static const uint64_t gauges = 0
 #undef X
     ;
 
-/* For each number whose bit is set in bits. */
+/* For each bit that is set in bits. */
 #define EACH(i, bits) (uint64_t rest = (bits), i; rest && (i = (uint64_t)__builtin_ctzll(rest), true); rest &= rest - 1)
 
 void counters_add(struct counters *sum, const struct counters *part)

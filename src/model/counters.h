@@ -1,6 +1,6 @@
-/* The numbers of a process or a thread: papiex's metrics, with its names and units, each with a bit that says whether
- * it is known. One list gives the enum, the descriptions, the columns of the store and the order on the wire: append
- * only, never reorder. */
+/* Counters of a process or thread: those of papiex, with its names and units, and a bit for each that says whether it is
+ * known. The list defines the enum, the descriptions, the columns of the job database and the order in records: append only,
+ * never reorder. */
 #ifndef SONDE_MODEL_COUNTERS_H
 #define SONDE_MODEL_COUNTERS_H
 
@@ -67,13 +67,13 @@ static inline void counters_forget(struct counters *c, enum counter i)
     c->known &= ~(1ull << i);
 }
 
-/* The value, or 0 when it is not known: for sums only, never to be shown. */
+/* The value, or 0 if unknown: for sums only, never for output. */
 static inline uint64_t counters_get(const struct counters *c, enum counter i)
 {
     return counters_has(c, i) ? c->value[i] : 0;
 }
 
-/* Takes off what is not to be counted; never below 0, and what is not known stays so. */
+/* Subtracts part, not below 0. An unknown counter stays unknown. */
 static inline void counters_take_off(struct counters *c, enum counter i, uint64_t part)
 {
     if (counters_has(c, i))
@@ -86,16 +86,16 @@ static inline uint64_t counters_cpu_us(const struct counters *c)
     return counters_get(c, COUNTER_usertime) + counters_get(c, COUNTER_systemtime);
 }
 
-/* The descriptions, COUNTERS_SIZE of them, in the order of the enum. */
+/* Descriptions, in the order of the enum. */
 extern const struct metric counters_metrics[COUNTERS_SIZE];
 
-/* Counters are added, gauges take the larger; a value is known in the sum when it is known in either. */
+/* Adds counters and takes the maximum of gauges. The result is known if either is. */
 void counters_add(struct counters *sum, const struct counters *part);
 
-/* Counters of minuend are lessened by those of subtrahend where both are known, never below 0; gauges stay. */
+/* Subtracts counters that are known in both, not below 0. Gauges are unchanged. */
 void counters_subtract(struct counters *minuend, const struct counters *subtrahend);
 
-/* Takes from other what is not known in c. */
+/* Copies from other what is unknown in c. */
 void counters_fill(struct counters *c, const struct counters *other);
 
 #endif

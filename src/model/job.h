@@ -1,5 +1,5 @@
-/* A job on a node: whose it is, since when, what it may use, and where the kernel keeps its numbers. Made by jobs/jobs.c from
- * what the cgroup tree, a prolog or sonde run tells; on a collector by journal/stream.c, without what only the node needs. */
+/* A job on a node: its owner, start, limits and cgroup. Created by jobs/jobs.c from the cgroup tree, a prolog or sonde run; on
+ * a collector by journal/stream.c, without the fields that only the node needs. */
 #ifndef SONDE_MODEL_JOB_H
 #define SONDE_MODEL_JOB_H
 
@@ -8,28 +8,28 @@
 
 enum job_event {
     JOB_BEGIN,
-    JOB_CHANGE, /* more is known of it: user, limits, another cgroup, a step */
-    JOB_END,    /* its numbers may be read for the last time: while the event is delivered its cgroup may still be there */
+    JOB_CHANGE, /* something changed or became known: user, limits, cgroup, steps */
+    JOB_END,    /* last chance to read its counters: the cgroup may still exist while the event is delivered */
 };
 
-/* What somebody wants to know of its system calls. */
+/* How its system calls are to be measured. */
 enum job_syscalls { JOB_SYSCALLS_NONE, JOB_SYSCALLS_COUNT, JOB_SYSCALLS_TIME };
 
-/* Owned by the table of jobs, and valid until JOB_END was delivered. Texts are never NULL. */
+/* Owned by the job table and valid until JOB_END was delivered. Strings are never NULL. */
 struct job {
-    const char *id;       /* as people type it: "4711" */
-    const char *other_id; /* where the batch system has a second one (Slurm's SLUID); "": none */
+    const char *id;       /* as users type it: "4711" */
+    const char *other_id; /* a second id of the batch system (Slurm's SLUID); "": none */
     const char *source;   /* "slurm", "oar", "pbs", "told", "run" */
-    const char *user;     /* "": not known */
-    uint32_t uid;         /* UINT32_MAX: not known */
+    const char *user;     /* "": unknown */
+    uint32_t uid;         /* UINT32_MAX: unknown */
     uint64_t start_ns;    /* CLOCK_REALTIME */
-    uint64_t end_ns;      /* 0: it runs */
-    uint64_t cores_milli, memory_bytes; /* what it may use; 0: not known */
-    const char *cgroup;   /* below the mount of each hierarchy: "/slurm/uid_0/job_4711"; "": it has none */
-    bool unified;         /* cgroup is one of the v2 hierarchy; else of the v1 ones, the same in each controller */
-    uint32_t pid;         /* the process whose descendants it is, where there is no cgroup; 0: none */
-    enum job_syscalls syscalls; /* shall be counted */
-    uint32_t slot;        /* small, unique among the jobs that run, used again afterwards: an index into arrays */
+    uint64_t end_ns;      /* 0: still running */
+    uint64_t cores_milli, memory_bytes; /* limits; 0: unknown */
+    const char *cgroup;   /* relative to the mount of each hierarchy: "/slurm/uid_0/job_4711"; "": none */
+    bool unified;         /* cgroup is in the v2 hierarchy; false: in v1, the same path for each controller */
+    uint32_t pid;         /* without a cgroup: the job is this process and its descendants; 0: none */
+    enum job_syscalls syscalls; /* to be measured */
+    uint32_t slot;        /* index into arrays: small, unique among running jobs, reused later */
 };
 
 #endif

@@ -1,12 +1,12 @@
-/* What a number means: the description that every value meets. */
+/* The description of a metric, and its value. */
 #ifndef SONDE_MODEL_METRIC_H
 #define SONDE_MODEL_METRIC_H
 
 #include <stdint.h>
 
 enum metric_kind {
-    COUNTER, /* grows; differences have a meaning, sums over processes too */
-    GAUGE,   /* a level; the maximum over processes has a meaning, sums do not */
+    COUNTER, /* only increases; use differences, and sums over processes */
+    GAUGE,   /* a level; use the maximum over processes, not the sum */
 };
 
 enum metric_type { U64, I64, F64 };
@@ -17,7 +17,7 @@ struct metric {
     enum metric_kind kind;
     enum metric_type type;
     const char *help; /* one line */
-    const char *source; /* what its source calls it, as "MemTotal" in /proc/meminfo; NULL: the same as name */
+    const char *source; /* its name at the source, such as "MemTotal" in /proc/meminfo; NULL: same as name */
 };
 
 union value {

@@ -1,5 +1,5 @@
-/* Numbers and texts in bytes: LEB128 for numbers, length and bytes for texts. Inline and without allocation, because the
- * probe uses it inside other people's programs. */
+/* Encoding of records: LEB128 for numbers, length and bytes for strings. Inline and without allocation, because the probe
+ * uses it inside monitored programs. */
 #ifndef SONDE_MODEL_PACK_H
 #define SONDE_MODEL_PACK_H
 
@@ -10,7 +10,7 @@
 
 #define PACK_NUMBER_MAX 10
 
-/* Writes into memory of the caller; once full it only remembers that. */
+/* Writes into memory of the caller. When it does not fit, full is set and nothing more is written. */
 struct packer {
     uint8_t *at, *end;
     bool full;
@@ -49,7 +49,7 @@ static inline void pack_counters(struct packer *p, struct counters counters)
             pack_number(p, counters.value[i]);
 }
 
-/* Reads what a packer wrote, from bytes that may be anything; once wrong it only remembers that and gives zeros. */
+/* Reads what a packer wrote. Safe for any input: after an error bad is set and all functions return zeros. */
 struct unpacker {
     const uint8_t *at, *end;
     bool bad;
@@ -70,7 +70,7 @@ static inline uint64_t unpack_number(struct unpacker *u)
     return 0;
 }
 
-/* Borrowed from the bytes that are read. */
+/* Points into the input. */
 static inline struct bytes unpack_text(struct unpacker *u)
 {
     uint64_t size = unpack_number(u);
@@ -83,7 +83,7 @@ static inline struct bytes unpack_text(struct unpacker *u)
     return text;
 }
 
-/* Into counters that are all 0: values are written where they belong at once. */
+/* Into zeroed counters. */
 static inline void unpack_counters_into(struct unpacker *u, struct counters *counters)
 {
     const uint64_t named = (1ull << COUNTERS_SIZE) - 1;
@@ -91,7 +91,7 @@ static inline void unpack_counters_into(struct unpacker *u, struct counters *cou
     for (uint64_t rest = known & named; rest && !u->bad; rest &= rest - 1)
         counters->value[__builtin_ctzll(rest)] = unpack_number(u);
     for (uint64_t rest = known & ~named; rest && !u->bad; rest &= rest - 1)
-        unpack_number(u); /* a newer writer may know more: skip what we have no name for */
+        unpack_number(u); /* written by a newer version: skip unknown counters */
     counters->known = u->bad ? 0 : known & named;
 }
 

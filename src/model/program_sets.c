@@ -1,38 +1,38 @@
-/* Names and units of the sets of programs. */
+/* Names and units of the metric sets. */
 #include "model/program_sets.h"
 
 static const struct metric program_counter[] = {
-    { "total", "1", COUNTER, F64, "what the programs have counted so far" },
+    { "total", "1", COUNTER, F64, "total counted by the programs so far" },
 };
 
 static const struct metric program_gauge[] = {
-    { "sum", "1", GAUGE, F64, "over the programs that are alive" },
-    { "min", "1", GAUGE, F64, "the least of a program" },
-    { "max", "1", GAUGE, F64, "the greatest of a program" },
+    { "sum", "1", GAUGE, F64, "sum over the running programs" },
+    { "min", "1", GAUGE, F64, "minimum over the programs" },
+    { "max", "1", GAUGE, F64, "maximum over the programs" },
     { "mean", "1", GAUGE, F64, "sum / programs" },
-    { "programs", "1", GAUGE, U64, "that are alive and have set it" },
+    { "programs", "1", GAUGE, U64, "running programs that have set it" },
 };
 
 static const struct metric mpi[] = {
     { "calls", "1", COUNTER, U64, "calls of the function" },
-    { "time", "ns", COUNTER, U64, "spent in it" },
-    { "bytes_out", "B", COUNTER, U64, "handed over to others" },
-    { "bytes_in", "B", COUNTER, U64, "really received" },
-    { "wait", "ns", COUNTER, U64, "of its time, spent waiting for other ranks" },
+    { "time", "ns", COUNTER, U64, "time spent in the function" },
+    { "bytes_out", "B", COUNTER, U64, "bytes sent" },
+    { "bytes_in", "B", COUNTER, U64, "bytes received" },
+    { "wait", "ns", COUNTER, U64, "part of the time spent waiting for other ranks" },
     { "small", "1", COUNTER, U64, "messages of less than 1 KiB" },
     { "life", "ns", COUNTER, U64, "between MPI_Init and MPI_Finalize" },
-    { "world", "1", GAUGE, U64, "ranks that its MPI_COMM_WORLD has" },
-    { "threads", "1", GAUGE, U64, "threads that have called MPI, where several may at a time" },
+    { "world", "1", GAUGE, U64, "ranks in its MPI_COMM_WORLD" },
+    { "threads", "1", GAUGE, U64, "threads that have called MPI (MPI_THREAD_MULTIPLE)" },
 };
 
 static const struct metric mpi_peer[] = {
-    { "messages", "1", COUNTER, U64, "sent from the one rank to the other" },
-    { "bytes", "B", COUNTER, U64, "in them" },
+    { "messages", "1", COUNTER, U64, "messages from one rank to the other" },
+    { "bytes", "B", COUNTER, U64, "bytes in these messages" },
 };
 
 static const struct metric syscall[] = {
     { "calls", "1", COUNTER, U64, "calls that returned" },
-    { "errors", "1", COUNTER, U64, "of them with an error" },
+    { "errors", "1", COUNTER, U64, "calls that returned an error" },
     { "bytes", "B", COUNTER, U64, "read or written, as the calls returned" },
     { "time", "ns", COUNTER, U64, "between entry and return" },
 };
@@ -41,12 +41,12 @@ static const struct metric syscall[] = {
 static const struct metric syscall_time[] = {
     BUCKET(8), BUCKET(9), BUCKET(10), BUCKET(11), BUCKET(12), BUCKET(13), BUCKET(14), BUCKET(15), BUCKET(16), BUCKET(17),
     BUCKET(18), BUCKET(19), BUCKET(20), BUCKET(21), BUCKET(22), BUCKET(23), BUCKET(24), BUCKET(25), BUCKET(26), BUCKET(27),
-    BUCKET(28), BUCKET(29), BUCKET(30), { "above", "1", COUNTER, U64, "calls that took longer than all these" },
+    BUCKET(28), BUCKET(29), BUCKET(30), { "above", "1", COUNTER, U64, "calls that took longer" },
 };
 #undef BUCKET
 
 static const struct metric syscall_way[] = {
-    { "way", "1", GAUGE, U64, "how system calls are counted from now on: 1 in the kernel, 2 in libc, 3 by ptrace, 0 by nobody" },
+    { "way", "1", GAUGE, U64, "how system calls are counted from now on: 1 kernel, 2 libc, 3 ptrace, 0 not at all" },
 };
 
 #define SET_SIZE(metrics) (sizeof(metrics) / sizeof *(metrics))

@@ -1,4 +1,4 @@
-/* Label names are chosen so that none hides one of Prometheus's own: "instance" is the address of the target. */
+/* Label names do not collide with those that Prometheus adds: "instance" is the address of the target. */
 #include "model/prom_label.h"
 
 #include "base/utf8.h"

@@ -5,10 +5,10 @@
 #include "base/buf.h"
 #include "model/view.h"
 
-/* name="value", escaped; what is not UTF-8 becomes U+FFFD. The first one begins the braces; the caller closes them. */
+/* name="value", escaped; invalid UTF-8 becomes U+FFFD. The first label opens the braces; the caller closes them. */
 void prom_label_add(struct buf *out, bool is_first, const char *name, const char *value);
 
-/* The label of an instance of set, which is not "": its name and its value ("cpu3" of the instances "cpu" is cpu="3"). */
+/* Name and value of the label for an instance, which is not "": instance "cpu3" of a set with instances "cpu" is cpu="3". */
 const char *prom_label_instance(const struct set *set, const char *instance, const char **name);
 
 /* All labels of an entry, with the braces. */

@@ -1,5 +1,4 @@
-/* Units by Prometheus's conventions: seconds, bytes, joules, celsius, ratio. What `promtool check metrics` complains of is
- * kept out of the names here. */
+/* Base units as Prometheus recommends: seconds, bytes, joules, celsius, ratio. Names pass `promtool check metrics`. */
 #include "model/prom_name.h"
 
 #include <string.h>
@@ -27,15 +26,15 @@ static const struct unit {
 
 static void add_char(struct prom_name *name, char c)
 {
-    if (name->size < PROM_NAME_MAX - 8) /* "_total" finds room behind */
+    if (name->size < PROM_NAME_MAX - 8) /* leaves space for "_total" */
         name->text[name->size++] = c;
 }
 
-/* Capitals become small, all that is neither letter nor figure becomes one '_'. */
-static void add_words(struct prom_name *name, const char *words)
+/* Converts to lower case, and each run of other characters than letters and digits to one '_'. */
+static void add_snake(struct prom_name *name, const char *string)
 {
-    for (; *words; words++) {
-        char c = *words >= 'A' && *words <= 'Z' ? (char)(*words + 32) : *words;
+    for (; *string; string++) {
+        char c = *string >= 'A' && *string <= 'Z' ? (char)(*string + 32) : *string;
         bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
         if (is_plain || (name->size && name->text[name->size - 1] != '_'))
             add_char(name, is_plain ? c : '_');
@@ -63,7 +62,7 @@ static bool is_abbreviation(const char *word, size_t size)
     return false;
 }
 
-/* A word that reads like a unit is joined to its neighbour: "s_reclaimable" is no time. Words from begin on. */
+/* Joins string that look like units with their neighbour, from begin on: "s_reclaimable" is not a time. */
 static void join_abbreviations(struct prom_name *name, size_t begin)
 {
     size_t end = name->size, to = begin;
@@ -83,8 +82,8 @@ static void join_abbreviations(struct prom_name *name, size_t begin)
     name->size = to;
 }
 
-/* Endings that Prometheus keeps for itself: "_total" is put behind counters below, the others belong to histograms. */
-static void leave_reserved(struct prom_name *name)
+/* Replaces suffixes that Prometheus reserves: "_total" is appended to counters later, the others belong to histograms. */
+static void replace_reserved(struct prom_name *name)
 {
     static const struct { const char *end, *better; } reserved[] = {
         { "total", "all" }, { "count", "number" }, { "sum", "summed" }, { "bucket", "buckets" }, { "info", "infos" },
@@ -96,7 +95,7 @@ static void leave_reserved(struct prom_name *name)
         if (ends_with(name, reserved[i].end)) {
             name->size -= strlen(reserved[i].end) + 1;
             add_char(name, '_');
-            add_words(name, reserved[i].better);
+            add_snake(name, reserved[i].better);
             return;
         }
 }
@@ -120,21 +119,21 @@ bool prom_name_of(const struct set *set, const struct metric *metric, struct pro
 {
     set_unit(name, metric->unit);
     name->is_counter = metric->kind == COUNTER;
-    add_words(name, "sonde");
+    add_snake(name, "sonde");
     add_char(name, '_');
-    add_words(name, set->name);
+    add_snake(name, set->name);
     add_char(name, '_');
     size_t before = name->size;
-    add_words(name, metric->name);
+    add_snake(name, metric->name);
     if (name->size <= before)
         return false;
     join_abbreviations(name, before);
     if (*name->unit && !ends_with(name, name->unit)) {
         add_char(name, '_');
-        add_words(name, name->unit);
+        add_snake(name, name->unit);
     } else if (!*name->unit) {
-        leave_reserved(name);
+        replace_reserved(name);
     }
     name->text[name->size] = '\0';
-    return *name->unit == '\0' || ends_with(name, name->unit); /* else it was cut */
+    return *name->unit == '\0' || ends_with(name, name->unit); /* else it was truncated */
 }

@@ -1,4 +1,4 @@
-/* Names of Prometheus: sonde_<set>_<metric>_<base unit>[_total], and how our values become ones of that unit. */
+/* Prometheus metric names, sonde_<set>_<metric>_<base unit>[_total], and the conversion to the base unit. */
 #ifndef SONDE_MODEL_PROM_NAME_H
 #define SONDE_MODEL_PROM_NAME_H
 
@@ -9,13 +9,13 @@
 struct prom_name {
     char text[PROM_NAME_MAX]; /* without "_total" */
     size_t size;
-    const char *unit;            /* the base unit, which text ends with; "": none */
-    uint64_t times;              /* a value, times this … */
-    unsigned decimals;           /* … and divided by ten as often as this, is in the base unit */
+    const char *unit;            /* base unit, the end of text; "": none */
+    uint64_t times;              /* value * times / 10^decimals is in the base unit */
+    unsigned decimals;           
     bool is_counter;
 };
 
-/* False: no name can be made of it. */
+/* False: not possible. */
 bool prom_name_of(const struct set *set, const struct metric *metric, struct prom_name *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Two figures at a time from a table; fractions as integers, which most of them are when looked at closely. */
+/* Two digits at a time from a table; most fractions are handled as integers. */
 #include "model/prom_number.h"
 
 #include "base/format.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define DECIMALS_MAX 18u
-#define EXACT_MAX 9007199254740992.0 /* 2^53: integers up to it have a double of their own */
+#define EXACT_MAX 9007199254740992.0 /* 2^53: integers up to it are exact */
 
 static const uint64_t powers[DECIMALS_MAX + 1] = {
     1ull, 10ull, 100ull, 1000ull, 10000ull, 100000ull, 1000000ull, 10000000ull, 100000000ull, 1000000000ull,
@@ -28,24 +28,24 @@ static size_t write_u64(char *text, uint64_t value)
     static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
                                 "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
                                 "8081828384858687888990919293949596979899";
-    char figures[20];
-    size_t at = sizeof figures;
+    char digits[20];
+    size_t at = sizeof digits;
     while (value >= 100) {
         at -= 2;
-        memcpy(figures + at, pairs + value % 100 * 2, 2);
+        memcpy(digits + at, pairs + value % 100 * 2, 2);
         value /= 100;
     }
     if (value >= 10) {
         at -= 2;
-        memcpy(figures + at, pairs + value * 2, 2);
+        memcpy(digits + at, pairs + value * 2, 2);
     } else {
-        figures[--at] = (char)('0' + value);
+        digits[--at] = (char)('0' + value);
     }
-    memcpy(text, figures + at, sizeof figures - at);
-    return sizeof figures - at;
+    memcpy(text, digits + at, sizeof digits - at);
+    return sizeof digits - at;
 }
 
-/* The fraction part / 10^decimals behind a point, without zeros at its end; nothing when it is 0. */
+/* "." and part / 10^decimals without trailing zeros; nothing if part is 0. */
 static size_t write_fraction(char *text, uint64_t part, unsigned decimals)
 {
     if (part == 0)
@@ -83,36 +83,36 @@ static size_t copy(char *text, const char *what)
     return size;
 }
 
-/* How far the point must be moved to the right so that so many figures stand before it; more than POWERS_MAX: too far. */
-static unsigned shift_for(double size, unsigned figures)
+/* How far the point must be moved to the right so that so many digits stand before it; more than POWERS_MAX: too far. */
+static unsigned shift_for(double size, unsigned digits)
 {
     unsigned whole = 1, zeros = 0;
     if (size >= 1) {
-        while (whole < figures && size >= (double)powers[whole])
+        while (whole < digits && size >= (double)powers[whole])
             whole++;
-        return size < (double)powers[figures] ? figures - whole : POWERS_MAX + 1;
+        return size < (double)powers[digits] ? digits - whole : POWERS_MAX + 1;
     }
     for (double grown = size * 10; grown < 1 && zeros <= POWERS_MAX; grown *= 10)
         zeros++;
-    return figures + zeros;
+    return digits + zeros;
 }
 
 /* 123000 and 8 give "123e-5": for what would have too many zeros behind the point. */
-static size_t write_small(char *text, uint64_t figures, unsigned shift)
+static size_t write_small(char *text, uint64_t digits, unsigned shift)
 {
-    for (; figures && figures % 10 == 0; figures /= 10)
+    for (; digits && digits % 10 == 0; digits /= 10)
         shift--;
-    size_t size = write_u64(text, figures);
+    size_t size = write_u64(text, digits);
     memcpy(text + size, "e-", 2);
     return size + 2 + write_u64(text + size + 2, shift);
 }
 
-/* With so many figures in all, if that reads back as the same number; 0: it may not. The wider type keeps the error of the
- * multiplication below the last figure; the division shows whether the figures are nearer to value than to any other. */
-static size_t write_figures(char *text, double value, unsigned figures)
+/* With so many digits in all, if that reads back as the same number; 0: it may not. The wider type keeps the error of the
+ * multiplication below the last figure; the division shows whether the digits are nearer to value than to any other. */
+static size_t write_figures(char *text, double value, unsigned digits)
 {
     double size = fabs(value);
-    unsigned shift = shift_for(size, figures);
+    unsigned shift = shift_for(size, digits);
     if (LDBL_MANT_DIG < 64 || shift > POWERS_MAX)
         return 0;
     uint64_t shifted = (uint64_t)(size * wide_powers[shift] + 0.5L);

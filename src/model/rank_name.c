@@ -1,4 +1,4 @@
-/* Names of ranks, written and read. */
+/* Formats and parses names of ranks. */
 #include "model/rank_name.h"
 
 #include "base/scan.h"
@@ -16,7 +16,7 @@ struct format_text rank_name_string(struct rank_name name)
     return text;
 }
 
-/* scan_u64 would pass over blanks. */
+/* scan_u64 would skip spaces. */
 static bool read_number(const char **at, uint32_t *number)
 {
     uint64_t value;

@@ -1,5 +1,4 @@
-/* What getrusage and wait4 tell, in the names and units of our counters. In a header because the probe, which links next to
- * nothing, needs it as well as sonde run. */
+/* Converts the result of getrusage and wait4 to counters. Inline, because the probe links almost nothing. */
 #ifndef SONDE_MODEL_RUSAGE_H
 #define SONDE_MODEL_RUSAGE_H
 
@@ -7,7 +6,7 @@
 
 #include <sys/resource.h>
 
-/* Other counters stay as they are. */
+/* Other counters are unchanged. */
 static inline void rusage_set(struct counters *counters, const struct rusage *usage)
 {
     counters_set(counters, COUNTER_usertime, (uint64_t)usage->ru_utime.tv_sec * 1000000 + (uint64_t)usage->ru_utime.tv_usec);

@@ -1,16 +1,16 @@
-/* Sets as values: copied, compared, and known again by their address. */
+/* Copies and compares metric sets. */
 #ifndef SONDE_MODEL_SET_H
 #define SONDE_MODEL_SET_H
 
 #include "model/batch.h"
 
-/* A copy with its texts in one allocation: free() frees it. NULL: memory ran out. */
+/* A copy with its strings in one allocation, to be freed with free(). NULL: out of memory. */
 struct set *set_copy(const struct set *set);
 
-/* Same name, same metrics in the same order, all their texts the same. */
+/* Same name, and the same metrics in the same order with equal strings. */
 bool set_equal(const struct set *a, const struct set *b);
 
-/* Where a set was met: as long as nothing moves, a comparison of addresses does for one of texts. */
+/* The addresses of a set: as long as they are equal, its strings need not be compared. */
 struct set_address {
     const struct set *set;
     const char *name;

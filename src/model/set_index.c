@@ -1,4 +1,5 @@
-/* A table of addresses, since nearly always the same few come again; an address that is new is compared by what is in it. */
+/* A hash table of addresses, because the same few sets come again and again; a new address is compared by content. The
+ * addresses are our own, so that no keyed hash (base/map.h) is needed. */
 #include "model/set_index.h"
 
 #include "base/vec.h"
@@ -23,7 +24,7 @@ void set_index_clear(struct set_index *index)
     *index = (struct set_index){ 0 };
 }
 
-static size_t place_of(const struct set_index *index, const struct set *set)
+static size_t slot_of(const struct set_index *index, const struct set *set)
 {
     size_t mask = index->slot_count - 1;
     size_t at = (size_t)(((uintptr_t)set >> 4) * 0x9e3779b97f4a7c15u >> 32) & mask;
@@ -45,7 +46,7 @@ static enum err grow_slots(struct set_index *index)
     }
     for (size_t i = 0; i < old.slot_count; i++)
         if (old.slots[i].set)
-            index->slots[place_of(index, old.slots[i].set)] = old.slots[i];
+            index->slots[slot_of(index, old.slots[i].set)] = old.slots[i];
     free(old.slots);
     return OK;
 }
@@ -73,7 +74,7 @@ enum err set_index_of(struct set_index *index, const struct set *set, size_t *nu
     enum err err = grow_slots(index);
     if (err)
         return err;
-    struct set_index_slot *slot = &index->slots[place_of(index, set)];
+    struct set_index_slot *slot = &index->slots[slot_of(index, set)];
     if (!slot->set) {
         err = find_equal(index, set, number);
         if (err)

@@ -1,16 +1,16 @@
-/* Numbers for sets: equal ones, wherever they are kept, have the same number, from 0 in the order in which they came. For
- * whoever puts the entries of a view, which come in any order, in the order of their sets. */
+/* Numbers for sets: equal sets get the same number, from 0 in the order of first appearance. Used to group the entries of a
+ * view by set. */
 #ifndef SONDE_MODEL_SET_INDEX_H
 #define SONDE_MODEL_SET_INDEX_H
 
 #include "model/batch.h"
 
 struct set_index {
-    const struct set **sets; /* count of them, borrowed: the first that came of those that are equal */
+    const struct set **sets; /* borrowed; the first of equal ones */
     size_t count, capacity;
-    struct set_index_slot *slots; /* by address; a power of two of them */
+    struct set_index_slot *slots; /* by address; a power of two */
     size_t slot_count, slot_used;
-    size_t last;                  /* where something was found last: neighbours are often alike */
+    size_t last;                  /* the number returned last: neighbours are often equal */
 };
 
 void set_index_init(struct set_index *index);

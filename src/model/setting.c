@@ -9,9 +9,9 @@
 
 static enum err parse_flag(const char *value, bool *flag)
 {
-    static const char *const words[] = { "no", "yes", "off", "on", "false", "true", "0", "1" };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (!strcasecmp(value, words[i])) {
+    static const char *const names[] = { "no", "yes", "off", "on", "false", "true", "0", "1" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcasecmp(value, names[i])) {
             *flag = i & 1;
             return OK;
         }

@@ -1,4 +1,4 @@
-/* The options of a sampler or a sink: one table row parses, checks and documents one of them. */
+/* The settings of a sampler or sink: one row of a table parses, checks and documents one setting. */
 #ifndef SONDE_MODEL_SETTING_H
 #define SONDE_MODEL_SETTING_H
 
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum setting_type {    /* what stands at the offset: */
+enum setting_type {    /* type of the field at offset: */
     SETTING_FLAG,      /* bool: yes, no */
     SETTING_TEXT,      /* const char *, borrowed */
     SETTING_U64,       /* uint64_t */
@@ -17,15 +17,15 @@ enum setting_type {    /* what stands at the offset: */
 struct setting {
     const char *key; /* NULL ends the table */
     enum setting_type type;
-    const char *initial; /* the default as one would write it; NULL: what zero means */
-    size_t offset;       /* in the state */
+    const char *initial; /* default value as one would write it; NULL: zero */
+    size_t offset;       /* in the state struct */
     const char *help;    /* one line */
 };
 
-/* Writes the initial values into a zeroed state. A table that is NULL has no rows. */
+/* Sets the default values in a zeroed state. settings can be NULL. */
 enum err setting_defaults(const struct setting *settings, void *state);
 
-/* Sets one by its key. ABSENT: there is no such key; USAGE: the value is not of the type. */
+/* Sets one by key. ABSENT: unknown key; USAGE: invalid value. */
 enum err setting_apply(const struct setting *settings, void *state, const char *key, const char *value);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lists of key and value, with texts of their own. */
+/* A list of key-value pairs. */
 #include "model/setting_list.h"
 
 #include "base/nearest.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_texts(struct setting_pair *setting)
+static void free_pair(struct setting_pair *setting)
 {
     free((char *)setting->key);
     free((char *)setting->value);
@@ -16,7 +16,7 @@ static void free_texts(struct setting_pair *setting)
 void setting_list_clear(struct setting_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        free_texts(&list->list[i]);
+        free_pair(&list->list[i]);
     free(list->list);
     *list = (struct setting_list){ 0 };
 }
@@ -29,11 +29,11 @@ static const struct setting_pair *find(const struct setting_list *list, const ch
     return NULL;
 }
 
-static enum err add(struct setting_list *list, struct setting_pair texts)
+static enum err add(struct setting_list *list, struct setting_pair pair)
 {
     if (array_resize(list->list, list->count + 1))
         return NOMEM;
-    list->list[list->count++] = texts;
+    list->list[list->count++] = pair;
     return OK;
 }
 
@@ -42,17 +42,17 @@ enum err setting_list_put(struct setting_list *list, const char *key, const char
     struct setting_pair *there = (struct setting_pair *)find(list, key);
     if (!there && list->count == SETTING_LIST_MAX)
         return FULL;
-    struct setting_pair texts = { strdup(key), strdup(value) };
-    enum err err = texts.key && texts.value ? OK : NOMEM;
+    struct setting_pair pair = { strdup(key), strdup(value) };
+    enum err err = pair.key && pair.value ? OK : NOMEM;
     if (!err && there) {
-        free_texts(there);
-        *there = texts;
+        free_pair(there);
+        *there = pair;
         return OK;
     }
     if (!err)
-        err = add(list, texts);
+        err = add(list, pair);
     if (err)
-        free_texts(&texts);
+        free_pair(&pair);
     return err;
 }
 
@@ -93,7 +93,7 @@ enum err setting_list_apply(const struct setting_list *list, const struct settin
     return err;
 }
 
-/* setting_apply writes into a state: one that is thrown away tells whether it would. */
+/* Checks a value by applying it to a temporary state. */
 static enum err check(const struct setting_owner *owner, const char *key, const char *value)
 {
     void *state = calloc(1, owner->state_size ? owner->state_size : 1);
@@ -104,47 +104,47 @@ static enum err check(const struct setting_owner *owner, const char *key, const 
     return err;
 }
 
-static const char *form_of(enum setting_type type)
+static const char *expected(enum setting_type type)
 {
     switch (type) {
-    case SETTING_FLAG: return "it is yes or no";
-    case SETTING_U64: return "it is a number";
-    case SETTING_DURATION: return "it is a duration, as 1s or 250ms";
-    case SETTING_BYTES: return "it is a size, as 256MiB or 1GiB";
-    default: return "it is a text";
+    case SETTING_FLAG: return "yes or no";
+    case SETTING_U64: return "a number";
+    case SETTING_DURATION: return "a duration such as 1s or 250ms";
+    case SETTING_BYTES: return "a size such as 256MiB or 1GiB";
+    default: return "a string";
     }
 }
 
-static void tell_absent(const struct setting_owner *owner, const char *key, struct buf *why)
+static void unknown_setting(const struct setting_owner *owner, const char *key, struct buf *error)
 {
     struct nearest nearest = nearest_to(key);
     for (const struct setting *s = owner->settings; s && s->key; s++)
         nearest_try(&nearest, s->key);
-    buf_printf(why, "%s has no setting '%.60s'", owner->name, key);
+    buf_printf(error, "%s has no setting '%.60s'", owner->name, key);
     if (nearest.best)
-        buf_printf(why, "; did you mean '%s'?", nearest.best);
+        buf_printf(error, "; did you mean '%s'?", nearest.best);
 }
 
-static void tell_wrong(enum err err, const struct setting_owner *owner, const char *key, const char *value,
-                       struct buf *why)
+static void invalid_setting(enum err err, const struct setting_owner *owner, const char *key, const char *value,
+                       struct buf *error)
 {
     for (const struct setting *s = owner->settings; s && s->key; s++)
         if (strcmp(s->key, key) == 0) {
-            buf_printf(why, "%s.%s cannot be '%.60s': %s (%s)", owner->name, key, value, form_of(s->type), s->help);
+            buf_printf(error, "invalid %s.%s '%.60s' (expected %s): %s", owner->name, key, value, expected(s->type), s->help);
             return;
         }
-    buf_printf(why, "%s.%.60s cannot be set: %s", owner->name, key, err_text(err));
+    buf_printf(error, "cannot set %s.%.60s: %s", owner->name, key, err_text(err));
 }
 
 enum err setting_list_put_checked(struct setting_list *list, const struct setting_owner *owner, const char *key,
-                                  const char *value, struct buf *why)
+                                  const char *value, struct buf *error)
 {
     enum err err = check(owner, key, value);
     if (!err)
         err = setting_list_put(list, key, value);
     if (err == ABSENT)
-        tell_absent(owner, key, why);
+        unknown_setting(owner, key, error);
     else if (err)
-        tell_wrong(err, owner, key, value, why);
+        invalid_setting(err, owner, key, value, error);
     return err ? USAGE : OK;
 }

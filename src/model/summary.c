@@ -1,4 +1,4 @@
-/* A job in a few numbers: one pass over the processes of a run. What was alive at the same time is model/concurrency.c's. */
+/* One pass over the processes of a run. Peaks of concurrent processes are computed by model/concurrency.c. */
 #include "model/summary.h"
 
 #include "model/concurrency.h"
@@ -30,7 +30,7 @@ static void add_ending(struct summary *summary, const struct process *process)
     summary->failed += process->exit_code != 0 || process->exit_signal != 0;
 }
 
-/* The main thread of an image that came by exec is the one that the image before it has counted. */
+/* The main thread of an image after an exec was already counted with the image before. */
 static uint64_t threads_of(const struct process *process)
 {
     uint64_t threads = process_threads(process);
@@ -51,8 +51,8 @@ static void add_process(struct summary *summary, const struct process *process)
     }
 }
 
-/* The kernel's exit records tell bytes and no calls. A sum of calls that lacks those by which the bytes beside it were moved
- * would make a mean that is too large without bounds: it is not known where it lacks those of a hundredth of the bytes. */
+/* The kernel's exit records have bytes but no calls. If calls are missing for some of the bytes, the mean size of a call would
+ * be too large: the sum of calls is unknown if they are missing for over 1 % of the bytes. */
 #define UNCOUNTED_SHARE 100
 
 static void drop_calls(struct counters *sum, enum counter bytes, enum counter calls, uint64_t uncounted_bytes)
@@ -76,7 +76,7 @@ static void check_calls(struct counters *sum, const struct run *run, enum counte
     drop_calls(sum, bytes, calls, uncounted_bytes);
 }
 
-/* Of two summaries: what either cannot tell. */
+/* The same for the sum of two summaries. */
 static void add_sums(struct counters *sum, const struct counters *more)
 {
     uint64_t bytes_read = uncounted(sum, COUNTER_rchar, COUNTER_syscr) + uncounted(more, COUNTER_rchar, COUNTER_syscr);

@@ -1,37 +1,37 @@
-/* A job in a few numbers, made once when a run is filed, so that no report has to walk a million processes. */
+/* Totals of a job, computed once when a run is saved, so that reports need not read a million processes. */
 #ifndef SONDE_MODEL_SUMMARY_H
 #define SONDE_MODEL_SUMMARY_H
 
 #include "model/run.h"
 
-#define SUMMARY_SHORT_NS 10000000ull /* a process that lived less is "short" */
+#define SUMMARY_SHORT_NS 10000000ull /* shorter processes are "short" */
 
-/* Sums of all its runs. Each number adds up when a second run is filed under the same job, save those marked max. */
+/* Over all runs of the job: summary_add sums the fields, except those marked max. */
 struct summary {
-    uint64_t processes, threads, images; /* images: process records; processes: distinct pids' lives */
-    uint64_t failed, signalled;          /* ended with a status that is not 0; by a signal */
+    uint64_t processes, threads, images; /* images: process images; processes: process instances */
+    uint64_t failed, signalled;          /* exited with a status other than 0; terminated by a signal */
     uint64_t running, lost;              /* PROCESS_RUNNING, PROCESS_LOST */
-    uint64_t unprobed;                   /* records without SEEN_PROBE */
-    struct counters sum;                 /* own counters of all images added; calls only with those of the bytes */
-    struct counters total;               /* as run.total; may be more than sum */
-    uint64_t short_processes;            /* lived less than SUMMARY_SHORT_NS */
-    uint64_t short_wall_ns;              /* at least one of them was alive, and none else but their ancestors */
+    uint64_t unprobed;                   /* images without SEEN_PROBE */
+    struct counters sum;                 /* of all images; read and write calls only if they are known for nearly all bytes */
+    struct counters total;               /* run.total; can be more than sum */
+    uint64_t short_processes;            /* shorter than SUMMARY_SHORT_NS */
+    uint64_t short_wall_ns;              /* time in which only short processes and their ancestors ran */
     uint64_t short_cpu_us;
-    uint64_t rss_peak_bytes;             /* max: of the sampled sum; 0 when never sampled */
-    uint64_t live_peak, threads_peak;    /* max: alive at one time */
+    uint64_t rss_peak_bytes;             /* max: of the sampled sum; 0: never sampled */
+    uint64_t live_peak, threads_peak;    /* max: concurrent processes and threads */
     struct run_gaps gaps;
-    uint64_t killed;                     /* of those signalled: by SIGKILL, as the kernel does when memory runs out */
-    uint64_t crashed;                    /* of those signalled: SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP */
+    uint64_t killed;                     /* signalled by SIGKILL, for example by the OOM killer */
+    uint64_t crashed;                    /* signalled by SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS or SIGTRAP */
 };
 
-/* X(field): what adds up, and what takes the larger, in struct summary; the columns of the store are named so too. */
+/* X(field): the fields that are summed, and those of which the maximum is taken. Also the columns of the database. */
 #define SUMMARY_SUMS(X) \
     X(processes) X(threads) X(images) X(failed) X(signalled) X(killed) X(crashed) X(running) X(lost) \
     X(unprobed) X(short_processes) X(short_wall_ns) X(short_cpu_us)
-#define SUMMARY_GAPS(X) X(records_lost) X(bytes_damaged) X(events_lost) X(ticks_late) /* of gaps: add up too */
+#define SUMMARY_GAPS(X) X(records_lost) X(bytes_damaged) X(events_lost) X(ticks_late) /* of gaps: summed too */
 #define SUMMARY_PEAKS(X) X(rss_peak_bytes) X(live_peak) X(threads_peak)
 
-/* The set and its metric from whose samples rss_peak_bytes comes. */
+/* The set and metric that rss_peak_bytes is computed from. */
 #define SUMMARY_TREE_SET "tree"
 #define SUMMARY_RSS_METRIC "rss"
 
@@ -47,7 +47,7 @@ struct summary_executable {
 
 void summary_of_run(struct summary *summary, const struct run *run); /* model/summary.c, peaks by model/concurrency.c */
 
-/* The executables of a run in the order of their first process. Texts are borrowed from the run. */
+/* The executables of a run in the order of their first process. Strings are borrowed from the run. */
 struct summary_executables {
     struct summary_executable *items;
     size_t count;

@@ -1,4 +1,4 @@
-/* The processes of a run summed by executable: what the report shows as the programs that cost most. */
+/* Sums the processes of a run by executable, for the table of executables in reports. */
 #include "model/summary.h"
 
 #include "base/vec.h"
@@ -9,8 +9,8 @@
 
 #define NONE UINT32_MAX
 
-/* Executables are found by path; the few that share one path under several names (unknown path, process renamed
- * itself) hang in a chain. */
+/* Executables are found by path; those with the same path and different names (unknown path, process renamed itself) are
+ * chained. */
 struct lookup {
     struct dictionary paths;
     uint32_t *first; /* per path: index of an executable */

@@ -1,4 +1,4 @@
-/* Users see their own: a job whose user is not known is shown to nobody but the masters. */
+/* Users see their own jobs. A job whose user is unknown is shown only with VIEW_ALL. */
 #include "model/view.h"
 
 bool view_shows_job(const struct view *view, const struct job *job)

@@ -1,32 +1,32 @@
-/* What is held now, of one node or of many, as one person may see it: all of it, or the nodes and the jobs of one user.
- * Where it is held (an agent's latest.c, the streams of a collector) is its source's business. */
+/* The latest samples of one node or many, as one user is allowed to see them: everything, or the nodes and the user's own jobs.
+ * The data comes from a source: model/latest.c in an agent, the streams in a collector. */
 #ifndef SONDE_MODEL_VIEW_H
 #define SONDE_MODEL_VIEW_H
 
 #include "model/batch.h"
 
 #define VIEW_ALL UINT32_MAX
-#define VIEW_NODE (UINT32_MAX - 1) /* no job at all */
+#define VIEW_NODE (UINT32_MAX - 1) /* no jobs */
 
-/* The newest sample of one set of one instance of one job, or of the node. All borrowed. */
+/* The latest sample of a set, instance and job (or node). All borrowed. */
 struct view_entry {
     const char *host;
     const struct set *set;
-    const char *instance;  /* "" : there is but one */
-    const char *job;       /* its id; NULL: of the node */
-    const struct job *of;  /* NULL: the node, or a job of which no more than its id is known */
+    const char *instance;  /* "": the set has only one */
+    const char *job;       /* id; NULL: the node */
+    const struct job *of;  /* NULL: the node, or a job of which only the id is known */
     const union value *values;
-    const uint8_t *known;  /* set->size of them, 0 or 1 */
-    uint64_t time_ns;      /* when it was read */
-    uint64_t first_ns, updates, period_ns; /* each 0 where it is not known */
+    const uint8_t *known;  /* set->size values, 0 or 1 */
+    uint64_t time_ns;      /* of the sample */
+    uint64_t first_ns, updates, period_ns; /* 0: unknown */
 };
 
-/* How far one has come; zeroes at first. */
+/* Position of an iteration; begins with zeros. */
 struct view_position {
     size_t host, entry;
 };
 
-/* Both return false at the end. Entries come in any order. */
+/* Both return false at the end. Entries are in any order. */
 struct view_source {
     bool (*next)(const void *context, struct view_position *at, struct view_entry *entry);
     bool (*next_job)(const void *context, struct view_position *at, const char **host, const struct job **job);
@@ -36,13 +36,13 @@ struct view_source {
 struct view {
     const struct view_source *source;
     const void *context;
-    const char *host; /* where it is held */
-    uint32_t uid;     /* whose jobs are shown; VIEW_ALL: everybody's; VIEW_NODE: nobody's */
+    const char *host; /* the agent or collector itself */
+    uint32_t uid;     /* whose jobs are shown; VIEW_ALL: all; VIEW_NODE: none */
 };
 
 bool view_shows_job(const struct view *view, const struct job *job);
 
-/* The next entry that may be seen, the next job whether it may or not. */
+/* The next entry that may be shown; the next job, whether it may be shown or not. */
 bool view_next(const struct view *view, struct view_position *at, struct view_entry *entry);
 bool view_next_job(const struct view *view, struct view_position *at, const char **host, const struct job **job);
 

@@ -1,4 +1,4 @@
-/* Writers and readers of the records, made from the lists in the header. Part of the probe too: no allocation. */
+/* Writers and readers, generated from the lists in the header. Also part of the probe: no allocation. */
 #include "spool/record.h"
 
 #define FIELD(type, field) pack_##type(p, record->field);
@@ -11,7 +11,7 @@ RECORD_KINDS(X)
 #undef X
 #undef FIELD
 
-/* A body that ends before a field: an older writer. A body that ends inside one: damage. */
+/* A body that ends before a field is from an older version; one that ends inside a field is damaged. */
 #define INTO_number(field) record->field = unpack_number(&u);
 #define INTO_text(field) record->field = unpack_text(&u);
 #define INTO_counters(field) unpack_counters_into(&u, &record->field);

@@ -1,4 +1,4 @@
-/* Appending to and reading from a spool file. spool_append is part of the probe too. */
+/* Appends to and reads from a spool file. spool_append is also part of the probe. */
 #include "spool/spool.h"
 
 #include "base/sys.h"
@@ -16,24 +16,23 @@
 #include <sys/vfs.h>
 
 #define KERNEL_SIGSET_SIZE 8
-#define VAIN_BYTES_MIN (256u << 20)
-#define VAIN_TIMES 16
-#define LIFT_TRIES 1000
+#define WASTED_BYTES_MIN (256u << 20)
+#define WASTED_TIMES 16
+#define RAISE_TRIES 1000
 
-static _Atomic int lifter; /* the thread for which the limit of descriptors is lifted; 0: none */
+static _Atomic int raising_thread; /* thread that has raised the limit of descriptors; 0: none */
 
-/* Under a file size limit the kernel answers a write beyond it with SIGXFSZ, which would end a program that never wrote
- * so much itself. The signal goes to this thread: it is kept off while we write, and taken away unless it was already
- * waiting. */
+/* With a file size limit, a write beyond it raises SIGXFSZ, which would kill a program that did not write so much itself. The
+ * signal is sent to this thread: it is blocked while we write, and discarded unless it was already pending. */
 static long write_without_signal(int fd, const uint8_t *data, size_t size)
 {
     uint64_t signal = 1ull << (SIGXFSZ - 1), before, waiting = 0;
-    const struct timespec at_once = { 0 };
+    const struct timespec no_wait = { 0 };
     sys4(SYS_rt_sigprocmask, SIG_BLOCK, &signal, &before, KERNEL_SIGSET_SIZE);
     sys2(SYS_rt_sigpending, &waiting, KERNEL_SIGSET_SIZE);
     long written = sys3(SYS_write, fd, data, size);
     if (written < (long)size && !(waiting & signal))
-        sys4(SYS_rt_sigtimedwait, &signal, NULL, &at_once, KERNEL_SIGSET_SIZE);
+        sys4(SYS_rt_sigtimedwait, &signal, NULL, &no_wait, KERNEL_SIGSET_SIZE);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SIGSET_SIZE);
     return written;
 }
@@ -45,18 +44,19 @@ static long write_once(int fd, const uint8_t *data, size_t size)
     return limited ? write_without_signal(fd, data, size) : sys3(SYS_write, fd, data, size);
 }
 
-/* O_NONBLOCK: should the path name a FIFO, the program must not hang. */
+/* O_NONBLOCK: if the path is a FIFO, the program must not hang. */
 static int open_to_write(const char *path, int flags)
 {
     return sys_open(AT_FDCWD, path, flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Two threads at once would take each other's limit for the program's. One that a signal handler interrupts in it is let in
- * again, which nests well; nobody waits for long, since a forked process may find one in it that it does not have. */
-static bool lift_begin(void)
+/* Serializes changes of the limit: two threads at once would take each other's limit for the program's. A signal handler that
+ * interrupts the holder may enter, which nests correctly. Waiting is bounded, because in a forked process the holder may not
+ * exist. */
+static bool begin_raise(void)
 {
     int self = (int)sys0(SYS_gettid), other = 0;
-    for (int i = 0; i < LIFT_TRIES && !atomic_compare_exchange_strong(&lifter, &other, self); i++) {
+    for (int i = 0; i < RAISE_TRIES && !atomic_compare_exchange_strong(&raising_thread, &other, self); i++) {
         if (other == self)
             return false;
         sys0(SYS_sched_yield);
@@ -65,7 +65,7 @@ static bool lift_begin(void)
     return true;
 }
 
-static int open_lifted(const char *path, int flags)
+static int open_with_raised_limit(const char *path, int flags)
 {
     struct rlimit limit, more;
     if (sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
@@ -78,13 +78,13 @@ static int open_lifted(const char *path, int flags)
     return fd;
 }
 
-/* A program may have used up its descriptors: the limit is lifted by one for as long as the call takes. */
+/* The program has used up its descriptors: raises the limit by one during the call. */
 static int open_one_more(const char *path, int flags)
 {
-    bool is_outermost = lift_begin();
-    int fd = open_lifted(path, flags);
+    bool is_outermost = begin_raise();
+    int fd = open_with_raised_limit(path, flags);
     if (is_outermost)
-        atomic_store(&lifter, 0);
+        atomic_store(&raising_thread, 0);
     return fd;
 }
 
@@ -138,8 +138,8 @@ enum err spool_holder(int fd, pid_t *pid)
     return lock.l_type == F_UNLCK ? ABSENT : OK;
 }
 
-/* The kernel adds for us: where the disk is full or the file was cut, touching the mapping ourselves would raise SIGBUS,
- * whereas a futex operation fails. */
+/* A futex operation adds: if the disk is full or the file was truncated it fails, while writing to the mapping would raise
+ * SIGBUS. */
 static void add_one(int fd)
 {
     void *map = (void *)sys6(SYS_mmap, NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -154,7 +154,7 @@ void spool_count_lost(const char *path)
     size_t size = strlen(path);
     if (size >= PATH_MAX)
         return;
-    char *lost = __builtin_alloca(size + sizeof SPOOL_LOST_SUFFIX); /* the stack of a thread may be small */
+    char *lost = __builtin_alloca(size + sizeof SPOOL_LOST_SUFFIX); /* the stack can be small */
     memcpy(lost, path, size);
     memcpy(lost + size, SPOOL_LOST_SUFFIX, sizeof SPOOL_LOST_SUFFIX);
     int fd = open_spool(lost, O_RDWR);
@@ -167,7 +167,7 @@ void spool_count_lost(const char *path)
 enum err spool_open(struct spool_reader *reader, const char *path)
 {
     *reader = (struct spool_reader){ 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* nobody writes to a FIFO */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait if it is a FIFO */
     if (fd < 0)
         return err_from_errno(errno);
     struct stat st;
@@ -192,15 +192,15 @@ void spool_close(struct spool_reader *reader)
     *reader = (struct spool_reader){ 0 };
 }
 
-/* Bytes that look like many long frames would each be checked to their end: a limit keeps the whole near linear. */
+/* In data that looks like many long frames, each would be checked to its end: this limit keeps the total near linear. */
 static bool is_hopeless(struct spool_reader *reader, struct bytes rest)
 {
-    uint32_t words[2] = { 0 };
-    if (rest.size >= sizeof words)
-        memcpy(words, rest.data, sizeof words);
-    if (words[0] == FRAME_MAGIC && words[1] <= FRAME_BODY_MAX)
-        reader->vain_bytes += words[1];
-    return reader->vain_bytes > VAIN_BYTES_MIN && reader->vain_bytes / VAIN_TIMES > reader->all.size;
+    uint32_t head[2] = { 0 };
+    if (rest.size >= sizeof head)
+        memcpy(head, rest.data, sizeof head);
+    if (head[0] == FRAME_MAGIC && head[1] <= FRAME_BODY_MAX)
+        reader->wasted_bytes += head[1];
+    return reader->wasted_bytes > WASTED_BYTES_MIN && reader->wasted_bytes / WASTED_TIMES > reader->all.size;
 }
 
 enum err spool_next(struct spool_reader *reader, enum record_kind *kind, struct bytes *body)
@@ -214,7 +214,7 @@ enum err spool_next(struct spool_reader *reader, enum record_kind *kind, struct 
             return OK;
         }
         if (err == AGAIN || is_hopeless(reader, rest))
-            size = rest.size; /* nobody will finish it: a write cut short at the very end */
+            size = rest.size; /* truncated by the last write */
         reader->damaged_bytes += size;
         reader->at += size;
     }

@@ -198,7 +198,7 @@ static void bytes_that_look_like_long_frames(void **state)
     struct bytes body;
     assert_int_equal(spool_next(&reader, &kind, &body), GONE);
     assert_int_equal(reader.damaged_bytes, size);
-    assert_true(reader.vain_bytes < 20 * size);
+    assert_true(reader.wasted_bytes < 20 * size);
     free(bytes);
     (void)state;
 }

@@ -120,7 +120,7 @@ static bool set_constants(struct ebpf_programs *programs, const struct ebpf_cons
            && set_constant(programs, "numbers_32", constants->numbers_32, sizeof constants->numbers_32)
            && set_constant(programs, "lost_number", &constants->lost_number, sizeof constants->lost_number)
            && set_constant(programs, "exit_numbers", constants->exit_numbers, sizeof constants->exit_numbers)
-           && set_constant(programs, "birth_numbers", constants->fork_numbers, sizeof constants->fork_numbers)
+           && set_constant(programs, "fork_numbers", constants->fork_numbers, sizeof constants->fork_numbers)
            && set_constant(programs, "can_cast", &can_cast, sizeof can_cast)
            && set_constant(programs, "may_time", &may_time, sizeof may_time);
 }

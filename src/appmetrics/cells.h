@@ -41,7 +41,7 @@ struct contribution {
     LIST_ENTRY(contribution) link; /* of gauges: in metric_values.gauges */
 };
 
-/* The state of samples.c for a cell. */
+/* The state of program_samples.c for a cell. */
 struct cell_sampling {
     bool is_changed;            /* since the last samples: it is in scopes.changed */
     LIST_ENTRY(cell) link;
@@ -56,7 +56,7 @@ struct cell {
     struct cell *up;            /* of the scope that includes this one; NULL: this is the node's */
     double total;               /* of a counter; of a histogram the sum of what was observed */
     double *buckets;            /* of a histogram: bound_count + 1 counts; then as many values of the last samples, see
-                                 * samples.c */
+                                 * program_samples.c */
     uint64_t changed_ns;        /* CLOCK_REALTIME; 0: never set */
     struct gauge_sum gauge;     /* valid after cells_refresh_gauges */
     struct gauge_sum left;      /* of programs that have ended: the last values */

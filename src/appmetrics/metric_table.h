@@ -1,7 +1,7 @@
 /* Metrics by name. A name is brought into one form (metric_name.h), so that two spellings of a series are one metric;
  * and each metric gets a series of its own on /metrics, whatever names programs choose (families.h). A metric stays
  * until it is removed explicitly. This layer knows nothing of values, users or limits: it only carries the parts of a
- * metric that belong to cells.h, quota.h and samples.h, and never looks into them. */
+ * metric that belong to cells.h, quota.h and program_samples.h, and never looks into them. */
 #ifndef SONDE_APPMETRICS_METRIC_TABLE_H
 #define SONDE_APPMETRICS_METRIC_TABLE_H
 
@@ -41,7 +41,7 @@ struct metric_values {
     bool is_stale;                         /* gauge values have to be computed again */
 };
 
-/* Names of its samples, as far as they differ from its own; of samples.c. NULL: not needed yet. */
+/* Names of its samples, as far as they differ from its own; of program_samples.c. NULL: not needed yet. */
 struct metric_sample_names {
     char *parts[2], **buckets;
 };

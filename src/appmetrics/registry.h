@@ -1,6 +1,6 @@
 /* The registry of program metrics: what programs publish through libsonde, the probes (segments.c) or as clients of tau
  * (compat/tau/server.c, in a thread of its own), summed over jobs, users and the node. Read by api/program_page.c for
- * /metrics, by api/program_json.c, and by samples.c. Whoever reads or changes anything in it holds the lock.
+ * /metrics, by api/program_json.c, and by program_samples.c. Whoever reads or changes anything in it holds the lock.
  *
  * It joins three layers that know nothing of one another: metrics by name (metric_table.h), values in scopes (scopes.h,
  * cells.h), and limits (quota.h). A metric is in use while a program reports it, a job has a value of it, or it is the

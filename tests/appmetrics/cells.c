@@ -117,7 +117,7 @@ static void histogram_with_infinite_sum_keeps_its_buckets(void **state)
     assert_true(metric->values.node->total == 1.7e308);
     assert_true(cell_observe(metric->values.node, seen, 1.7e308, 1));
     assert_true(cell_observe(metric->values.node, seen, -1.7e308, 1));
-    assert_true(cell_observe(metric->values.node, seen, -INFINITY, 1)); /* that of another program: it is not known */
+    assert_true(cell_observe(metric->values.node, seen, -INFINITY, 1)); /* of another program: the sum is unknown then */
     const struct cell *node = metric->values.node;
     assert_true(node->total == INFINITY && node->buckets[0] == 5 && node->buckets[1] == 10);
 }
@@ -125,23 +125,23 @@ static void histogram_with_infinite_sum_keeps_its_buckets(void **state)
 static void gauge_is_over_live_programs(void **state)
 {
     struct program_metric *metric;
-    struct contribution holds[3] = { 0 };
+    struct contribution contributions[3] = { 0 };
     (void)state;
     metric = add_metric("g", PROGRAM_GAUGE);
     for (size_t i = 0; i < 3; i++)
-        contribution_join(&holds[i], cell_of(metric, scopes_job(&scopes, i ? "1" : "2", 7)));
-    contribution_set(&holds[0], 10, 1);
-    contribution_set(&holds[1], 2, 1); /* the third has said nothing */
+        contribution_join(&contributions[i], cell_of(metric, scopes_job(&scopes, i ? "1" : "2", 7)));
+    contribution_set(&contributions[0], 10, 1);
+    contribution_set(&contributions[1], 2, 1); /* the third one has not set it */
     cells_refresh_gauges(metric);
     assert_int_equal(metric->values.node->gauge.programs, 2);
     const struct gauge_sum *sum = &metric->values.node->gauge;
     assert_true(sum->sum == 12 && sum->min == 2 && sum->max == 10);
-    contribution_leave(&holds[0], 2);
+    contribution_leave(&contributions[0], 2);
     cells_refresh_gauges(metric);
     assert_true(metric->values.node->gauge.sum == 2 && metric->values.node->gauge.programs == 1);
     assert_int_equal(cell_of(metric, scopes_job(&scopes, "2", 7))->gauge.programs, 0);
-    contribution_leave(&holds[1], 3);
-    contribution_leave(&holds[2], 3);
+    contribution_leave(&contributions[1], 3);
+    contribution_leave(&contributions[2], 3);
     cells_refresh_gauges(metric);
     assert_int_equal(metric->values.node->gauge.programs, 0);
 }

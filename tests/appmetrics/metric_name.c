@@ -25,7 +25,7 @@ static const char *page_of(const char *raw)
     return text;
 }
 
-static void good_names_stay(void **state)
+static void valid_names_are_unchanged(void **state)
 {
     (void)state;
     assert_string_equal(text_of("x_total"), "x_total");
@@ -35,7 +35,7 @@ static void good_names_stay(void **state)
     assert_string_equal(page_of("x{a=\"b\"}"), "x{a=\"b\",");
 }
 
-static void spellings_of_one_series_are_one(void **state)
+static void spellings_of_a_series_become_one(void **state)
 {
     (void)state;
     assert_string_equal(text_of("x{b=\"2\",a=\"1\"}"), "x{a=\"1\",b=\"2\"}");
@@ -43,7 +43,7 @@ static void spellings_of_one_series_are_one(void **state)
     assert_string_equal(text_of("x{}"), "x");
 }
 
-static void what_is_no_name_is_wrapped(void **state)
+static void invalid_names_are_wrapped(void **state)
 {
     (void)state;
     assert_string_equal(text_of("evil\nevil_total 666"), "evil_evil_total_666{program_name=\"evil\\nevil_total 666\"}");
@@ -55,7 +55,7 @@ static void what_is_no_name_is_wrapped(void **state)
     assert_string_equal(text_of("x{a=\"b\"} 5\nfake 7"), "x{program_name=\"x{a=\\\"b\\\"} 5\\nfake 7\"}");
 }
 
-static void our_labels_and_names_are_kept_free(void **state)
+static void reserved_labels_and_names_are_renamed(void **state)
 {
     (void)state;
     assert_string_equal(page_of("x{job=\"1\",le=\"2\"}"), "x{program_job=\"1\",program_le=\"2\",");
@@ -66,7 +66,7 @@ static void our_labels_and_names_are_kept_free(void **state)
 }
 
 /* Prometheus refuses a whole page for the first, and takes the second for the series without labels. */
-static void labels_that_mean_something_to_prometheus_are_not_on_the_page(void **state)
+static void labels_reserved_by_prometheus_are_renamed(void **state)
 {
     (void)state;
     assert_string_equal(page_of("x{__name__=\"y\"}"), "x{program___name__=\"y\",");
@@ -76,7 +76,7 @@ static void labels_that_mean_something_to_prometheus_are_not_on_the_page(void **
     assert_string_equal(text_of("x{a=\"\"}"), "x{a=\"\"}");
 }
 
-static void empty_and_endless_names_are_refused(void **state)
+static void empty_and_too_long_names_are_refused(void **state)
 {
     static char text[METRIC_NAME_MAX + 1];
     struct metric_name name;
@@ -95,10 +95,10 @@ static void empty_and_endless_names_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_names_stay), cmocka_unit_test(spellings_of_one_series_are_one),
-        cmocka_unit_test(what_is_no_name_is_wrapped), cmocka_unit_test(our_labels_and_names_are_kept_free),
-        cmocka_unit_test(labels_that_mean_something_to_prometheus_are_not_on_the_page),
-        cmocka_unit_test(empty_and_endless_names_are_refused),
+        cmocka_unit_test(valid_names_are_unchanged), cmocka_unit_test(spellings_of_a_series_become_one),
+        cmocka_unit_test(invalid_names_are_wrapped), cmocka_unit_test(reserved_labels_and_names_are_renamed),
+        cmocka_unit_test(labels_reserved_by_prometheus_are_renamed),
+        cmocka_unit_test(empty_and_too_long_names_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

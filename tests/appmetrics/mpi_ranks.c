@@ -1,5 +1,5 @@
-/* Ranks of jobs: programs that run one after another are one series, which goes on in an agent that is started anew. The programs
- * are children of this test, each of them rank 3 of four. */
+/* Ranks of jobs: programs that run one after another are one series, which goes on in an agent that is started again.
+ * The programs are children of this test, each of them rank 3 of four. */
 #include "model/program_sets.h"
 #include "probe/segment/segment.h"
 #include "appmetrics/segments.h"
@@ -10,24 +10,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[TEMP_PATH_MAX];
+static char dir[TEMP_PATH_MAX];
 static struct registry *registry;
-static struct segments *boards;
+static struct segments *segments;
 static struct program_jobs jobs;
 static struct batch batch;
 
 static void start(void)
 {
-    struct segments_settings settings = { .dir = folder, .root = "", .registry = NULL, .jobs = &jobs };
+    struct segments_settings settings = { .dir = dir, .root = "", .registry = NULL, .jobs = &jobs };
     assert_int_equal(registry_open(&registry, &(struct registry_settings){ .host = "n1" }), OK);
     settings.registry = registry;
     jobs = (struct program_jobs){ .root = "" };
-    assert_int_equal(segments_open(&boards, &settings), OK);
+    assert_int_equal(segments_open(&segments, &settings), OK);
 }
 
 static void stop(void)
 {
-    segments_close(&boards);
+    segments_close(&segments);
     program_jobs_clear(&jobs);
     registry_close(&registry);
 }
@@ -35,8 +35,8 @@ static void stop(void)
 static int open_all(void **state)
 {
     (void)state;
-    temp_dir(folder);
-    setenv(SEGMENT_ENV_DIR, folder, 1);
+    temp_dir(dir);
+    setenv(SEGMENT_ENV_DIR, dir, 1);
     batch_init(&batch);
     start();
     return 0;
@@ -47,7 +47,7 @@ static int close_all(void **state)
     (void)state;
     stop();
     batch_clear(&batch);
-    temp_remove(folder);
+    temp_remove(dir);
     return 0;
 }
 
@@ -71,7 +71,7 @@ struct program {
     int to[2], from[2];
 };
 
-static void send(struct segment *board, unsigned calls)
+static void send(struct segment *segment, unsigned calls)
 {
     static const struct segment_description sends = {
         .name = "mpi_calls_total", .labels = "function=\"MPI_Send\"", .kind = SEGMENT_COUNTER, .type = SEGMENT_U64,
@@ -79,23 +79,23 @@ static void send(struct segment *board, unsigned calls)
     static const struct segment_description bytes = {
         .name = "mpi_peer_bytes_total", .labels = "to=\"1\"", .kind = SEGMENT_COUNTER, .type = SEGMENT_U64,
     };
-    segment_add_u64(segment_slots(board, segment_metric(board, &sends)), calls);
-    segment_add_u64(segment_slots(board, segment_metric(board, &bytes)), 10ull * calls);
+    segment_add_u64(segment_slots(segment, segment_metric(segment, &sends)), calls);
+    segment_add_u64(segment_slots(segment, segment_metric(segment, &bytes)), 10ull * calls);
 }
 
-/* Sends as often as it is told, until nobody tells it any more. */
+/* Sends as often as the pipe says, until it is closed. */
 static void be_program(const struct program *program, uint64_t number)
 {
-    static struct segment board;
+    static struct segment segment;
     unsigned char calls;
     for (int fd = 3; fd < 256; fd++) /* those of others, and of the agent */
         if (fd != program->to[0] && fd != program->from[1])
             close(fd);
-    segment_open(&board, "mpi");
-    segment_set_world(&board, number, 0);
-    segment_set_rank(&board, 3, 4);
+    segment_open(&segment, "mpi");
+    segment_set_world(&segment, number, 0);
+    segment_set_rank(&segment, 3, 4);
     while (read(program->to[0], &calls, 1) == 1) {
-        send(&board, calls);
+        send(&segment, calls);
         if (write(program->from[1], &calls, 1) != 1)
             _exit(1);
     }
@@ -105,9 +105,9 @@ static void be_program(const struct program *program, uint64_t number)
 static void look(void)
 {
     batch_reset(&batch);
-    segments_tick(boards);
-    segments_sample(boards, &batch, 1);
-    segments_forget_finished(boards);
+    segments_tick(segments);
+    segments_sample(segments, &batch, 1);
+    segments_forget_finished(segments);
 }
 
 static void count(const struct program *program, unsigned char calls)
@@ -126,7 +126,7 @@ static void begin(struct program *program, uint64_t number, unsigned char calls)
     count(program, calls);
 }
 
-/* Nobody has looked yet. */
+/* No tick has happened yet. */
 static void end_unseen(const struct program *program)
 {
     close(program->to[1]);
@@ -152,7 +152,7 @@ static uint64_t told(const char *instance)
 }
 
 /* As from one line of a script to the next. */
-static void a_program_that_begins_before_the_one_before_was_seen_to_end_goes_on_with_its_series(void **state)
+static void next_program_continues_the_series_of_an_ended_one(void **state)
 {
     struct program one, two;
     (void)state;
@@ -165,7 +165,7 @@ static void a_program_that_begins_before_the_one_before_was_seen_to_end_goes_on_
     end(&two);
 }
 
-static void what_programs_did_that_have_gone_is_there(void **state)
+static void sums_of_ended_programs_are_restored(void **state)
 {
     struct program one, two;
     (void)state;
@@ -175,7 +175,7 @@ static void what_programs_did_that_have_gone_is_there(void **state)
     end(&one);
     begin(&two, 22, 5);
     assert_int_equal(told("3/MPI_Send"), 12);
-    for (unsigned char i = 1; i <= 2; i++) { /* the second time from what the first one has kept on */
+    for (unsigned char i = 1; i <= 2; i++) { /* the second time from what the first one has saved */
         start_anew();
         count(&two, 1);
         assert_int_equal(told("3/MPI_Send"), 12 + i);
@@ -189,7 +189,7 @@ static void what_programs_did_that_have_gone_is_there(void **state)
     end(&one);
 }
 
-static void what_a_program_did_before_its_job_is_not_there(void **state)
+static void baseline_before_the_job_is_restored(void **state)
 {
     struct program one, two;
     (void)state;
@@ -211,7 +211,7 @@ static void what_a_program_did_before_its_job_is_not_there(void **state)
     end(&two);
 }
 
-static void programs_side_by_side_keep_their_numbers(void **state)
+static void concurrent_programs_keep_their_numbers(void **state)
 {
     struct program one, two;
     (void)state;
@@ -239,9 +239,9 @@ static void programs_side_by_side_keep_their_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_program_that_begins_before_the_one_before_was_seen_to_end_goes_on_with_its_series),
-        T(what_programs_did_that_have_gone_is_there), T(what_a_program_did_before_its_job_is_not_there),
-        T(programs_side_by_side_keep_their_numbers),
+        T(next_program_continues_the_series_of_an_ended_one),
+        T(sums_of_ended_programs_are_restored), T(baseline_before_the_job_is_restored),
+        T(concurrent_programs_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static uint32_t number(uint64_t program, uint64_t begin_ns, uint64_t end_ns)
     return mpi_worlds_assign(&worlds, &life);
 }
 
-static void those_at_the_same_time_have_numbers_of_their_own(void **state)
+static void concurrent_programs_have_different_numbers(void **state)
 {
     (void)state;
     assert_int_equal(number(77, 10, UINT64_MAX), 1);
@@ -32,7 +32,7 @@ static void those_at_the_same_time_have_numbers_of_their_own(void **state)
 }
 
 /* All were over before anybody looked, and are met in any order. */
-static void those_one_after_another_share_a_number(void **state)
+static void consecutive_programs_share_a_number(void **state)
 {
     static const struct mpi_lifetime lives[] = { { 2, 30, 40 }, { 1, 10, 20 }, { 1, 11, 21 }, { 2, 31, 41 }, { 3, 41, 50 } };
     (void)state;
@@ -44,7 +44,7 @@ static void those_one_after_another_share_a_number(void **state)
     mpi_worlds_end_rank(worlds, 2, 60);
 }
 
-static void more_than_there_are_numbers_share_the_last(void **state)
+static void programs_above_the_maximum_share_the_last_number(void **state)
 {
     (void)state;
     for (uint32_t i = 1; i <= MPI_WORLDS_MAX; i++)
@@ -53,7 +53,7 @@ static void more_than_there_are_numbers_share_the_last(void **state)
     assert_int_equal(number(1001, 1, UINT64_MAX), MPI_WORLDS_MAX);
 }
 
-static void of_unknown_programs_all_are_one(void **state)
+static void unknown_programs_are_one(void **state)
 {
     (void)state;
     assert_int_equal(number(0, 1, UINT64_MAX), 1);
@@ -64,10 +64,10 @@ static void of_unknown_programs_all_are_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(those_at_the_same_time_have_numbers_of_their_own, end_all),
-        cmocka_unit_test_teardown(those_one_after_another_share_a_number, end_all),
-        cmocka_unit_test_teardown(more_than_there_are_numbers_share_the_last, end_all),
-        cmocka_unit_test_teardown(of_unknown_programs_all_are_one, end_all),
+        cmocka_unit_test_teardown(concurrent_programs_have_different_numbers, end_all),
+        cmocka_unit_test_teardown(consecutive_programs_share_a_number, end_all),
+        cmocka_unit_test_teardown(programs_above_the_maximum_share_the_last_number, end_all),
+        cmocka_unit_test_teardown(unknown_programs_are_one, end_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

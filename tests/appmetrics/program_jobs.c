@@ -1,5 +1,5 @@
-/* Whose job a program counts for: what a cgroup says of a process of its own, what it says itself, and nothing of what it says
- * of others. The processes are a captured /proc. */
+/* Which job a program counts for: by the cgroup of its process, by the job it names, but never for another user. The
+ * processes are a captured /proc. */
 #include "base/clock.h"
 #include "appmetrics/registry.h"
 #include "appmetrics/program_jobs.h"
@@ -70,7 +70,7 @@ static const char *counts_for(pid_t pid, uint32_t uid, const char *named)
     return text;
 }
 
-static void a_process_counts_for_the_job_of_its_cgroup(void **state)
+static void process_counts_for_the_job_of_its_cgroup(void **state)
 {
     (void)state;
     assert_string_equal(counts_for(100, ADA, ""), "1/1001");
@@ -79,23 +79,23 @@ static void a_process_counts_for_the_job_of_its_cgroup(void **state)
     assert_string_equal(counts_for(300, BOB, "2"), "2/1002");
 }
 
-static void a_pid_of_another_user_says_nothing(void **state)
+static void pid_of_another_user_is_ignored(void **state)
 {
     (void)state;
     assert_string_equal(counts_for(100, BOB, ""), "-/1002");
     assert_string_equal(counts_for(100, BOB, "2"), "2/1002");
     assert_string_equal(counts_for(100, BOB, "1"), "-/1002 refused");
-    assert_string_equal(counts_for(400, BOB, ""), "-/1002"); /* nobody's */
+    assert_string_equal(counts_for(400, BOB, ""), "-/1002"); /* no such process */
 }
 
-static void root_may_speak_for_all(void **state)
+static void root_may_report_for_all(void **state)
 {
     (void)state;
     assert_string_equal(counts_for(100, 0, ""), "1/1001");
     assert_string_equal(counts_for(0, 0, "2"), "2/1002");
 }
 
-static void tell(const struct job *facts, enum job_event event)
+static void declare(const struct job *facts, enum job_event event)
 {
     struct job job = *facts;
     job.other_id = job.user = "";
@@ -111,47 +111,47 @@ static void write_parent(int pid, int parent, unsigned start)
     write_process(pid, "stat", text);
 }
 
-static void a_job_that_was_told_has_who_is_in_its_cgroup(void **state)
+static void declared_job_has_the_processes_of_its_cgroup(void **state)
 {
     (void)state;
     write_process(300, "cgroup", "4:memory:/\n0::/night/shift/x\n");
     assert_string_equal(counts_for(300, BOB, "named"), "named/1002");
-    tell(&(struct job){ .id = "night", .uid = BOB, .cgroup = "/night" }, JOB_BEGIN);
+    declare(&(struct job){ .id = "night", .uid = BOB, .cgroup = "/night" }, JOB_BEGIN);
     assert_string_equal(counts_for(300, BOB, "named"), "night/1002");
-    tell(&(struct job){ .id = "deeper", .uid = BOB, .cgroup = "/night/shift" }, JOB_BEGIN);
+    declare(&(struct job){ .id = "deeper", .uid = BOB, .cgroup = "/night/shift" }, JOB_BEGIN);
     assert_string_equal(counts_for(300, BOB, ""), "deeper/1002");
     assert_string_equal(counts_for(300, ADA, ""), "-/1001"); /* no process of hers */
     assert_int_equal(jobs.cgroup_count, 2);
-    tell(&(struct job){ .id = "deeper", .uid = BOB }, JOB_END);
+    declare(&(struct job){ .id = "deeper", .uid = BOB }, JOB_END);
     assert_string_equal(counts_for(300, BOB, ""), "night/1002");
     assert_int_equal(jobs.cgroup_count, 1);
 }
 
-static void a_job_that_was_told_has_the_descendants_of_its_process(void **state)
+static void declared_job_has_the_descendants_of_its_process(void **state)
 {
     (void)state;
     write_parent(300, 290, 900);
     write_parent(290, 280, 800);
     write_parent(280, 1, 700);
-    tell(&(struct job){ .id = "night", .uid = ADA, .pid = 280 }, JOB_BEGIN);
-    assert_string_equal(counts_for(300, BOB, ""), "night/1001"); /* whoever tells of jobs may do that */
-    tell(&(struct job){ .id = "nearer", .uid = BOB, .pid = 290 }, JOB_BEGIN);
+    declare(&(struct job){ .id = "night", .uid = ADA, .pid = 280 }, JOB_BEGIN);
+    assert_string_equal(counts_for(300, BOB, ""), "night/1001"); /* an administrator may declare that */
+    declare(&(struct job){ .id = "nearer", .uid = BOB, .pid = 290 }, JOB_BEGIN);
     assert_string_equal(counts_for(300, BOB, ""), "nearer/1002");
     write_parent(290, 280, 8000); /* the pid is another process's now */
     assert_string_equal(counts_for(300, BOB, ""), "night/1001");
 }
 
-static void a_run_has_no_programs_of_others(void **state)
+static void run_has_no_programs_of_other_users(void **state)
 {
     (void)state;
     write_parent(300, 280, 900);
     write_parent(280, 1, 700);
-    tell(&(struct job){ .id = "hers", .source = "run", .uid = ADA, .pid = 280 }, JOB_BEGIN);
+    declare(&(struct job){ .id = "hers", .source = "run", .uid = ADA, .pid = 280 }, JOB_BEGIN);
     assert_string_equal(counts_for(300, BOB, ""), "-/1002");
     assert_string_equal(counts_for(300, 0, ""), "hers/1001");
 }
 
-static void a_step_counts_for_its_job_and_a_name_with_a_dash_for_its_own(void **state)
+static void step_counts_for_its_job_but_a_name_with_a_dash_does_not(void **state)
 {
     (void)state;
     assert_string_equal(counts_for(0, BOB, "2-0"), "2/1002");
@@ -160,14 +160,14 @@ static void a_step_counts_for_its_job_and_a_name_with_a_dash_for_its_own(void **
     assert_string_equal(counts_for(0, BOB, "2-x"), "2-x/1002");
     assert_string_equal(counts_for(0, BOB, "2-"), "2-/1002");
     assert_string_equal(counts_for(0, BOB, "2-0x"), "2-0x/1002");
-    tell(&(struct job){ .id = "build", .uid = BOB }, JOB_BEGIN);
+    declare(&(struct job){ .id = "build", .uid = BOB }, JOB_BEGIN);
     assert_string_equal(counts_for(0, BOB, "build"), "build/1002");
     assert_string_equal(counts_for(0, BOB, "build-2"), "build-2/1002");
-    tell(&(struct job){ .id = "4711", .uid = BOB }, JOB_BEGIN); /* by a prolog */
+    declare(&(struct job){ .id = "4711", .uid = BOB }, JOB_BEGIN); /* by a prolog */
     assert_string_equal(counts_for(0, BOB, "4711-0"), "4711/1002");
 }
 
-static void one_that_is_gone_is_where_its_parent_is(void **state)
+static void ended_program_is_in_the_job_of_its_parent(void **state)
 {
     enum program_job_source source;
     (void)state;
@@ -176,28 +176,29 @@ static void one_that_is_gone_is_where_its_parent_is(void **state)
     assert_null(program_jobs_scope(&jobs, registry, &adas, &source)->id);
 }
 
-static void a_user_who_is_found_out_later_has_the_job(void **state)
+static void job_moves_to_its_user_when_known(void **state)
 {
     (void)state;
     write_process(300, "cgroup", "0::/night\n");
-    tell(&(struct job){ .id = "night", .uid = UINT32_MAX, .cgroup = "/night" }, JOB_BEGIN);
+    declare(&(struct job){ .id = "night", .uid = UINT32_MAX, .cgroup = "/night" }, JOB_BEGIN);
     counts_for(300, BOB, "");
     struct program_job_check check = { jobs.changes, 0 };
-    tell(&(struct job){ .id = "night", .uid = BOB, .cgroup = "/night" }, JOB_CHANGE);
-    assert_false(scopes_find_job(&registry->scopes, "night", UINT32_MAX)->job.is_known); /* it goes with its programs, */
-    assert_true(program_jobs_have_changed(&jobs, 1, &check));                    /* which are check again */
+    declare(&(struct job){ .id = "night", .uid = BOB, .cgroup = "/night" }, JOB_CHANGE);
+    assert_false(scopes_find_job(&registry->scopes, "night", UINT32_MAX)->job.is_known); /* it is dropped with its programs, */
+    assert_true(program_jobs_have_changed(&jobs, 1, &check));                    /* which are looked up again */
     assert_string_equal(counts_for(300, BOB, ""), "night/1002");
 }
 
-/* Who has a job is check again when one is told, else now and then while jobs have cgroups; who has named it is not. */
-static void who_is_in_a_job_may_move(void **state)
+/* A program in a job is looked up again when a job is declared, else now and then while jobs have cgroups; not if it has
+ * named the job. */
+static void program_in_a_job_is_checked_again(void **state)
 {
     (void)state;
     struct scope *scope = scopes_job(&registry->scopes, "1", ADA);
     struct program_job_check check = { jobs.changes, 1 };
     scope->job.is_known = true;
     assert_false(program_jobs_must_check(&jobs, scope, PROGRAM_JOB_BY_KERNEL, 10 * NS_PER_S, &check));
-    tell(&(struct job){ .id = "night", .uid = ADA, .cgroup = "/night" }, JOB_BEGIN);
+    declare(&(struct job){ .id = "night", .uid = ADA, .cgroup = "/night" }, JOB_BEGIN);
     assert_false(program_jobs_must_check(&jobs, scope, PROGRAM_JOB_BY_NAME, 1, &check));
     assert_true(program_jobs_must_check(&jobs, scope, PROGRAM_JOB_BY_KERNEL, 1, &check));
     assert_false(program_jobs_must_check(&jobs, scope, PROGRAM_JOB_BY_KERNEL, 4 * NS_PER_S, &check));
@@ -215,16 +216,16 @@ static void name_jobs(uint32_t uid, size_t count)
     }
 }
 
-static void one_user_names_so_many_jobs_and_not_more(void **state)
+static void jobs_named_by_a_user_are_limited(void **state)
 {
     (void)state;
     name_jobs(BOB, SCOPE_JOBS_MAX);
     assert_int_equal(registry->stats.left_out, 0);
     assert_string_equal(counts_for(0, BOB, "one more"), "-/1002");
     assert_int_equal(registry->stats.left_out, 1);
-    assert_string_equal(counts_for(0, BOB, "told.7"), "told.7/1002"); /* it is there */
+    assert_string_equal(counts_for(0, BOB, "told.7"), "told.7/1002"); /* it exists */
     assert_string_equal(counts_for(0, BOB, "2"), "2/1002");           /* the agent knows it */
-    assert_string_equal(counts_for(0, ADA, "hers"), "hers/1001");     /* who else comes is as well off as ever */
+    assert_string_equal(counts_for(0, ADA, "hers"), "hers/1001");     /* other users are not affected */
     registry_drop_scope(registry, scopes_find_job(&registry->scopes, "told.7", BOB));
     registry_drop_scope(registry, scopes_find_job(&registry->scopes, "told.9", BOB));
     assert_string_equal(counts_for(0, BOB, "one more"), "one more/1002");
@@ -238,7 +239,7 @@ static void count_in(struct scope *scope, double value)
     assert_true(cell_add(registry_cell(registry, metric, scope), value, 1));
 }
 
-/* Of job 9, in what is written now. */
+/* Samples of job 9 that are written now. */
 static size_t samples_of_9(void)
 {
     struct batch batch;
@@ -251,8 +252,8 @@ static size_t samples_of_9(void)
     return count;
 }
 
-/* It may have counted for the last time by then. */
-static void what_a_program_told_before_its_job_was_known_is_written_when_it_is(void **state)
+/* The program may never count again. */
+static void values_from_before_a_job_was_known_are_sampled(void **state)
 {
     (void)state;
     enum program_job_source source;
@@ -270,12 +271,12 @@ static void what_a_program_told_before_its_job_was_known_is_written_when_it_is(v
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_process_counts_for_the_job_of_its_cgroup), TEST(a_pid_of_another_user_says_nothing), TEST(root_may_speak_for_all),
-        TEST(one_user_names_so_many_jobs_and_not_more), TEST(a_job_that_was_told_has_who_is_in_its_cgroup),
-        TEST(a_job_that_was_told_has_the_descendants_of_its_process), TEST(a_run_has_no_programs_of_others),
-        TEST(a_step_counts_for_its_job_and_a_name_with_a_dash_for_its_own), TEST(one_that_is_gone_is_where_its_parent_is),
-        TEST(a_user_who_is_found_out_later_has_the_job), TEST(who_is_in_a_job_may_move),
-        TEST(what_a_program_told_before_its_job_was_known_is_written_when_it_is),
+        TEST(process_counts_for_the_job_of_its_cgroup), TEST(pid_of_another_user_is_ignored), TEST(root_may_report_for_all),
+        TEST(jobs_named_by_a_user_are_limited), TEST(declared_job_has_the_processes_of_its_cgroup),
+        TEST(declared_job_has_the_descendants_of_its_process), TEST(run_has_no_programs_of_other_users),
+        TEST(step_counts_for_its_job_but_a_name_with_a_dash_does_not), TEST(ended_program_is_in_the_job_of_its_parent),
+        TEST(job_moves_to_its_user_when_known), TEST(program_in_a_job_is_checked_again),
+        TEST(values_from_before_a_job_was_known_are_sampled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void unused_name_may_get_another_type(void **state)
     cell_add(registry_cell(registry, metric, scopes_user(&registry->scopes, 7)), 3, 1);
     assert_int_equal(make_of(scopes_user(&registry->scopes, 8), "level", PROGRAM_GAUGE, &metric), OK);
     assert_int_equal(metric->kind, PROGRAM_GAUGE);
-    assert_string_equal(metric->page.text, "level{"); /* the family of the counter has gone with it */
+    assert_string_equal(metric->page.text, "level{"); /* the family of the counter was removed with it */
     assert_true(LIST_EMPTY(&metric->values.cells));
     assert_int_equal(make_with_bounds("h", bounds, 2, &metric), OK);
     assert_int_equal(make_with_bounds("h", bounds, 3, &metric), OK);
@@ -89,7 +89,7 @@ static void name_has_one_type(void **state)
     assert_int_equal(make("x{a=\"1\",b=\"2\"}", PROGRAM_GAUGE, &same), USAGE);
     assert_null(same);
     assert_int_equal(registry->stats.refused, 1);
-    assert_int_equal(make("x{a=\"other\"}", PROGRAM_GAUGE, &same), OK); /* of the same family on the page it cannot be */
+    assert_int_equal(make("x{a=\"other\"}", PROGRAM_GAUGE, &same), OK); /* another family on the page */
     assert_ptr_not_equal(metric->family, same->family);
     assert_string_equal(same->family->name, "x_gauge");
     assert_string_equal(same->page.text, "x_gauge{a=\"other\",");

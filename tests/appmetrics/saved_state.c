@@ -1,4 +1,4 @@
-/* What ended programs counted in jobs goes through a file into another table. */
+/* What ended programs counted in jobs goes through a file into another registry. */
 #include "appmetrics/saved_state.h"
 
 #include "appmetrics/registry.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 
 static struct registry *before, *after;
-static struct baselines bases;
+static struct baselines baselines;
 static struct buf file;
 static char heard[256];
 static const double bounds[] = { 1, 10 };
@@ -32,7 +32,7 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     (void)state;
-    baselines_clear(&bases);
+    baselines_clear(&baselines);
     registry_close(&before);
     registry_close(&after);
     buf_clear(&file);
@@ -51,7 +51,7 @@ static struct cell *cell_in(struct registry *registry, struct scope *scope, cons
     return registry_cell(registry, metric, scope);
 }
 
-/* One that has counted 3 and lives, one that has counted 4 and goes. */
+/* One program has counted 3 and runs; one has counted 4 and ends. */
 static void count(const char *job)
 {
     struct scope *scope = scopes_job(&before->scopes, job, 7);
@@ -61,7 +61,7 @@ static void count(const char *job)
     saved_state_add_contribution(before, &(struct contribution){ .cell = cell, .value.total = 4 });
 }
 
-static void hear(void *context, const char *name, uint64_t inode)
+static void on_segment(void *context, const char *name, uint64_t inode)
 {
     (void)context;
     snprintf(heard + strlen(heard), sizeof heard - strlen(heard), "%s:%d ", name, (int)inode);
@@ -69,17 +69,17 @@ static void hear(void *context, const char *name, uint64_t inode)
 
 static enum err pass_on(void)
 {
-    return saved_state_read(after, (struct bytes){ file.data, file.size }, &bases, hear, NULL);
+    return saved_state_read(after, (struct bytes){ file.data, file.size }, &baselines, on_segment, NULL);
 }
 
-/* There are none. */
+/* There are no ranks. */
 static void end_with_ranks(const struct registry *registry)
 {
     baselines_write_end(&file);
     assert_false(saved_state_write_ranks(registry, &file));
 }
 
-/* True: anything of jobs is kept. */
+/* True: something of jobs is saved. */
 static bool end_file(struct registry *registry)
 {
     bool has_any = saved_state_write_jobs(registry, &file);
@@ -88,7 +88,7 @@ static bool end_file(struct registry *registry)
     return has_any;
 }
 
-static void what_has_gone_goes_on(void **state)
+static void sums_of_ended_programs_survive(void **state)
 {
     (void)state;
     count("1");
@@ -119,7 +119,7 @@ static void what_has_gone_goes_on(void **state)
     assert_true(h->total == 40 && h->buckets[0] == 2 && h->buckets[1] == 4 && h->buckets[2] == 6);
     assert_null(metric_table_find_exact(&after->metrics, bytes_of("level")));
 
-    /* And once more: what was kept is kept on, until the job has gone. */
+    /* And again: it stays saved until the job is dropped. */
     buf_reset(&file);
     saved_state_begin(&file);
     assert_true(end_file(after));
@@ -130,8 +130,8 @@ static void what_has_gone_goes_on(void **state)
     assert_true(cell_in(after, scopes_find_job(&after->scopes, "1", 7), "x_total{a=\"b\"}", PROGRAM_COUNTER)->total == 4);
 }
 
-/* Of 7, which stand in a profile, 4 are kept: the others are of one that lives, and are read anew. */
-static void what_is_in_a_profile_is_known_again(void **state)
+/* Of 7 that are in a profile 4 are saved: the others are of a running program, whose segment is read again. */
+static void profiled_part_survives(void **state)
 {
     (void)state;
     count("1");
@@ -151,7 +151,7 @@ static void what_is_in_a_profile_is_known_again(void **state)
     assert_true(alias->total == 9 && alias->profiled == 6);
 }
 
-static void nothing_is_kept_of_programs_in_no_job(void **state)
+static void programs_in_no_job_are_not_saved(void **state)
 {
     (void)state;
     struct cell *cell = cell_in(before, scopes_user(&before->scopes, 7), "x_total", PROGRAM_COUNTER);
@@ -162,7 +162,7 @@ static void nothing_is_kept_of_programs_in_no_job(void **state)
     assert_int_equal(pass_on(), OK);
 }
 
-static void an_infinite_sum_stays_infinite(void **state)
+static void infinite_sum_survives(void **state)
 {
     (void)state;
     saved_state_add(before, cell_in(before, scopes_job(&before->scopes, "1", 7), "x_total", PROGRAM_COUNTER), INFINITY);
@@ -172,95 +172,95 @@ static void an_infinite_sum_stays_infinite(void **state)
     assert_true(isinf(cell_in(after, scopes_find_job(&after->scopes, "1", 7), "x_total", PROGRAM_COUNTER)->total));
 }
 
-/* A hold of a metric in a scope, as of a board that was just opened. */
-struct test_hold {
-    struct contribution hold;
+/* A contribution of a metric in a scope, as of a segment that was just opened. */
+struct test_contribution {
+    struct contribution contribution;
     double buckets[9];
 };
 
-static struct contribution *make_hold(struct test_hold *test, struct registry *registry, struct scope *scope,
+static struct contribution *make_hold(struct test_contribution *test, struct registry *registry, struct scope *scope,
                                       enum program_kind kind)
 {
-    *test = (struct test_hold){ 0 };
-    test->hold.cell = cell_in(registry, scope, kind == PROGRAM_COUNTER ? "x_total" : "sizes", kind);
-    test->hold.value.buckets = test->buckets;
-    test->hold.base.buckets = test->buckets + 3;
-    test->hold.outside.buckets = test->buckets + 6;
-    return &test->hold;
+    *test = (struct test_contribution){ 0 };
+    test->contribution.cell = cell_in(registry, scope, kind == PROGRAM_COUNTER ? "x_total" : "sizes", kind);
+    test->contribution.value.buckets = test->buckets;
+    test->contribution.base.buckets = test->buckets + 3;
+    test->contribution.outside.buckets = test->buckets + 6;
+    return &test->contribution;
 }
 
 /* Has counted 100 in no job, then 20 in job "1", and is in "2" now. */
-static void move_counter(struct contribution *hold)
+static void move_counter(struct contribution *contribution)
 {
-    hold->value.total = 100;
-    baseline_move(before, hold);
-    hold->cell = cell_in(before, scopes_job(&before->scopes, "1", 7), "x_total", PROGRAM_COUNTER);
-    hold->value.total = 120;
-    baseline_move(before, hold);
-    hold->cell = cell_in(before, scopes_job(&before->scopes, "2", 7), "x_total", PROGRAM_COUNTER);
+    contribution->value.total = 100;
+    baseline_move(before, contribution);
+    contribution->cell = cell_in(before, scopes_job(&before->scopes, "1", 7), "x_total", PROGRAM_COUNTER);
+    contribution->value.total = 120;
+    baseline_move(before, contribution);
+    contribution->cell = cell_in(before, scopes_job(&before->scopes, "2", 7), "x_total", PROGRAM_COUNTER);
 }
 
 /* Two observations in no job, the sum of which is 5. */
-static void move_histogram(struct contribution *hold)
+static void move_histogram(struct contribution *contribution)
 {
-    hold->value.total = 5;
-    hold->value.buckets[0] = hold->value.buckets[2] = 1;
-    baseline_move(before, hold);
-    hold->cell = cell_in(before, scopes_job(&before->scopes, "2", 7), "sizes", PROGRAM_HISTOGRAM);
+    contribution->value.total = 5;
+    contribution->value.buckets[0] = contribution->value.buckets[2] = 1;
+    baseline_move(before, contribution);
+    contribution->cell = cell_in(before, scopes_job(&before->scopes, "2", 7), "sizes", PROGRAM_HISTOGRAM);
 }
 
 static void write_bases(void)
 {
-    struct test_hold counter, histogram, untouched;
-    struct contribution *holds[] = {
+    struct test_contribution counter, histogram, untouched;
+    struct contribution *contributions[] = {
         make_hold(&counter, before, scopes_user(&before->scopes, 7), PROGRAM_COUNTER),
         make_hold(&untouched, before, scopes_user(&before->scopes, 7), PROGRAM_COUNTER), NULL,
         make_hold(&histogram, before, scopes_user(&before->scopes, 7), PROGRAM_HISTOGRAM),
     };
     saved_state_begin(&file);
     saved_state_write_jobs(before, &file);
-    assert_false(baselines_write(&file, "sonde.9.sonde.ef", 8, holds, 4));
-    move_counter(holds[0]);
-    move_histogram(holds[3]);
+    assert_false(baselines_write(&file, "sonde.9.sonde.ef", 8, contributions, 4));
+    move_counter(contributions[0]);
+    move_histogram(contributions[3]);
     assert_true(before->has_unsaved);
-    assert_true(baselines_write(&file, "sonde.1.sonde.ab", 77, holds, 4));
+    assert_true(baselines_write(&file, "sonde.1.sonde.ab", 77, contributions, 4));
     baselines_write_end(&file);
     end_with_ranks(before);
 }
 
-static void what_was_counted_before_a_job_is_known_again_by_its_board(void **state)
+static void baselines_survive(void **state)
 {
-    struct test_hold counter, histogram;
+    struct test_contribution counter, histogram;
     (void)state;
     write_bases();
     assert_int_equal(pass_on(), OK);
     buf_reset(&file); /* of what was not opened yet another file is written */
     saved_state_begin(&file);
     saved_state_write_jobs(after, &file);
-    assert_true(baselines_write_all(&file, &bases));
+    assert_true(baselines_write_all(&file, &baselines));
     baselines_write_end(&file);
     end_with_ranks(after);
-    baselines_clear(&bases);
+    baselines_clear(&baselines);
     assert_int_equal(pass_on(), OK);
-    assert_null(baselines_take(&bases, "sonde.1.sonde.ab", 78)); /* another file of that name */
-    assert_null(baselines_take(&bases, "sonde.1.sonde.a", 77));
-    struct baseline *base = baselines_take(&bases, "sonde.1.sonde.ab", 77);
+    assert_null(baselines_take(&baselines, "sonde.1.sonde.ab", 78)); /* another file of that name */
+    assert_null(baselines_take(&baselines, "sonde.1.sonde.a", 77));
+    struct baseline *base = baselines_take(&baselines, "sonde.1.sonde.ab", 77);
     assert_non_null(base);
-    assert_null(baselines_take(&bases, "sonde.1.sonde.ab", 77)); /* once */
+    assert_null(baselines_take(&baselines, "sonde.1.sonde.ab", 77)); /* once */
     struct scope *user = scopes_user(&after->scopes, 7), *job = scopes_job(&after->scopes, "2", 7);
     baseline_apply(base, after, make_hold(&counter, after, job, PROGRAM_COUNTER), user);
-    assert_true(counter.hold.value.total == 120 && counter.hold.base.total == 120 && counter.hold.outside.total == 100);
-    assert_true(cell_in(after, user, "x_total", PROGRAM_COUNTER)->total == 100 && counter.hold.cell->total == 0);
+    assert_true(counter.contribution.value.total == 120 && counter.contribution.base.total == 120 && counter.contribution.outside.total == 100);
+    assert_true(cell_in(after, user, "x_total", PROGRAM_COUNTER)->total == 100 && counter.contribution.cell->total == 0);
     baseline_apply(base, after, make_hold(&histogram, after, job, PROGRAM_HISTOGRAM), user);
-    assert_true(histogram.hold.value.total == 5 && histogram.hold.base.total == 5);
+    assert_true(histogram.contribution.value.total == 5 && histogram.contribution.base.total == 5);
     assert_true(histogram.buckets[0] == 1 && histogram.buckets[3] == 1 && histogram.buckets[5] == 1 && histogram.buckets[8] == 1);
     const struct cell *sizes = cell_in(after, user, "sizes", PROGRAM_HISTOGRAM);
     assert_true(sizes->total == 5 && sizes->buckets[0] == 1 && sizes->buckets[1] == 0 && sizes->buckets[2] == 1);
     baseline_free(&base);
 }
 
-/* One that ends anywhere, or has any byte changed, is taken as far as it goes. */
-static void damaged_bases(void **state)
+/* A file that is truncated anywhere, or has any byte changed, is read as far as possible. */
+static void damaged_baselines(void **state)
 {
     (void)state;
     write_bases();
@@ -268,18 +268,18 @@ static void damaged_bases(void **state)
     buf_init(&head, 1024);
     saved_state_begin(&head);
     for (size_t size = head.size; size < file.size; size++)
-        assert_int_equal(saved_state_read(after, (struct bytes){ file.data, size }, &bases, hear, NULL), CORRUPT);
+        assert_int_equal(saved_state_read(after, (struct bytes){ file.data, size }, &baselines, on_segment, NULL), CORRUPT);
     for (size_t i = head.size; i < file.size; i++) {
         file.data[i] ^= 0x55;
         pass_on();
         file.data[i] ^= 0x55;
-        baselines_clear(&bases);
+        baselines_clear(&baselines);
     }
     buf_clear(&head);
 }
 
-/* It ends behind the jobs, or behind the bases. */
-static void the_file_of_an_older_agent_is_read(void **state)
+/* It ends after the jobs, or after the baselines. */
+static void older_formats_are_read(void **state)
 {
     (void)state;
     count("1");
@@ -305,7 +305,7 @@ static void damaged_files(void **state)
     saved_state_write_segment(&file, "sonde.1.sonde.ab", 77);
     end_file(before);
     for (size_t size = 0; size < file.size; size++)
-        assert_int_equal(saved_state_read(after, (struct bytes){ file.data, size }, &bases, hear, NULL),
+        assert_int_equal(saved_state_read(after, (struct bytes){ file.data, size }, &baselines, on_segment, NULL),
                          size < head ? ABSENT : CORRUPT);
     file.data[2] ^= 1;
     assert_int_equal(pass_on(), ABSENT);
@@ -316,10 +316,10 @@ static void damaged_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(what_has_gone_goes_on), T(what_is_in_a_profile_is_known_again),
-        T(nothing_is_kept_of_programs_in_no_job), T(an_infinite_sum_stays_infinite),
-        T(damaged_files), T(what_was_counted_before_a_job_is_known_again_by_its_board), T(damaged_bases),
-        T(the_file_of_an_older_agent_is_read),
+        T(sums_of_ended_programs_survive), T(profiled_part_survives),
+        T(programs_in_no_job_are_not_saved), T(infinite_sum_survives),
+        T(damaged_files), T(baselines_survive), T(damaged_baselines),
+        T(older_formats_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

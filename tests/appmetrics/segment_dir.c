@@ -1,5 +1,5 @@
-/* The folders of runs: known by their lock, read by a run and by an agent, and left to the agent. The programs are children of
- * this test, with boards of their own. */
+/* Directories of runs: identified by their lock, read by a run and by an agent, and left to the agent. The programs are
+ * children of this test. */
 #include "appmetrics/segment_dir.h"
 
 #include "appmetrics/segment_format.h"
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[TEMP_PATH_MAX], path[SEGMENT_DIR_PATH_MAX];
+static char dir[TEMP_PATH_MAX], path[SEGMENT_DIR_PATH_MAX];
 static int lock_fd;
 static struct registry *of_agent, *of_run;
 static struct program_jobs jobs;
@@ -22,8 +22,8 @@ static int open_all(void **state)
     struct registry_settings settings = { .host = "n1" };
     (void)state;
     jobs = (struct program_jobs){ .root = "" };
-    temp_dir(folder);
-    if (segment_dir_create(folder, path, &lock_fd) || registry_open(&of_agent, &settings)
+    temp_dir(dir);
+    if (segment_dir_create(dir, path, &lock_fd) || registry_open(&of_agent, &settings)
         || registry_open(&of_run, &settings))
         return 1;
     return setenv(SEGMENT_ENV_DIR, path, 1);
@@ -34,11 +34,11 @@ static int close_all(void **state)
     (void)state;
     registry_close(&of_agent);
     registry_close(&of_run);
-    temp_remove(folder);
+    temp_remove(dir);
     return 0;
 }
 
-static void the_folder_of_a_run_is_known_by_its_lock(void **state)
+static void directory_of_a_run_is_known_by_its_lock(void **state)
 {
     struct segment_dir *run;
     (void)state;
@@ -57,12 +57,12 @@ static void the_folder_of_a_run_is_known_by_its_lock(void **state)
 /* It counts 1, and is killed. */
 static void run_program(void)
 {
-    static struct segment board;
+    static struct segment segment;
     struct segment_description description = { .name = "x_total", .kind = SEGMENT_COUNTER, .type = SEGMENT_U64 };
     pid_t pid = fork();
     if (pid == 0) {
-        segment_open(&board, "sonde");
-        segment_add_u64(segment_slots(&board, segment_metric(&board, &description)), 1);
+        segment_open(&segment, "sonde");
+        segment_add_u64(segment_slots(&segment, segment_metric(&segment, &description)), 1);
         _exit(0);
     }
     assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -70,19 +70,19 @@ static void run_program(void)
 
 static struct segments *open_boards(bool is_run)
 {
-    struct segments *boards;
+    struct segments *segments;
     struct segments_settings settings = {
-        .dir = is_run ? path : folder, .root = "", .registry = is_run ? of_run : of_agent, .jobs = is_run ? NULL : &jobs,
+        .dir = is_run ? path : dir, .root = "", .registry = is_run ? of_run : of_agent, .jobs = is_run ? NULL : &jobs,
         .is_run = is_run,
     };
-    assert_int_equal(segments_open(&boards, &settings), OK);
-    return boards;
+    assert_int_equal(segments_open(&segments, &settings), OK);
+    return segments;
 }
 
-static void tick(struct segments *boards)
+static void tick(struct segments *segments)
 {
-    segments_tick(boards);
-    segments_forget_finished(boards);
+    segments_tick(segments);
+    segments_forget_finished(segments);
 }
 
 static int total(struct registry *registry)
@@ -91,8 +91,8 @@ static int total(struct registry *registry)
     return metric ? (int)metric->values.node->total : 0;
 }
 
-/* An agent looks through all folders once a minute: another one sees at once what it would see then. */
-static void a_board_is_read_once_by_a_run_and_by_an_agent_whoever_comes_first(void **state)
+/* An agent looks through all directories once a minute: another one sees at once what it would see then. */
+static void segment_is_read_once_by_run_and_agent_in_any_order(void **state)
 {
     struct segments *run = open_boards(true), *agent = open_boards(false);
     (void)state;
@@ -117,12 +117,12 @@ static void a_board_is_read_once_by_a_run_and_by_an_agent_whoever_comes_first(vo
     assert_int_equal(segments_count(run), 0);
     segments_close(&run);
     segment_dir_release(path);
-    assert_int_not_equal(access(path, F_OK), 0); /* nobody wants anything */
+    assert_int_not_equal(access(path, F_OK), 0); /* nothing is left to read */
     segments_close(&agent);
     close(lock_fd);
 }
 
-static void a_run_that_ends_leaves_to_an_agent_what_that_has_not_read(void **state)
+static void run_leaves_unread_segments_to_an_agent(void **state)
 {
     struct segments *run = open_boards(true), *agent = open_boards(false);
     (void)state;
@@ -139,7 +139,7 @@ static void a_run_that_ends_leaves_to_an_agent_what_that_has_not_read(void **sta
     segments_close(&agent);
 }
 
-static void a_run_leaves_nothing_where_no_agent_is(void **state)
+static void run_without_agent_leaves_nothing(void **state)
 {
     (void)state;
     run_program();
@@ -153,8 +153,8 @@ static void a_run_leaves_nothing_where_no_agent_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_folder_of_a_run_is_known_by_its_lock), TEST(a_board_is_read_once_by_a_run_and_by_an_agent_whoever_comes_first),
-        TEST(a_run_that_ends_leaves_to_an_agent_what_that_has_not_read), TEST(a_run_leaves_nothing_where_no_agent_is),
+        TEST(directory_of_a_run_is_known_by_its_lock), TEST(segment_is_read_once_by_run_and_agent_in_any_order),
+        TEST(run_leaves_unread_segments_to_an_agent), TEST(run_without_agent_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Boards of programs that were killed, of some that live, of runs: who is counted and removed, and who is left alone. */
+/* Segments of killed and of running programs, and directories of runs: which are counted and removed. */
 #include "appmetrics/segment_leftovers.h"
 
 #include "probe/segment/segment.h"
@@ -19,33 +19,33 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[TEMP_PATH_MAX];
+static char dir[TEMP_PATH_MAX];
 
-static int make_folder(void **state)
+static int create_dir(void **state)
 {
     (void)state;
-    temp_dir(folder);
-    setenv(SEGMENT_ENV_DIR, folder, 1);
+    temp_dir(dir);
+    setenv(SEGMENT_ENV_DIR, dir, 1);
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_dir(void **state)
 {
     (void)state;
-    temp_remove(folder);
+    temp_remove(dir);
     return 0;
 }
 
-/* A child with a board. */
+/* A child with a segment. */
 static pid_t start_program(void)
 {
-    static struct segment board;
+    static struct segment segment;
     int ready[2];
     char byte;
     assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        segment_open(&board, "sonde");
+        segment_open(&segment, "sonde");
         if (write(ready[1], "r", 1) == 1)
             pause();
         _exit(0);
@@ -65,11 +65,11 @@ static void end_program(pid_t pid)
 static struct segment_leftovers look(uint64_t old_s, bool may_remove)
 {
     struct segment_leftovers leftovers;
-    segment_leftovers_find(folder, old_s, may_remove, &leftovers);
+    segment_leftovers_find(dir, old_s, may_remove, &leftovers);
     return leftovers;
 }
 
-static void boards_of_the_dead_are_removed_and_those_of_the_living_stay(void **state)
+static void segments_of_ended_processes_are_removed(void **state)
 {
     (void)state;
     pid_t dead = start_program(), alive = start_program();
@@ -85,12 +85,12 @@ static void boards_of_the_dead_are_removed_and_those_of_the_living_stay(void **s
     assert_int_equal(look(0, true).removed, 1);
 }
 
-static void where_an_agent_is_nothing_is_removed(void **state)
+static void nothing_is_removed_while_an_agent_runs(void **state)
 {
     int claim_fd;
     (void)state;
     end_program(start_program());
-    assert_int_equal(segment_claim_take(folder, "", &claim_fd), OK);
+    assert_int_equal(segment_claim_take(dir, "", &claim_fd), OK);
     struct segment_leftovers found = look(0, true);
     assert_true(found.is_claimed);
     assert_int_equal(found.count, 1);
@@ -98,29 +98,29 @@ static void where_an_agent_is_nothing_is_removed(void **state)
     assert_int_equal(futimens(claim_fd, (struct timespec[]){ { 1, 0 }, { 1, 0 } }), 0);
     assert_true(look(0, true).is_claimed); /* it is locked */
     close(claim_fd);
-    assert_int_equal(look(0, true).removed, 1); /* gone, and long since */
+    assert_int_equal(look(0, true).removed, 1); /* ended long ago */
 }
 
-static void folders_of_runs_that_were_killed_go_too(void **state)
+static void directories_of_killed_runs_are_removed(void **state)
 {
     char path[SEGMENT_DIR_PATH_MAX];
     int lock_fd;
     (void)state;
-    assert_int_equal(segment_dir_create(folder, path, &lock_fd), OK);
+    assert_int_equal(segment_dir_create(dir, path, &lock_fd), OK);
     assert_int_equal(look(0, true).count, 0); /* its run holds it */
     close(lock_fd);
     assert_int_equal(look(0, true).removed, 1);
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
-/* For sonde submit a folder waits a day, for an agent that is not there it does not. */
-static void folders_that_were_left_to_an_agent_go_when_there_is_none(void **state)
+/* For sonde submit a directory waits a day, for an agent that is not there it does not. */
+static void directories_left_to_an_agent_are_removed_without_one(void **state)
 {
     char path[SEGMENT_DIR_PATH_MAX], killed[SEGMENT_DIR_PATH_MAX];
     int lock_fd, killed_fd;
     const struct timespec old[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = time(NULL) - SEGMENT_LEFTOVERS_GRACE_S - 1 } };
     (void)state;
-    assert_int_equal(segment_dir_create(folder, path, &lock_fd) | segment_dir_create(folder, killed, &killed_fd), OK);
+    assert_int_equal(segment_dir_create(dir, path, &lock_fd) | segment_dir_create(dir, killed, &killed_fd), OK);
     char lock[SEGMENT_DIR_PATH_MAX + 8];
     snprintf(lock, sizeof lock, "%s/" SEGMENT_DIR_LOCK, path);
     assert_int_equal(unlink(lock), 0);
@@ -133,28 +133,28 @@ static void folders_that_were_left_to_an_agent_go_when_there_is_none(void **stat
     assert_int_equal(access(killed, F_OK), 0);
 }
 
-static void what_only_has_such_a_name_stays(void **state)
+static void other_files_with_such_names_stay(void **state)
 {
     char path[TEMP_PATH_MAX];
     (void)state;
-    temp_join(path, folder, "sonde.1.mine.notes");
+    temp_join(path, dir, "sonde.1.mine.notes");
     temp_write(path, "precious", 8);
     assert_int_equal(look(0, true).count, 0);
     assert_int_equal(access(path, F_OK), 0);
 }
 
-/* 0: it failed and left nothing behind. */
+/* 0: it failed and left nothing after. */
 static int make_without_lock(void)
 {
     char path[SEGMENT_DIR_PATH_MAX];
     int lock_fd = 0, before = dup(0);
     close(before);
-    if (segment_dir_create(folder, path, &lock_fd) != IO || lock_fd != -1 || access(path, F_OK) == 0)
+    if (segment_dir_create(dir, path, &lock_fd) != IO || lock_fd != -1 || access(path, F_OK) == 0)
         return 1;
     return dup(0) != before;
 }
 
-static void a_folder_whose_lock_fails_leaves_nothing(void **state)
+static void failed_lock_leaves_no_directory(void **state)
 {
     (void)state;
     int failed = refused_run(make_without_lock, SYS_fcntl, F_OFD_SETLK, ENOLCK);
@@ -166,12 +166,12 @@ static void a_folder_whose_lock_fails_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(boards_of_the_dead_are_removed_and_those_of_the_living_stay, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(where_an_agent_is_nothing_is_removed, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(folders_of_runs_that_were_killed_go_too, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(folders_that_were_left_to_an_agent_go_when_there_is_none, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(what_only_has_such_a_name_stays, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_folder_whose_lock_fails_leaves_nothing, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(segments_of_ended_processes_are_removed, create_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(nothing_is_removed_while_an_agent_runs, create_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(directories_of_killed_runs_are_removed, create_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(directories_left_to_an_agent_are_removed_without_one, create_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(other_files_with_such_names_stay, create_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(failed_lock_leaves_no_directory, create_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Boards that are made by hand, right and wrong, and the question whether their program is gone. What a real writer makes
- * is read in probe/board. */
+/* Segments that are made by hand, right and wrong, and the question whether their program is gone. What a real writer
+ * makes is read in probe/segment. */
 #include "appmetrics/segment_claim.h"
 #include "appmetrics/segment_reader.h"
 
@@ -13,7 +13,7 @@
 
 #define PAGES 4
 
-static char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
 
 /* A header, a page of descriptors, a chunk of a thread, and one page more. */
 static union {
@@ -45,8 +45,8 @@ static void describe(uint32_t metric, const char *name)
 static int set_up(void **state)
 {
     (void)state;
-    temp_dir(folder);
-    temp_join(path, folder, "sonde.1.test.0");
+    temp_dir(dir);
+    temp_join(path, dir, "sonde.1.test.0");
     memset(&file, 0, sizeof file);
     memcpy(file.header.magic, SEGMENT_MAGIC, sizeof file.header.magic);
     file.header.version = SEGMENT_VERSION;
@@ -64,7 +64,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    temp_remove(folder);
+    temp_remove(dir);
     return 0;
 }
 
@@ -84,7 +84,7 @@ static uint64_t value_at(const struct segment_reader *reader, size_t place)
     return value.u64;
 }
 
-static void test_unknown_blocks_are_passed_over(void **state)
+static void unknown_blocks_are_skipped(void **state)
 {
     (void)state;
     struct segment_reader *reader = read_file(OK);
@@ -93,7 +93,7 @@ static void test_unknown_blocks_are_passed_over(void **state)
     segment_reader_close(&reader);
 }
 
-static void test_two_threads(void **state)
+static void values_are_summed_over_threads(void **state)
 {
     (void)state;
     *block(3) = (struct segment_block){ .kind = SEGMENT_BLOCK_CHUNK, .pages = 1, .chunk = 2, .thread = 2 };
@@ -104,7 +104,7 @@ static void test_two_threads(void **state)
 }
 
 /* What comes later is read at the next reading; what was read stays when the rest is damaged. */
-static void test_growth_and_damage(void **state)
+static void growth_and_damage(void **state)
 {
     (void)state;
     struct segment_reader *reader = read_file(OK);
@@ -128,7 +128,7 @@ static void test_growth_and_damage(void **state)
     segment_reader_close(&reader);
 }
 
-static void test_places_that_no_writer_gives(void **state)
+static void impossible_slots_are_refused(void **state)
 {
     (void)state;
     static const uint32_t places[] = { 0, 5, FIRST - 1, 60000u << SEGMENT_CHUNK_SHIFT | 8, UINT32_MAX };
@@ -143,7 +143,7 @@ static void test_places_that_no_writer_gives(void **state)
     }
 }
 
-static void test_headers(void **state)
+static void invalid_headers_are_refused(void **state)
 {
     (void)state;
     struct segment_reader *reader;
@@ -162,8 +162,8 @@ static void test_headers(void **state)
     assert_null(reader);
 }
 
-/* Ranks that make no sense are none. */
-static void test_facts(void **state)
+/* Invalid ranks are none. */
+static void header_is_reported(void **state)
 {
     (void)state;
     file.header.rank = 8;
@@ -177,48 +177,48 @@ static void test_facts(void **state)
 }
 
 /* Somebody has it open for writing, so that the processes in a captured /proc decide. */
-static void test_gone(void **state)
+static void end_of_the_process_is_detected(void **state)
 {
     (void)state;
     char stat_path[TEMP_PATH_MAX];
     static const char stat[] = "4711 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1234 0 0";
-    temp_join(stat_path, folder, "proc/4711/stat");
+    temp_join(stat_path, dir, "proc/4711/stat");
     temp_write(stat_path, stat, strlen(stat));
     file.header.pid = 4711;
     file.header.start_ticks = 1234;
     struct segment_reader *reader = read_file(OK);
     int fd = open(path, O_RDWR);
-    assert_false(segment_reader_is_finished(reader, folder));
+    assert_false(segment_reader_is_finished(reader, dir));
     close(fd);
-    assert_true(segment_reader_is_finished(reader, folder));
+    assert_true(segment_reader_is_finished(reader, dir));
     fd = open(path, O_RDWR);
     file.header.start_ticks = 1235;
     segment_reader_close(&reader);
     assert_int_equal(pwrite(fd, &file, sizeof file, 0), sizeof file);
     assert_int_equal(segment_reader_open(&reader, path), OK);
-    assert_true(segment_reader_is_finished(reader, folder));
+    assert_true(segment_reader_is_finished(reader, dir));
     segment_reader_close(&reader);
     close(fd);
 }
 
-/* Whether a process of this state with so many threads is, as long as somebody has its board mapped. */
+/* Whether a process of this state with so many threads is, as long as somebody has its segment mapped. */
 static bool is_gone(char state, int threads)
 {
     char stat_path[TEMP_PATH_MAX], stat[128];
     snprintf(stat, sizeof stat, "4711 (a) b) %c 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 %d 0 1234 0 0", state, threads);
-    temp_join(stat_path, folder, "proc/4711/stat");
+    temp_join(stat_path, dir, "proc/4711/stat");
     temp_write(stat_path, stat, strlen(stat));
     file.header.pid = 4711;
     file.header.start_ticks = 1234;
     struct segment_reader *reader = read_file(OK);
     int fd = open(path, O_RDWR);
-    bool gone = segment_reader_is_finished(reader, folder);
+    bool gone = segment_reader_is_finished(reader, dir);
     close(fd);
     segment_reader_close(&reader);
     return gone;
 }
 
-static void test_first_thread_ended(void **state)
+static void process_without_its_first_thread_is_running(void **state)
 {
     (void)state;
     assert_false(is_gone('S', 1));
@@ -228,23 +228,23 @@ static void test_first_thread_ended(void **state)
     assert_true(is_gone('X', 2));
 }
 
-static void test_claim(void **state)
+static void claim_is_held_while_locked(void **state)
 {
     (void)state;
     int first, second;
-    assert_int_equal(segment_claim_take(folder, "", &first), OK);
-    assert_int_equal(segment_claim_take(folder, "", &second), AGAIN);
+    assert_int_equal(segment_claim_take(dir, "", &first), OK);
+    assert_int_equal(segment_claim_take(dir, "", &second), AGAIN);
     segment_claim_touch(first);
     close(first);
-    assert_int_equal(segment_claim_take(folder, "", &second), OK);
+    assert_int_equal(segment_claim_take(dir, "", &second), OK);
     close(second);
     assert_int_equal(segment_claim_take("/nowhere/at/all", "", &second), ABSENT);
     char link_path[TEMP_PATH_MAX], name[64];
     snprintf(name, sizeof name, geteuid() ? SEGMENT_CLAIM ".%u" : SEGMENT_CLAIM "%.0u", (unsigned)geteuid());
-    temp_join(link_path, folder, name);
+    temp_join(link_path, dir, name);
     assert_int_equal(unlink(link_path), 0);
     assert_int_equal(symlink(path, link_path), 0);
-    assert_int_equal(segment_claim_take(folder, "", &second), DENIED);
+    assert_int_equal(segment_claim_take(dir, "", &second), DENIED);
 }
 
 #define ONE "8000000000000001"
@@ -253,32 +253,32 @@ static void test_claim(void **state)
 static bool is_there(const char *claim)
 {
     char at[TEMP_PATH_MAX];
-    temp_join(at, folder, claim);
+    temp_join(at, dir, claim);
     return access(at, F_OK) == 0;
 }
 
-/* Those of sockets stand beside one another; who claims any sweeps away what nobody has held for a day. */
-static void test_claims_of_sockets(void **state)
+/* Claims of sockets exist side by side; taking one removes those that nobody has held for a day. */
+static void claims_of_sockets(void **state)
 {
     (void)state;
     int all, one, other;
     char name[SEGMENT_CLAIM_NAME_MAX], at[TEMP_PATH_MAX], kept[TEMP_PATH_MAX + 8];
     segment_claim_name(name, geteuid(), ONE);
-    temp_join(at, folder, name);
+    temp_join(at, dir, name);
     snprintf(kept, sizeof kept, "%s" SEGMENT_CLAIM_STATE_SUFFIX, at);
-    assert_int_equal(segment_claim_take(folder, "", &all), OK);
-    assert_int_equal(segment_claim_take(folder, ONE, &one), OK);
-    assert_int_equal(segment_claim_take(folder, ONE, &other), AGAIN);
-    assert_true(segment_claim_is_held_by(folder, geteuid(), ONE));
-    assert_false(segment_claim_is_held_by(folder, geteuid(), OTHER));
+    assert_int_equal(segment_claim_take(dir, "", &all), OK);
+    assert_int_equal(segment_claim_take(dir, ONE, &one), OK);
+    assert_int_equal(segment_claim_take(dir, ONE, &other), AGAIN);
+    assert_true(segment_claim_is_held_by(dir, geteuid(), ONE));
+    assert_false(segment_claim_is_held_by(dir, geteuid(), OTHER));
     const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
     assert_int_equal(utimensat(AT_FDCWD, at, long_ago, 0), 0);
-    assert_int_equal(segment_claim_take(folder, OTHER, &other), OK);
+    assert_int_equal(segment_claim_take(dir, OTHER, &other), OK);
     assert_true(is_there(name)); /* somebody holds it */
     close(other);
     close(one);
     close(open(kept, O_CREAT | O_WRONLY, 0600));
-    assert_int_equal(segment_claim_take(folder, OTHER, &other), OK);
+    assert_int_equal(segment_claim_take(dir, OTHER, &other), OK);
     assert_false(is_there(name));
     assert_int_equal(access(kept, F_OK), -1);
     segment_claim_name(name, geteuid(), OTHER);
@@ -288,7 +288,7 @@ static void test_claims_of_sockets(void **state)
 }
 
 /* Only what looks like one is taken for one. */
-static void test_socket_of_name(void **state)
+static void socket_of_a_segment_name(void **state)
 {
     (void)state;
     assert_string_equal(segment_name_socket("sonde.12.mpi.8000000000000000." ONE), ONE);
@@ -301,17 +301,17 @@ static void test_socket_of_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_unknown_blocks_are_passed_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_two_threads, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_growth_and_damage, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_places_that_no_writer_gives, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_headers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_facts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_first_thread_ended, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_claim, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_claims_of_sockets, set_up, tear_down),
-        cmocka_unit_test(test_socket_of_name),
+        cmocka_unit_test_setup_teardown(unknown_blocks_are_skipped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_are_summed_over_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(growth_and_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(impossible_slots_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(invalid_headers_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(header_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(end_of_the_process_is_detected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(process_without_its_first_thread_is_running, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(claim_is_held_while_locked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(claims_of_sockets, set_up, tear_down),
+        cmocka_unit_test(socket_of_a_segment_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Boards of a folder: found, read, removed when their program is gone; samples of ranks. The programs are
- * children of this test, with boards of their own. */
+/* The segments of a directory are found, read, and removed when their program has ended; samples of ranks. The programs
+ * are children of this test, with segments of their own. */
 #include "model/program_sets.h"
 #include "probe/segment/segment.h"
 #include "appmetrics/segments.h"
@@ -12,69 +12,69 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[TEMP_PATH_MAX];
+static char dir[TEMP_PATH_MAX];
 static struct registry *registry;
-static struct segments *boards;
+static struct segments *segments;
 static struct program_jobs jobs;
 static uint64_t other_space; /* than the one that the next program is in: 0, the true one */
 
 static int open_all(void **state)
 {
     (void)state;
-    temp_dir(folder);
-    setenv(SEGMENT_ENV_DIR, folder, 1);
+    temp_dir(dir);
+    setenv(SEGMENT_ENV_DIR, dir, 1);
     if (registry_open(&registry, &(struct registry_settings){ .host = "n1" }))
         return 1;
-    struct segments_settings settings = { .dir = folder, .root = "", .registry = registry, .is_run = true };
-    return (int)segments_open(&boards, &settings);
+    struct segments_settings settings = { .dir = dir, .root = "", .registry = registry, .is_run = true };
+    return (int)segments_open(&segments, &settings);
 }
 
 static int close_all(void **state)
 {
     (void)state;
-    segments_close(&boards);
+    segments_close(&segments);
     program_jobs_clear(&jobs);
     registry_close(&registry);
-    temp_remove(folder);
+    temp_remove(dir);
     return 0;
 }
 
 static size_t files(void)
 {
     size_t count = 0;
-    DIR *dir = opendir(folder);
-    if (!dir)
+    DIR *stream = opendir(dir);
+    if (!stream)
         return 0;
-    for (const struct dirent *entry; (entry = readdir(dir));)
+    for (const struct dirent *entry; (entry = readdir(stream));)
         count += entry->d_name[0] != '.';
-    closedir(dir);
+    closedir(stream);
     return count;
 }
 
-static void add(struct segment *board, const char *name, const char *labels, uint64_t value)
+static void add(struct segment *segment, const char *name, const char *labels, uint64_t value)
 {
     struct segment_description description = { .name = name, .labels = labels, .kind = SEGMENT_COUNTER, .type = SEGMENT_U64 };
-    segment_add_u64(segment_slots(board, segment_metric(board, &description)), value);
+    segment_add_u64(segment_slots(segment, segment_metric(segment, &description)), value);
 }
 
-/* Counts, tells that it has, and stays until the pipe closes; then counts again and leaves without a word. */
+/* Counts, reports that through the pipe, and waits until the pipe closes; then counts again and exits without notice. */
 static pid_t begin_program(int ready[2], int stay[2])
 {
-    static struct segment board;
+    static struct segment segment;
     char c;
     assert_int_equal(pipe(ready) | pipe(stay), 0);
     pid_t pid = fork();
     if (pid)
         return pid;
     close(stay[1]);
-    segment_open(&board, "mpi");
-    ((struct segment_header *)(void *)board.base)->pid_space ^= other_space;
-    segment_set_rank(&board, 3, 4);
-    add(&board, "x_total", NULL, 5);
-    add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
-    add(&board, "mpi_peer_bytes_total", "to=\"1\"", 70);
-    add(&board, "mpi_peer_bytes_total", "to=\"elsewhere\"", 50);
-    _exit(write(ready[1], "r", 1) == 1 && read(stay[0], &c, 1) == 0 ? (add(&board, "x_total", NULL, 1), 0) : 1);
+    segment_open(&segment, "mpi");
+    ((struct segment_header *)(void *)segment.base)->pid_space ^= other_space;
+    segment_set_rank(&segment, 3, 4);
+    add(&segment, "x_total", NULL, 5);
+    add(&segment, "mpi_calls_total", "function=\"MPI_Send\"", 7);
+    add(&segment, "mpi_peer_bytes_total", "to=\"1\"", 70);
+    add(&segment, "mpi_peer_bytes_total", "to=\"elsewhere\"", 50);
+    _exit(write(ready[1], "r", 1) == 1 && read(stay[0], &c, 1) == 0 ? (add(&segment, "x_total", NULL, 1), 0) : 1);
 }
 
 static double total(const char *name)
@@ -91,7 +91,7 @@ static const struct sample *sample_of(const struct batch *batch, const char *ins
     return NULL;
 }
 
-static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
+static void program_is_read_to_its_end_and_forgotten(void **state)
 {
     int ready[2], stay[2];
     char c;
@@ -100,11 +100,11 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     batch_init(&batch);
     pid_t pid = begin_program(ready, stay);
     assert_int_equal(read(ready[0], &c, 1), 1);
-    segments_tick(boards);
+    segments_tick(segments);
     assert_true(total("x_total") == 5);
     assert_int_equal(registry->stats.segments, 1);
     assert_true(total("mpi_peer_bytes_total{to=\"1\"}") < 0); /* a matter of ranks */
-    segments_sample(boards, &batch, 1);
+    segments_sample(segments, &batch, 1);
     assert_int_equal(sample_of(&batch, "3/MPI_Send")->values[MPI_CALLS].u64, 7);
     assert_int_equal(sample_of(&batch, "3/")->values[MPI_CALLS].u64, 7);
     assert_int_equal(sample_of(&batch, "3>1")->values[MPI_PEER_BYTES].u64, 70);
@@ -113,14 +113,14 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     usleep(50000);
     close(stay[1]);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    segments_tick(boards);
+    segments_tick(segments);
     assert_true(total("x_total") == 6);
     batch_reset(&batch);
-    segments_sample(boards, &batch, 2);
+    segments_sample(segments, &batch, 2);
     assert_null(sample_of(&batch, "3/MPI_Send")); /* nothing new */
-    assert_true(sample_of(&batch, "3/")->values[MPI_LIFE].u64 >= life_ns + 50000000); /* it lived until it was gone */
-    segments_forget_finished(boards);
-    assert_int_equal(segments_count(boards), 0);
+    assert_true(sample_of(&batch, "3/")->values[MPI_LIFE].u64 >= life_ns + 50000000); /* until it was found to have ended */
+    segments_forget_finished(segments);
+    assert_int_equal(segments_count(segments), 0);
     assert_int_equal(registry->stats.segments, 0);
     assert_int_equal(files(), 0);
     batch_clear(&batch);
@@ -129,45 +129,45 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     close(stay[0]);
 }
 
-/* Of the gauge "level": sets it on the board, and says over how many programs the table then has it. */
-static uint64_t set_level(struct segment *board, double value)
+/* Sets the gauge "level" in the segment, and returns how many programs have set it in the registry. */
+static uint64_t set_level(struct segment *segment, double value)
 {
     struct segment_description description = { .name = "level", .kind = SEGMENT_GAUGE, .type = SEGMENT_F64 };
-    segment_gauge_set(segment_slots(board, segment_metric(board, &description)), value);
-    segments_tick(boards);
+    segment_gauge_set(segment_slots(segment, segment_metric(segment, &description)), value);
+    segments_tick(segments);
     struct program_metric *metric = metric_table_find(&registry->metrics, bytes_of("level"));
     assert_non_null(metric);
     cells_refresh_gauges(metric);
     return metric->values.node->gauge.programs;
 }
 
-static void a_gauge_that_is_no_number_is_absent(void **state)
+static void nan_gauge_is_unset(void **state)
 {
-    static struct segment board;
+    static struct segment segment;
     (void)state;
-    segment_open(&board, "sonde");
-    assert_int_equal(set_level(&board, 7), 1);
-    assert_int_equal(set_level(&board, NAN), 0);
-    assert_int_equal(set_level(&board, NAN), 0);
-    assert_int_equal(set_level(&board, INFINITY), 1);
-    assert_int_equal(set_level(&board, NAN), 0);
-    segment_end(&board);
+    segment_open(&segment, "sonde");
+    assert_int_equal(set_level(&segment, 7), 1);
+    assert_int_equal(set_level(&segment, NAN), 0);
+    assert_int_equal(set_level(&segment, NAN), 0);
+    assert_int_equal(set_level(&segment, INFINITY), 1);
+    assert_int_equal(set_level(&segment, NAN), 0);
+    segment_end(&segment);
 }
 
-static void what_found_no_room_is_told(void **state)
+static void unpublished_metrics_are_counted(void **state)
 {
-    static struct segment board;
+    static struct segment segment;
     (void)state;
-    segment_open(&board, "sonde");
-    add(&board, "x_total", NULL, 5);
-    struct segment_header *header = (void *)board.base;
+    segment_open(&segment, "sonde");
+    add(&segment, "x_total", NULL, 5);
+    struct segment_header *header = (void *)segment.base;
     for (uint64_t i = 1; i <= 2; i++) {
         header->lost += 3;
-        segments_tick(boards);
-        segments_tick(boards);
+        segments_tick(segments);
+        segments_tick(segments);
         assert_int_equal(registry->stats.unpublished, 3 * i);
     }
-    segment_end(&board);
+    segment_end(&segment);
 }
 
 struct pipes {
@@ -191,13 +191,13 @@ static void end_program(struct pipes *pipes, pid_t pid)
     close(pipes->ready[1]);
 }
 
-/* The calls of a rank that the next samples tell; each series may be there once. */
+/* The calls of a rank in the next samples; each series must be there once. */
 static uint64_t sampled_calls(uint64_t time_ns)
 {
     struct batch batch;
     batch_init(&batch);
-    segments_tick(boards);
-    segments_sample(boards, &batch, time_ns);
+    segments_tick(segments);
+    segments_sample(segments, &batch, time_ns);
     for (size_t i = 0; i < batch.count; i++)
         assert_ptr_equal(sample_of(&batch, batch.samples[i].instance), &batch.samples[i]);
     const struct sample *sample = sample_of(&batch, "3/MPI_Send"), *whole = sample_of(&batch, "3/");
@@ -205,11 +205,11 @@ static uint64_t sampled_calls(uint64_t time_ns)
     if (sample)
         assert_int_equal(whole->values[MPI_CALLS].u64, calls);
     batch_clear(&batch);
-    segments_forget_finished(boards);
+    segments_forget_finished(segments);
     return calls;
 }
 
-static void two_programs_with_the_same_rank_are_one_series(void **state)
+static void programs_with_the_same_rank_are_one_series(void **state)
 {
     struct pipes one, two, later;
     (void)state;
@@ -219,9 +219,9 @@ static void two_programs_with_the_same_rank_are_one_series(void **state)
     end_program(&two, second); /* first: it has a copy of the other's pipe */
     end_program(&one, first);
     assert_int_equal(sampled_calls(2), 0); /* nothing new */
-    assert_int_equal(segments_count(boards), 0);
+    assert_int_equal(segments_count(segments), 0);
     pid_t third = begin_ready(&later);
-    assert_int_equal(sampled_calls(3), 21); /* goes on: a counter does not fall because the next mpirun begins */
+    assert_int_equal(sampled_calls(3), 21); /* a counter does not fall when the next mpirun begins */
     end_program(&later, third);
 }
 
@@ -229,7 +229,7 @@ static void write_process(pid_t pid, const char *file, const char *text)
 {
     char path[TEMP_PATH_MAX], name[64];
     snprintf(name, sizeof name, "root/proc/%d/%s", (int)pid, file);
-    temp_join(path, folder, name);
+    temp_join(path, dir, name);
     temp_write(path, text, strlen(text));
 }
 
@@ -242,8 +242,8 @@ static double counted_for_the_job(void)
     snprintf(status, sizeof status, "Uid:\t%u\n", (unsigned)getuid());
     write_process(pid, "status", status);
     write_process(pid, "cgroup", "4:memory:/slurm/uid_0/job_4711/step_0\n");
-    segments_tick(boards);
-    segments_forget_finished(boards);
+    segments_tick(segments);
+    segments_forget_finished(segments);
     end_program(&pipes, pid);
     double counted = 0;
     const struct program_metric *metric = metric_table_find(&registry->metrics, bytes_of("x_total"));
@@ -253,17 +253,17 @@ static double counted_for_the_job(void)
     return counted;
 }
 
-static void a_pid_of_another_namespace_is_another_process(void **state)
+static void pid_of_another_namespace_is_ignored(void **state)
 {
     char root[TEMP_PATH_MAX];
     (void)state;
-    temp_join(root, folder, "root");
+    temp_join(root, dir, "root");
     jobs = (struct program_jobs){ .root = root };
     struct job job = { .id = "4711", .other_id = "", .source = "slurm", .user = "u", .uid = getuid(), .cgroup = "" };
     program_jobs_update(&jobs, registry, &job, JOB_BEGIN);
-    segments_close(&boards);
-    struct segments_settings settings = { .dir = folder, .root = "", .registry = registry, .jobs = &jobs, .is_run = true };
-    assert_int_equal(segments_open(&boards, &settings), OK);
+    segments_close(&segments);
+    struct segments_settings settings = { .dir = dir, .root = "", .registry = registry, .jobs = &jobs, .is_run = true };
+    assert_int_equal(segments_open(&segments, &settings), OK);
     other_space = 1;
     double of_another = counted_for_the_job();
     other_space = 0;
@@ -283,30 +283,30 @@ static double total_of_job(const char *name, const char *job)
 
 static void open_with_jobs(void)
 {
-    segments_close(&boards);
+    segments_close(&segments);
     jobs = (struct program_jobs){ .root = "" };
-    struct segments_settings settings = { .dir = folder, .root = "", .registry = registry, .jobs = &jobs, .is_run = true };
-    assert_int_equal(segments_open(&boards, &settings), OK);
+    struct segments_settings settings = { .dir = dir, .root = "", .registry = registry, .jobs = &jobs, .is_run = true };
+    assert_int_equal(segments_open(&segments, &settings), OK);
 }
 
-static void a_program_that_speaks_already_moves_into_a_job_that_is_told(void **state)
+static void running_program_moves_into_a_declared_job(void **state)
 {
-    static struct segment board;
+    static struct segment segment;
     struct batch batch;
     (void)state;
     open_with_jobs();
     batch_init(&batch);
-    segment_open(&board, "mpi");
-    segment_set_rank(&board, 0, 1);
-    add(&board, "x_total", NULL, 5);
-    add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
-    assert_int_equal(set_level(&board, 3), 1);
-    segments_sample(boards, &batch, 1);
+    segment_open(&segment, "mpi");
+    segment_set_rank(&segment, 0, 1);
+    add(&segment, "x_total", NULL, 5);
+    add(&segment, "mpi_calls_total", "function=\"MPI_Send\"", 7);
+    assert_int_equal(set_level(&segment, 3), 1);
+    segments_sample(segments, &batch, 1);
     struct job job = { .id = "night", .other_id = "", .source = "told", .user = "", .cgroup = "", .pid = (uint32_t)getpid() };
     program_jobs_update(&jobs, registry, &job, JOB_BEGIN);
-    add(&board, "x_total", NULL, 2);
-    add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 4);
-    segments_tick(boards);
+    add(&segment, "x_total", NULL, 2);
+    add(&segment, "mpi_calls_total", "function=\"MPI_Send\"", 4);
+    segments_tick(segments);
     assert_true(total("x_total") == 7);
     assert_true(total_of_job("x_total", "night") == 2); /* what was counted before was not the job's */
     struct program_metric *level = metric_table_find(&registry->metrics, bytes_of("level"));
@@ -314,15 +314,15 @@ static void a_program_that_speaks_already_moves_into_a_job_that_is_told(void **s
     assert_int_equal(level->values.node->gauge.programs, 1);
     assert_int_equal(LIST_FIRST(&level->values.cells)->gauge.programs, 1);
     batch_reset(&batch);
-    segments_sample(boards, &batch, 2);
+    segments_sample(segments, &batch, 2);
     assert_string_equal(sample_of(&batch, "0/MPI_Send")->job, "night");
     assert_int_equal(sample_of(&batch, "0/MPI_Send")->values[MPI_CALLS].u64, 4);
     program_jobs_update(&jobs, registry, &job, JOB_END);
-    add(&board, "x_total", NULL, 1);
-    segments_tick(boards);
+    add(&segment, "x_total", NULL, 1);
+    segments_tick(segments);
     assert_true(total_of_job("x_total", "night") == 3); /* as long as it lives */
     batch_clear(&batch);
-    segment_end(&board);
+    segment_end(&segment);
 }
 
 static void tell(const char *id, pid_t pid, enum job_event event)
@@ -333,75 +333,75 @@ static void tell(const char *id, pid_t pid, enum job_event event)
 }
 
 /* The farther job is that of our parent, the nearer one our own. */
-static void a_program_moves_from_a_farther_job_into_a_nearer_one(void **state)
+static void program_moves_into_a_nearer_job(void **state)
 {
-    static struct segment board;
+    static struct segment segment;
     (void)state;
     open_with_jobs();
     tell("far", getppid(), JOB_BEGIN);
-    segment_open(&board, "sonde");
-    add(&board, "x_total", NULL, 5);
-    segments_tick(boards);
+    segment_open(&segment, "sonde");
+    add(&segment, "x_total", NULL, 5);
+    segments_tick(segments);
     tell("near", getpid(), JOB_BEGIN);
-    add(&board, "x_total", NULL, 10);
-    segments_tick(boards);
+    add(&segment, "x_total", NULL, 10);
+    segments_tick(segments);
     assert_true(total("x_total") == 15);
     assert_true(total_of_job("x_total", "far") == 5);
     assert_true(total_of_job("x_total", "near") == 10);
     tell("near", getpid(), JOB_END);
     tell("far too", getppid(), JOB_BEGIN);
-    add(&board, "x_total", NULL, 1);
-    segments_tick(boards);
+    add(&segment, "x_total", NULL, 1);
+    segments_tick(segments);
     assert_true(total_of_job("x_total", "near") == 10); /* it is over */
-    segment_end(&board);
+    segment_end(&segment);
 }
 
-static void a_program_stays_in_the_job_that_it_named(void **state)
+static void program_stays_in_the_job_it_named(void **state)
 {
-    static struct segment board;
+    static struct segment segment;
     (void)state;
     open_with_jobs();
     setenv("SONDE_JOB", "named", 1);
-    segment_open(&board, "sonde");
+    segment_open(&segment, "sonde");
     unsetenv("SONDE_JOB");
     tell("named", 0, JOB_BEGIN);
-    add(&board, "x_total", NULL, 5);
-    segments_tick(boards);
+    add(&segment, "x_total", NULL, 5);
+    segments_tick(segments);
     tell("told", getpid(), JOB_BEGIN);
-    add(&board, "x_total", NULL, 10);
-    segments_tick(boards);
+    add(&segment, "x_total", NULL, 10);
+    segments_tick(segments);
     assert_true(total_of_job("x_total", "named") == 15);
-    segment_end(&board);
+    segment_end(&segment);
 }
 
 /* Its job is its own, that of its parent another: the last that it counted is not its parent's. */
-static void a_program_that_has_gone_stays_in_its_job(void **state)
+static void ended_program_stays_in_its_job(void **state)
 {
     struct pipes pipes;
     (void)state;
     open_with_jobs();
     pid_t pid = begin_ready(&pipes);
     tell("own", pid, JOB_BEGIN);
-    segments_tick(boards);
+    segments_tick(segments);
     assert_true(total_of_job("x_total", "own") == 5);
     tell("parent", getpid(), JOB_BEGIN);
     end_program(&pipes, pid);
-    segments_tick(boards);
+    segments_tick(segments);
     assert_true(total_of_job("x_total", "own") == 6);
 }
 
-static void what_is_no_board_is_left_alone(void **state)
+static void other_files_are_left_alone(void **state)
 {
     char path[TEMP_PATH_MAX];
     (void)state;
-    temp_join(path, folder, "sonde.1.sonde.8000000000000000");
+    temp_join(path, dir, "sonde.1.sonde.8000000000000000");
     char nonsense[8192];
     memset(nonsense, 'x', sizeof nonsense);
     temp_write(path, nonsense, sizeof nonsense);
-    temp_join(path, folder, "other");
+    temp_join(path, dir, "other");
     temp_write(path, "y", 1);
-    segments_tick(boards);
-    segments_forget_finished(boards);
+    segments_tick(segments);
+    segments_forget_finished(segments);
     assert_int_equal(registry->stats.bad_segments, 1);
     assert_int_equal(files(), 2);
 }
@@ -409,16 +409,16 @@ static void what_is_no_board_is_left_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_program_is_read_to_its_end_and_then_forgotten, open_all, close_all),
-        cmocka_unit_test_setup_teardown(a_gauge_that_is_no_number_is_absent, open_all, close_all),
-        cmocka_unit_test_setup_teardown(what_found_no_room_is_told, open_all, close_all),
-        cmocka_unit_test_setup_teardown(two_programs_with_the_same_rank_are_one_series, open_all, close_all),
-        cmocka_unit_test_setup_teardown(a_pid_of_another_namespace_is_another_process, open_all, close_all),
-        cmocka_unit_test_setup_teardown(a_program_that_speaks_already_moves_into_a_job_that_is_told, open_all, close_all),
-        cmocka_unit_test_setup_teardown(a_program_moves_from_a_farther_job_into_a_nearer_one, open_all, close_all),
-        cmocka_unit_test_setup_teardown(a_program_stays_in_the_job_that_it_named, open_all, close_all),
-        cmocka_unit_test_setup_teardown(a_program_that_has_gone_stays_in_its_job, open_all, close_all),
-        cmocka_unit_test_setup_teardown(what_is_no_board_is_left_alone, open_all, close_all),
+        cmocka_unit_test_setup_teardown(program_is_read_to_its_end_and_forgotten, open_all, close_all),
+        cmocka_unit_test_setup_teardown(nan_gauge_is_unset, open_all, close_all),
+        cmocka_unit_test_setup_teardown(unpublished_metrics_are_counted, open_all, close_all),
+        cmocka_unit_test_setup_teardown(programs_with_the_same_rank_are_one_series, open_all, close_all),
+        cmocka_unit_test_setup_teardown(pid_of_another_namespace_is_ignored, open_all, close_all),
+        cmocka_unit_test_setup_teardown(running_program_moves_into_a_declared_job, open_all, close_all),
+        cmocka_unit_test_setup_teardown(program_moves_into_a_nearer_job, open_all, close_all),
+        cmocka_unit_test_setup_teardown(program_stays_in_the_job_it_named, open_all, close_all),
+        cmocka_unit_test_setup_teardown(ended_program_stays_in_its_job, open_all, close_all),
+        cmocka_unit_test_setup_teardown(other_files_are_left_alone, open_all, close_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

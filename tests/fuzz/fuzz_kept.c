@@ -1,5 +1,5 @@
-/* A file of kept sums with any bytes: it is taken as far as it goes, into a table that stays whole; what is written of that is
- * taken as a whole. */
+/* A file of saved state with any bytes: it is read as far as possible, and the registry stays valid; what is written then is read
+ * completely. */
 #include "appmetrics/saved_state.h"
 #include "compat/tau/alias.h"
 
@@ -14,7 +14,7 @@ static void require(int holds)
         abort();
 }
 
-static void hear(void *context, const char *name, uint64_t inode)
+static void on_segment(void *context, const char *name, uint64_t inode)
 {
     size_t *count = context;
     (void)inode;
@@ -22,14 +22,14 @@ static void hear(void *context, const char *name, uint64_t inode)
     (*count)++;
 }
 
-/* Behind the right head, so that the rest is reached. */
+/* After a valid beginning, so that the rest is reached. */
 int fuzz_kept(const uint8_t *data, size_t size)
 {
     struct registry *registry, *other;
     struct registry_settings settings = { .host = "n", .metrics_max = 100, .is_by_user = true, .aliases = tau_alias_list };
     struct buf file;
-    struct baselines bases = { NULL };
-    size_t boards = 0;
+    struct baselines baselines = { NULL };
+    size_t segments = 0;
     if (size > 1u << 20)
         return 0;
     require(!registry_open(&registry, &settings));
@@ -37,19 +37,19 @@ int fuzz_kept(const uint8_t *data, size_t size)
     buf_init(&file, 64u << 20);
     saved_state_begin(&file);
     buf_add(&file, data, size);
-    saved_state_read(registry, (struct bytes){ file.data, file.size }, &bases, hear, &boards);
-    require(boards <= size);
+    saved_state_read(registry, (struct bytes){ file.data, file.size }, &baselines, on_segment, &segments);
+    require(segments <= size);
     buf_reset(&file);
     saved_state_begin(&file);
     saved_state_write_jobs(registry, &file);
-    baselines_write_all(&file, &bases);
+    baselines_write_all(&file, &baselines);
     baselines_write_end(&file);
-    baselines_write_all_ranks(&file, &bases);
+    baselines_write_all_ranks(&file, &baselines);
     baselines_write_end(&file);
     saved_state_write_ranks(registry, &file);
-    baselines_clear(&bases);
-    require(saved_state_read(other, (struct bytes){ file.data, file.size }, &bases, hear, &boards) == OK);
-    baselines_clear(&bases);
+    baselines_clear(&baselines);
+    require(saved_state_read(other, (struct bytes){ file.data, file.size }, &baselines, on_segment, &segments) == OK);
+    baselines_clear(&baselines);
     buf_clear(&file);
     registry_close(&registry);
     registry_close(&other);

@@ -1,5 +1,5 @@
-/* Any bytes on tau's socket, in pieces of any size, and any question on /programs: they are taken or refused, answers are whole,
- * and pages have a line for each thing that they say. */
+/* Any bytes on tau's socket, in pieces of any size, and any query of /programs: they are accepted or refused, replies are
+ * complete, and pages have valid lines. */
 #include "model/view.h"
 #include "api/program_json.h"
 #include "api/program_page.h"
@@ -21,7 +21,7 @@ static void answer(struct tau_connection *connection, struct registry *registry)
         abort();
 }
 
-/* A line begins with '#', or is a name that Prometheus knows, up to its value. */
+/* A line begins with '#', or with a valid metric name. */
 static void check_page(struct registry *registry, enum metrics_format format)
 {
     struct buf out;
@@ -42,7 +42,7 @@ static void speak(struct tau_connection *connection, struct tau_endpoint *gatewa
     size_t at = 0, used;
     char *block = aligned_alloc(16, (size + 16) / 16 * 16);
     while (block && at < size) {
-        size_t piece = size - at; /* what was not taken comes again with more behind it, as from a socket */
+        size_t piece = size - at; /* unused bytes are passed again with more after them, as from a socket */
         memcpy(block, data + at, piece);
         if (tau_connection_receive(connection, gateway, (struct bytes){ block, piece }, &used))
             break;

@@ -1,4 +1,4 @@
-/* What a client of tau says, byte by byte: taken, answered, or refused as tau's own proxy does. */
+/* Messages of a client of tau, byte by byte: accepted, answered, or refused as by tau's own proxy. */
 #include "appmetrics/registry.h"
 #include "compat/tau/connection.h"
 
@@ -9,7 +9,7 @@
 
 static struct registry *registry;
 static struct program_jobs jobs;
-static struct tau_endpoint gateway;
+static struct tau_endpoint endpoint;
 static struct tau_connection connection;
 _Alignas(16) static char block[2 << 20];
 static size_t block_size;
@@ -20,15 +20,15 @@ static int begin(void **state)
     if (registry_open(&registry, &(struct registry_settings){ .host = "n1", .metrics_max = 1000 }))
         return 1;
     jobs = (struct program_jobs){ .root = "/nonexistent" };
-    gateway = (struct tau_endpoint){ registry, &jobs };
+    endpoint = (struct tau_endpoint){ registry, &jobs };
     block_size = 0;
-    return (int)tau_connection_open(&connection, &gateway, 0, 1000);
+    return (int)tau_connection_open(&connection, &endpoint, 0, 1000);
 }
 
 static int end(void **state)
 {
     (void)state;
-    tau_connection_close(&connection, &gateway);
+    tau_connection_close(&connection, &endpoint);
     assert_int_equal(registry->stats.connections, 0);
     program_jobs_clear(&jobs);
     registry_close(&registry);
@@ -60,7 +60,7 @@ static void job(const char *id)
 static enum err take(void)
 {
     size_t used;
-    enum err err = tau_connection_receive(&connection, &gateway, (struct bytes){ block, block_size }, &used);
+    enum err err = tau_connection_receive(&connection, &endpoint, (struct bytes){ block, block_size }, &used);
     if (!err)
         assert_int_equal(used, block_size);
     block_size = 0;
@@ -74,7 +74,7 @@ static double total(const char *name)
     return metric->values.node->total;
 }
 
-static void rounds_in_any_order_are_counted(void **state)
+static void values_in_any_order_are_counted(void **state)
 {
     (void)state;
     static const char *const names[] = { "a_total", "b_total{x=\"1\"}", "c_total", "d_total" };
@@ -92,7 +92,7 @@ static void rounds_in_any_order_are_counted(void **state)
     assert_true(total("b_total{x=\"1\"}") == 210);
 }
 
-static void a_message_may_come_in_pieces(void **state)
+static void message_may_arrive_in_pieces(void **state)
 {
     size_t used;
     (void)state;
@@ -101,7 +101,7 @@ static void a_message_may_come_in_pieces(void **state)
     job("4711");
     value("a_total", 2);
     for (size_t size = 0, at = 0; size <= block_size; size++) {
-        assert_int_equal(tau_connection_receive(&connection, &gateway, (struct bytes){ block + at, size - at }, &used), OK);
+        assert_int_equal(tau_connection_receive(&connection, &endpoint, (struct bytes){ block + at, size - at }, &used), OK);
         at += used;
     }
     assert_true(total("a_total") == 3);
@@ -113,8 +113,8 @@ static void refused(void (*say)(void))
     say();
     assert_int_equal(take(), CORRUPT);
     assert_non_null(connection.error);
-    tau_connection_close(&connection, &gateway);
-    assert_int_equal(tau_connection_open(&connection, &gateway, 0, 1000), OK);
+    tau_connection_close(&connection, &endpoint);
+    assert_int_equal(tau_connection_open(&connection, &endpoint, 0, 1000), OK);
 }
 
 static void wrong_canary(void) { add(TAU_LIST_ALL, "")->canary = 8; }
@@ -144,7 +144,7 @@ static void two_types(void)
     describe("x_total", TAU_GAUGE);
 }
 
-static void bad_messages_cost_the_connection_and_nothing_else(void **state)
+static void bad_message_closes_only_the_connection(void **state)
 {
     (void)state;
     void (*const bad[])(void) = { wrong_canary, unknown_type, negative_type, endless_name, endless_value, metric_type_9,
@@ -156,7 +156,7 @@ static void bad_messages_cost_the_connection_and_nothing_else(void **state)
     assert_int_equal(take(), OK);
 }
 
-static void one_program_is_not_in_hundreds_of_jobs(void **state)
+static void program_may_not_name_hundreds_of_jobs(void **state)
 {
     char id[16];
     (void)state;
@@ -187,14 +187,14 @@ static void nan_and_infinity(void **state)
     assert_int_equal(registry->stats.refused, 4);
     struct program_metric *gauge = metric_table_find(&registry->metrics, bytes_of("g"));
     cells_refresh_gauges(gauge);
-    assert_int_equal(gauge->values.node->gauge.programs, 0); /* absent, as on a board */
+    assert_int_equal(gauge->values.node->gauge.programs, 0); /* absent, as on a segment */
     value("g", 5);
     assert_int_equal(take(), OK);
     cells_refresh_gauges(gauge);
     assert_true(gauge->values.node->gauge.sum == 5);
 }
 
-static void one_without_a_number_spoils_nobody_elses_gauge(void **state)
+static void nan_of_one_program_does_not_spoil_a_gauge(void **state)
 {
     struct tau_connection other;
     (void)state;
@@ -202,7 +202,7 @@ static void one_without_a_number_spoils_nobody_elses_gauge(void **state)
     value("g", 10);
     assert_int_equal(take(), OK);
     struct tau_connection first = connection;
-    assert_int_equal(tau_connection_open(&connection, &gateway, 0, 1000), OK);
+    assert_int_equal(tau_connection_open(&connection, &endpoint, 0, 1000), OK);
     describe("g", TAU_GAUGE);
     value("g", 3);
     value("g", NAN);
@@ -213,7 +213,7 @@ static void one_without_a_number_spoils_nobody_elses_gauge(void **state)
     cells_refresh_gauges(gauge);
     assert_int_equal(gauge->values.node->gauge.programs, 1);
     assert_true(gauge->values.node->gauge.sum == 10 && gauge->values.node->gauge.max == 10);
-    tau_connection_close(&other, &gateway);
+    tau_connection_close(&other, &endpoint);
 }
 
 /* The whole answer, of which a piece has at least 4 bytes. */
@@ -225,7 +225,7 @@ static size_t answer(char *out)
     return size;
 }
 
-static void questions_are_answered(void **state)
+static void queries_are_answered(void **state)
 {
     static char out[1 << 20];
     int32_t count;
@@ -260,8 +260,8 @@ static void questions_are_answered(void **state)
     assert_true(event.value == 0 && event.name[0] == '\0' && event.update_s == 0);
 }
 
-/* A few with long texts come in the place of many that nobody holds any more, while a list of those is being sent. */
-static void what_goes_during_an_answer_is_no_metric_in_it(void **state)
+/* A few metrics with long strings evict many unused ones, while a list of these is being sent. */
+static void metric_removed_during_a_reply_is_padding(void **state)
 {
     static char out[1 << 20], doc[3 << 10];
     struct tau_descriptor last;
@@ -291,7 +291,7 @@ static void what_goes_during_an_answer_is_no_metric_in_it(void **state)
     assert_int_equal(last.type, TAU_NULL); /* as tau's proxy pads; its clients pass it over */
 }
 
-static void a_gauge_that_nobody_has_is_answered_as_unknown(void **state)
+static void unset_gauge_is_unknown(void **state)
 {
     static char out[1 << 20];
     struct tau_event event;
@@ -305,7 +305,7 @@ static void a_gauge_that_nobody_has_is_answered_as_unknown(void **state)
     assert_string_equal(event.name, "");
     add(TAU_GET_ALL, "");
     assert_int_equal(take(), OK);
-    assert_int_equal(answer(out), 4 + sizeof event); /* the counter, which stands at 0 */
+    assert_int_equal(answer(out), 4 + sizeof event); /* the counter, which is 0 */
     assert_string_equal(out + 4, "x_total");
     add(TAU_LIST_ALL, "");
     assert_int_equal(take(), OK);
@@ -316,7 +316,7 @@ static void a_gauge_that_nobody_has_is_answered_as_unknown(void **state)
     assert_int_equal(answer(out), 4 + 2 * sizeof event);
 }
 
-static void a_program_speaks_for_its_own_users_job_only(void **state)
+static void program_reports_only_for_jobs_of_its_user(void **state)
 {
     struct job known = { .id = "4711", .other_id = "", .user = "ada", .uid = 1001, .source = "slurm", .cgroup = "" };
     (void)state;
@@ -334,7 +334,7 @@ static void a_program_speaks_for_its_own_users_job_only(void **state)
     assert_true(connection.scope->job.is_known);
 }
 
-static void beyond_the_maximum_a_client_goes_on(void **state)
+static void client_over_the_limit_stays_connected(void **state)
 {
     (void)state;
     for (int i = 0; i < 1005; i++) {
@@ -348,7 +348,7 @@ static void beyond_the_maximum_a_client_goes_on(void **state)
     assert_true(total("x999_total") == 1);
 }
 
-static void gauges_leave_with_their_program(void **state)
+static void gauges_end_with_their_program(void **state)
 {
     (void)state;
     describe("g", TAU_GAUGE);
@@ -357,13 +357,13 @@ static void gauges_leave_with_their_program(void **state)
     struct program_metric *gauge = metric_table_find(&registry->metrics, bytes_of("g"));
     cells_refresh_gauges(gauge);
     assert_int_equal(gauge->values.node->gauge.programs, 1);
-    job(""); /* begins anew */
+    job(""); /* begins again */
     assert_int_equal(take(), OK);
     cells_refresh_gauges(gauge);
     assert_int_equal(gauge->values.node->gauge.programs, 0);
 }
 
-static void one_that_is_connected_moves_into_a_job_that_is_told(void **state)
+static void client_moves_into_a_declared_job(void **state)
 {
     (void)state;
     jobs.root = "";
@@ -395,7 +395,7 @@ static void tell(const char *id, pid_t pid)
     program_jobs_update(&jobs, registry, &told, JOB_BEGIN);
 }
 
-static void one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_it_named(void **state)
+static void client_moves_into_a_nearer_job_unless_it_named_one(void **state)
 {
     (void)state;
     jobs.root = "";
@@ -427,13 +427,13 @@ static void one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rounds_in_any_order_are_counted), TEST(a_message_may_come_in_pieces),
-        TEST(bad_messages_cost_the_connection_and_nothing_else), TEST(one_program_is_not_in_hundreds_of_jobs),
-        TEST(nan_and_infinity), TEST(one_without_a_number_spoils_nobody_elses_gauge), TEST(questions_are_answered),
-        TEST(what_goes_during_an_answer_is_no_metric_in_it), TEST(a_gauge_that_nobody_has_is_answered_as_unknown),
-        TEST(a_program_speaks_for_its_own_users_job_only), TEST(beyond_the_maximum_a_client_goes_on),
-        TEST(gauges_leave_with_their_program), TEST(one_that_is_connected_moves_into_a_job_that_is_told),
-        TEST(one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_it_named),
+        TEST(values_in_any_order_are_counted), TEST(message_may_arrive_in_pieces),
+        TEST(bad_message_closes_only_the_connection), TEST(program_may_not_name_hundreds_of_jobs),
+        TEST(nan_and_infinity), TEST(nan_of_one_program_does_not_spoil_a_gauge), TEST(queries_are_answered),
+        TEST(metric_removed_during_a_reply_is_padding), TEST(unset_gauge_is_unknown),
+        TEST(program_reports_only_for_jobs_of_its_user), TEST(client_over_the_limit_stays_connected),
+        TEST(gauges_end_with_their_program), TEST(client_moves_into_a_declared_job),
+        TEST(client_moves_into_a_nearer_job_unless_it_named_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

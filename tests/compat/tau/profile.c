@@ -1,5 +1,5 @@
-/* Tau's profiles: bytes as its own programs write them, sums over nodes, names that stay in their dir, and merges that are
- * stopped in the middle. */
+/* Tau's profiles: bytes as its own programs write them, sums over nodes, names that stay in their dir, and merges that
+ * are stopped in the middle. */
 #include "base/clock.h"
 #include "compat/tau/profile_dir.h"
 #include "compat/tau/profile_writer.h"
@@ -23,7 +23,7 @@ static void make(struct tau_profile *profile, const char *id, const char *comman
     assert_int_equal(tau_profile_add(profile, TAU_GAUGE, "heat", "", heat, 2), OK);
 }
 
-static void bytes_are_those_of_the_layout(void **state)
+static void bytes_match_the_layout(void **state)
 {
     (void)state;
     struct tau_profile profile, again;
@@ -55,7 +55,7 @@ static void bytes_are_those_of_the_layout(void **state)
     tau_profile_clear(&profile);
 }
 
-static void counters_add_and_gauges_are_the_mean_of_all_nodes(void **state)
+static void counters_are_added_and_gauges_averaged_over_nodes(void **state)
 {
     (void)state;
     struct tau_profile whole, part;
@@ -78,7 +78,7 @@ static void counters_add_and_gauges_are_the_mean_of_all_nodes(void **state)
     tau_profile_clear(&whole);
 }
 
-static void long_names_keep_the_end_of_their_labels(void **state)
+static void long_names_keep_their_closing_brace(void **state)
 {
     (void)state;
     struct tau_profile profile;
@@ -98,7 +98,7 @@ static void long_names_keep_the_end_of_their_labels(void **state)
     tau_profile_clear(&profile);
 }
 
-static void jobs_cannot_name_files_elsewhere(void **state)
+static void job_ids_cannot_leave_the_directory(void **state)
 {
     (void)state;
     char name[65];
@@ -110,7 +110,7 @@ static void jobs_cannot_name_files_elsewhere(void **state)
     assert_string_equal(name, "4711-0");
 }
 
-static void two_jobs_never_share_a_file(void **state)
+static void jobs_never_share_a_file(void **state)
 {
     (void)state;
     static const char *const ids[] = { "a/b", "a b", "a_b", "a%2Fb", "a\xff" "b", "A/b" };
@@ -132,7 +132,7 @@ static void two_jobs_never_share_a_file(void **state)
     assert_memory_equal(one, id, sizeof id);
 }
 
-static void a_command_is_that_of_the_user(void **state)
+static void command_is_without_launchers(void **state)
 {
     (void)state;
     char command[] = "/opt/tau/bin/tau_metric_proxy_run -u /tmp/x.unix -m -s -- tau_strace -c -- ./imb -- 3";
@@ -165,7 +165,7 @@ static void expect_profile(const char *dir, const char *name, double hits)
     tau_profile_clear(&profile);
 }
 
-static void workers_dump_and_the_leader_merges(void **state)
+static void workers_dump_and_leader_merges(void **state)
 {
     (void)state;
     char dir[TEMP_PATH_MAX], below[TEMP_PATH_MAX];
@@ -207,7 +207,7 @@ static void write_profile(const char *dir, const char *name, double hits)
     buf_clear(&bytes);
 }
 
-static void a_merge_that_was_stopped_counts_once(void **state)
+static void interrupted_merge_counts_once(void **state)
 {
     (void)state;
     char dir[TEMP_PATH_MAX];
@@ -220,7 +220,7 @@ static void a_merge_that_was_stopped_counts_once(void **state)
     assert_int_equal(tau_profile_dir_merge(dir, &merged), OK);
     assert_int_equal(merged, 1);
     expect_profile(dir, "profiles/5/5.profile", 11);
-    /* Stopped behind it: the new one is the truth. */
+    /* Stopped after it: the new one is the truth. */
     write_profile(dir, "profiles/5/5.profile.new-5-n2.1.taumetric", 42);
     assert_int_equal(tau_profile_dir_merge(dir, &merged), OK);
     assert_int_equal(merged, 1);
@@ -228,7 +228,7 @@ static void a_merge_that_was_stopped_counts_once(void **state)
     temp_remove(dir);
 }
 
-static void garbage_is_put_aside_and_others_go_on(void **state)
+static void damaged_dump_is_renamed(void **state)
 {
     (void)state;
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -249,7 +249,7 @@ static void garbage_is_put_aside_and_others_go_on(void **state)
     temp_remove(dir);
 }
 
-static void another_leader_keeps_its_folder(void **state)
+static void directory_of_another_leader_is_left_alone(void **state)
 {
     (void)state;
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX], other[68] = "some-other-host";
@@ -267,16 +267,16 @@ static void another_leader_keeps_its_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_those_of_the_layout),
-        cmocka_unit_test(counters_add_and_gauges_are_the_mean_of_all_nodes),
-        cmocka_unit_test(long_names_keep_the_end_of_their_labels),
-        cmocka_unit_test(jobs_cannot_name_files_elsewhere),
-        cmocka_unit_test(two_jobs_never_share_a_file),
-        cmocka_unit_test(a_command_is_that_of_the_user),
-        cmocka_unit_test(workers_dump_and_the_leader_merges),
-        cmocka_unit_test(a_merge_that_was_stopped_counts_once),
-        cmocka_unit_test(garbage_is_put_aside_and_others_go_on),
-        cmocka_unit_test(another_leader_keeps_its_folder),
+        cmocka_unit_test(bytes_match_the_layout),
+        cmocka_unit_test(counters_are_added_and_gauges_averaged_over_nodes),
+        cmocka_unit_test(long_names_keep_their_closing_brace),
+        cmocka_unit_test(job_ids_cannot_leave_the_directory),
+        cmocka_unit_test(jobs_never_share_a_file),
+        cmocka_unit_test(command_is_without_launchers),
+        cmocka_unit_test(workers_dump_and_leader_merges),
+        cmocka_unit_test(interrupted_merge_counts_once),
+        cmocka_unit_test(damaged_dump_is_renamed),
+        cmocka_unit_test(directory_of_another_leader_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The thread of tau's socket beside those who look: clients push, ask and leave while pages are made. */
+/* The thread of tau's socket: clients send, query and disconnect while pages are written. */
 #include "base/clock.h"
 #include "model/view.h"
 #include "api/program_page.h"
@@ -16,23 +16,23 @@
 #define THREADS 4
 #define SESSIONS 50
 
-static char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
 static struct registry *registry;
 static struct program_jobs jobs;
-static struct tau_endpoint gateway;
+static struct tau_endpoint endpoint;
 static struct tau_server *server;
 
 static int begin(void **state)
 {
     struct buf why;
     (void)state;
-    temp_dir(folder);
-    temp_join(path, folder, "tau.sock");
+    temp_dir(dir);
+    temp_join(path, dir, "tau.sock");
     buf_init(&why, 1024);
     jobs = (struct program_jobs){ .root = "" };
     enum err err = registry_open(&registry, &(struct registry_settings){ .host = "n1" });
-    gateway = (struct tau_endpoint){ registry, &jobs };
-    err = err ? err : tau_server_open(&server, path, &gateway, &why);
+    endpoint = (struct tau_endpoint){ registry, &jobs };
+    err = err ? err : tau_server_open(&server, path, &endpoint, &why);
     buf_clear(&why);
     return (int)err;
 }
@@ -44,7 +44,7 @@ static int end(void **state)
     tau_server_close(&server);
     assert_int_not_equal(lstat(path, &st), 0);
     registry_close(&registry);
-    temp_remove(folder);
+    temp_remove(dir);
     return 0;
 }
 
@@ -86,7 +86,7 @@ static void *hold_sessions(void *context)
     return NULL;
 }
 
-static void pages_are_made_while_clients_come_and_go(void **state)
+static void pages_are_served_while_clients_come_and_go(void **state)
 {
     pthread_t threads[THREADS];
     size_t good[THREADS] = { 0 };
@@ -109,7 +109,7 @@ static void pages_are_made_while_clients_come_and_go(void **state)
     buf_clear(&out);
 }
 
-static void one_who_is_mad_is_closed_and_others_are_served(void **state)
+static void broken_client_is_closed_and_others_are_served(void **state)
 {
     int good = connect_to(), mad = connect_to();
     char byte;
@@ -122,13 +122,13 @@ static void one_who_is_mad_is_closed_and_others_are_served(void **state)
     close(mad);
 }
 
-static void a_live_socket_is_not_stolen(void **state)
+static void live_socket_is_not_replaced(void **state)
 {
     struct tau_server *other;
     struct buf why;
     (void)state;
     buf_init(&why, 1024);
-    assert_int_equal(tau_server_open(&other, path, &gateway, &why), AGAIN);
+    assert_int_equal(tau_server_open(&other, path, &endpoint, &why), AGAIN);
     assert_non_null(strstr(buf_text(&why), path));
     int fd = connect_to();
     assert_true(ask(fd, "nobody") == 0);
@@ -139,9 +139,9 @@ static void a_live_socket_is_not_stolen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pages_are_made_while_clients_come_and_go, begin, end),
-        cmocka_unit_test_setup_teardown(one_who_is_mad_is_closed_and_others_are_served, begin, end),
-        cmocka_unit_test_setup_teardown(a_live_socket_is_not_stolen, begin, end),
+        cmocka_unit_test_setup_teardown(pages_are_served_while_clients_come_and_go, begin, end),
+        cmocka_unit_test_setup_teardown(broken_client_is_closed_and_others_are_served, begin, end),
+        cmocka_unit_test_setup_teardown(live_socket_is_not_replaced, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,10 @@
 !
 !     use sonde
 !     type(sonde_counter) :: cells
-!     call sonde_counter_make(cells, 'cells_total', labels=[character(5) :: 'phase', 'solve'], help='Cells that were computed')
+!     call sonde_counter_make(cells, 'cells_total', labels=[character(5) :: 'phase', 'solve'], help='Computed cells')
 !     call sonde_add(cells, 100)
 !
-! Blanks at the end of texts do not count. result tells how it went, as in sonde.h: 0 is well.
+! Trailing blanks of strings are ignored. result: as in sonde.h, 0 is success.
 module sonde
     use, intrinsic :: iso_c_binding
     implicit none
@@ -32,7 +32,7 @@ module sonde
         type(c_ptr) :: bounds = c_null_ptr
     end type
 
-    ! A whole number to a counter, a real one to a real counter.
+    ! Adds an integer to a counter, or a real number to a real counter.
     interface sonde_add
         module procedure add_int32, add_int64, add_real32, add_real64
     end interface
@@ -108,7 +108,7 @@ module sonde
 
 contains
 
-    ! A text as C has it.
+    ! A C string.
     function c_text(text) result(made)
         character(*), intent(in), optional :: text
         character(kind=c_char, len=:), allocatable :: made
@@ -116,7 +116,7 @@ contains
         if (present(text)) made = trim(text) // c_null_char
     end function
 
-    ! Names and values of labels as C has them: texts, and pointers to them with a null behind.
+    ! Names and values of labels for C: strings, and a null-terminated array of pointers to them.
     subroutine c_labels(labels, texts, pointers)
         character(*), intent(in), optional :: labels(:)
         character(kind=c_char), allocatable, target, intent(out) :: texts(:, :)
@@ -191,7 +191,7 @@ contains
         if (present(result)) result = status
     end subroutine
 
-    ! What is negative is refused: C would take it for a very large number.
+    ! Negative values are ignored: C would take them for very large numbers.
     subroutine add_int64(counter, amount)
         type(sonde_counter), intent(in) :: counter
         integer(c_int64_t), intent(in) :: amount

@@ -134,7 +134,8 @@ static enum err request_counts(uint64_t timeout_ns, uint64_t *since_ns, struct b
     buf_init(&answer, SAMPLES_MAX);
     enum err err = buf_err(&body);
     if (!err)
-        err = agent_client_request_local("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns, &answer, &status);
+        err = agent_client_request_local("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns,
+                                         &answer, &status);
     if (!err)
         err = status == 200 ? read_samples(&answer, since_ns, out) : ABSENT;
     buf_clear(&body);
@@ -151,7 +152,8 @@ static enum err begin_counted(uint64_t timeout_ns, char *error, size_t error_siz
     buf_init(&answer, ANSWER_MAX);
     enum err err = buf_err(&body);
     if (!err)
-        err = agent_client_request_local("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns, &answer, &status);
+        err = agent_client_request_local("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, timeout_ns,
+                                         &answer, &status);
     if (!err && !read_counts(&answer, error, error_size))
         err = DENIED;
     buf_clear(&body);

@@ -106,7 +106,8 @@ static void show_progress(struct attach *attach, uint64_t now_ns)
     if (!attach->settings->shows_progress || !elapsed_ns)
         return;
     fprintf(stderr, CLEAR_LINE "%s: %s, %zu threads, %s calls, %s per second; Ctrl-C detaches",
-            log_name(), format_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, attach_syscalls_alive(&attach->calls),
+            log_name(), format_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s,
+            attach_syscalls_alive(&attach->calls),
             format_count(calls).s,
             format_count((uint64_t)((double)(calls - attach->last_calls) * NS_PER_S / (double)elapsed_ns)).s);
     attach->last_ns = now_ns;

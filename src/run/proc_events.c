@@ -468,7 +468,8 @@ bool proc_events_record_alive(struct proc_events *events, struct spool_writer *w
         return false;
     struct alive_record record = {
         .pid = member->pid, .ppid = snapshot.stat_known ? snapshot.ppid : member->ppid, .pgid = snapshot.pgid,
-        .sid = snapshot.sid, .uid = proc_snapshot_uid(&snapshot), .start_ticks = snapshot.start_ticks, .time_ns = clock_realtime_ns(),
+        .sid = snapshot.sid, .uid = proc_snapshot_uid(&snapshot), .start_ticks = snapshot.start_ticks,
+        .time_ns = clock_realtime_ns(),
         .path = snapshot.path, .args = snapshot.args, .cwd = snapshot.cwd,
     };
     char name[64];

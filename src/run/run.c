@@ -74,7 +74,8 @@ static void add_namespace_flag(char *flags, size_t capacity)
  * directory. */
 static void prepare_mpi(struct preparation *preparation)
 {
-    if (!preparation->probe[0] || install_paths_find(PROBE_LIBRARY_MPI, preparation->mpi_probe, sizeof preparation->mpi_probe) == OK)
+    if (!preparation->probe[0]
+        || install_paths_find(PROBE_LIBRARY_MPI, preparation->mpi_probe, sizeof preparation->mpi_probe) == OK)
         return;
     preparation->mpi_probe[0] = '\0';
     log_warn("MPI calls are not counted: libsonde-mpi.so is neither next to the sonde executable nor in its library directory. "

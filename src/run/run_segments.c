@@ -109,10 +109,10 @@ static void log_left_out(const struct run_segments *segments)
     if (left_out)
         log_warn("%" PRIu64 " metrics of its programs are not in the report: the limits are %u bytes for a name with its "
                  "labels, and %u metrics per run", left_out, METRIC_NAME_MAX, REGISTRY_METRICS_MAX);
-    uint64_t no_room = segments->registry ? segments->registry->stats.unpublished : 0;
-    if (no_room)
+    uint64_t unpublished = segments->registry ? segments->registry->stats.unpublished : 0;
+    if (unpublished)
         log_warn("%" PRIu64 " metrics of its programs, or parts of them, are not in the report for lack of space: " SEGMENT_DIR
-                 " is full (check df), or the limits of the program are too low (ulimit -f, ulimit -v)", no_room);
+                 " is full (check df), or the limits of the program are too low (ulimit -f, ulimit -v)", unpublished);
 }
 
 void run_segments_close(struct run_segments *segments)
@@ -148,14 +148,14 @@ static void write_into(struct run_segments *segments, int spool_fd, uint64_t tim
 }
 
 /* Samples get the time of the last write to the spool. */
-static void recover(const char *folder, const char *spool)
+static void recover(const char *dir, const char *spool)
 {
     struct run_segments segments = { .lock_fd = -1 };
     struct stat st;
     int fd = open(spool, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return;
-    snprintf(segments.dir, sizeof segments.dir, "%s", folder);
+    snprintf(segments.dir, sizeof segments.dir, "%s", dir);
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && open_registry(&segments) == OK)
         write_into(&segments, fd, (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec);
     else
@@ -166,17 +166,17 @@ static void recover(const char *folder, const char *spool)
 static void recover_dir(const char *name)
 {
     char path[SEGMENT_DIR_PATH_MAX], note[SEGMENT_DIR_PATH_MAX + 8], spool[FILE_PATH_MAX];
-    struct segment_dir *folder;
+    struct segment_dir *dir;
     if ((size_t)snprintf(path, sizeof path, SEGMENT_DIR "/%s", name) >= sizeof path
-        || segment_dir_open(&folder, path, name, -1))
+        || segment_dir_open(&dir, path, name, -1))
         return;
-    if (segment_dir_is_abandoned(folder)) {
+    if (segment_dir_is_abandoned(dir)) {
         snprintf(note, sizeof note, "%s/" SEGMENT_DIR_LOCK, path);
         if (file_read(NULL, note, spool, sizeof spool, NULL) == OK && spool[0] == '/')
             recover(path, spool);
         segment_dir_release(path);
     }
-    segment_dir_close(&folder, -1);
+    segment_dir_close(&dir, -1);
 }
 
 void run_segments_recover(void)

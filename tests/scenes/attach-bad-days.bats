@@ -12,7 +12,7 @@ signals_of() {
     done
 }
 
-@test "Ctrl-C, SIGTERM, SIGHUP and SIGKILL of sonde leave signals, masks, state and output as they were" {
+@test "Ctrl-C, SIGTERM, SIGHUP and SIGKILL of sonde leave signals, masks, state and output unchanged" {
     "${user[@]}" bash -c 'trap "" USR1; trap "echo heard" USR2; echo ready; while read -r line; do echo "got $line"; done' \
         <"$T/in" >"$T/out" 3>&- &
     program=$!
@@ -62,7 +62,7 @@ signals_of() {
     program_ends_well
 }
 
-@test "a process under gdb is left to it, and gdb and the process go on" {
+@test "a process under gdb is left alone, and both continue" {
     command -v gdb >/dev/null || skip "no gdb here"
     mkfifo -m 666 "$T/orders"
     start_caller work 20
@@ -113,7 +113,7 @@ signals_of() {
     program_ends_well
 }
 
-@test "threads that come and go while sonde comes and goes are as they would have been" {
+@test "threads that come and go during attaching and detaching are unaffected" {
     start_caller threads 3000
     go
     for i in 1 2 3 4 5; do
@@ -124,7 +124,7 @@ signals_of() {
     program_ends_well
 }
 
-@test "a thread's number stands for its process" {
+@test "a thread id stands for its process" {
     [ -x /usr/bin/python3 ] || skip "no python3 here"
     "${user[@]}" /usr/bin/python3 -c '
 import threading, sys
@@ -139,7 +139,7 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     program_ends_well
 }
 
-@test "what runs with the rights of its file gets none under a user's tracer, and that is said" {
+@test "a set-uid program runs without privileges under a user's tracer, with a warning" {
     need_root
     cp "$(command -v id)" "$T/id"
     chmod 4755 "$T/id"
@@ -168,7 +168,7 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     program_ends_well || true
 }
 
-@test "sonde itself, the first process and threads of the kernel are refused with a word of why" {
+@test "attaching to sonde itself, init and kernel threads fails with an explanation" {
     run "${user[@]}" bash -c "exec '$SONDE' attach \$\$"
     [ "$status" -eq 1 ]
     [[ "$output" == *"sonde cannot attach to itself"* ]]
@@ -201,7 +201,7 @@ is_gone() {
     ! kill -0 "$1" 2>/dev/null
 }
 
-@test "a script that has itself watched is watched without the sonde that does it, which ends with it; by both ways" {
+@test "a script may attach sonde to itself: sonde is excluded, and ends with it; with both methods" {
     watch_own_shell
     [ "$(count wait4)" -ge 1 ]
     [ -z "$(count poll)" ]
@@ -211,7 +211,7 @@ is_gone() {
     [ -z "$(count poll)" ]
 }
 
-@test "as root: who was there before and ends is recorded with the moment of its end and all that it used meanwhile" {
+@test "as root: an older process that exits is recorded with its exit time and its usage since the attachment" {
     need_root
     "$SONDE" run -v -s true >said 2>&1
     ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"

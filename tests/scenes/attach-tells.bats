@@ -29,7 +29,7 @@ shows() {
     ask /metrics | grep -Fqx "syscall_calls_total{call=\"writev\",host=\"$(hostname)\"$1} $2"
 }
 
-@test "the calls are those of the process's job and user, not of who attaches" {
+@test "the calls count for the job and user of the process, not of who attaches" {
     SLURM_JOB_ID=4711 start_caller work 100
     SLURM_JOB_ID=999 attach -v --tell -p 100ms
     go
@@ -43,7 +43,7 @@ shows() {
     program_ends_well
 }
 
-@test "attached to by root they are still the user's; and where there is no job that is said" {
+@test "attached by root they still count for the user; a missing job is reported" {
     need_root
     start_caller work 100
     "$SONDE" attach -v --tell --ptrace -p 100ms "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
@@ -53,12 +53,12 @@ shows() {
     until_true said "done"
     until_true shows ',user="nobody"' 100
     let_go
-    grep -q 'neither cgroup nor environment' "$T/said"
+    grep -q 'belongs to no known job' "$T/said"
     run ! grep -q 'user="root"' <(ask /metrics)
     program_ends_well
 }
 
-@test "a process that the probe counts already is not counted twice" {
+@test "a process that already has the probe is not counted twice" {
     LD_PRELOAD=$CALLS start_caller work 100
     attach --tell -p 100ms
     go
@@ -66,13 +66,13 @@ shows() {
     until_true shows '' 100
     let_go
     [ "$(count writev)" -eq 100 ]
-    grep -q "the agent counts the calls of process $program already" "$T/said"
+    grep -q "process $program already reports its system calls to the agent" "$T/said"
     program_ends_well
     sleep 0.5 # time for whatever would be told too much
     shows '' 100
 }
 
-@test "nobody speaks for another user by a board of their own" {
+@test "a user cannot publish for another user with a forged segment" {
     need_root
     start_caller work 10
     as_nobody "$BUILD/tests/segment_program" attach subject $$ 0 4712 counter syscall_calls_total 'call="writev"' 7 leave
@@ -82,7 +82,7 @@ shows() {
     program_ends_well
 }
 
-@test "where no agent is, that is said" {
+@test "without an agent there is a warning" {
     start_caller work 10
     mkdir -m 1777 "$T/other"
     SONDE_BOARDS=$T/other attach --tell

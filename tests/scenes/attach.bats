@@ -23,7 +23,7 @@ load attach
     program_ends_well
 }
 
-@test "calls that no kernel knows are told as others, by both ways" {
+@test "unknown system calls are reported as others, with both methods" {
     for way in --ptrace --time; do # as root, without --ptrace, the kernel counts
         rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
         start_caller vain 70
@@ -42,7 +42,7 @@ first_is_dead() {
     grep -q '^State:.Z' "/proc/$program/status"
 }
 
-@test "a process whose first thread has ended is watched, by both ways" {
+@test "a process whose main thread has ended is monitored, with both methods" {
     for way in --ptrace --time; do
         rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
         start_caller alone 30
@@ -65,7 +65,7 @@ first_is_dead() {
     done
 }
 
-@test "the end of a process that has not waited for its children ends the watching of it" {
+@test "monitoring ends with a process that has not waited for its children" {
     for way in --ptrace --time; do
         bash -c 'true & exec sleep 2' 3>&- &
         program=$!
@@ -81,7 +81,7 @@ sleeps() {
     grep -q '^Name:.sleep' "/proc/$program/status" && grep -q '^State:.S' "/proc/$program/status"
 }
 
-@test "a program that waits all the time is told to be in its call, by both ways; when it returns its time is that since sonde came" {
+@test "a blocked program is reported in its system call, with both methods; its time counts from the attachment" {
     for way in --ptrace --time; do # as root, without --ptrace, the kernel counts
         sleep 60 3>&- & program=$!
         until_true sleeps
@@ -115,7 +115,7 @@ sleeps() {
     grep -q writev rows
 }
 
-@test "threads that come and go, and children, are followed" {
+@test "threads that come and go, and children, are included" {
     start_caller threads 50
     attach
     go
@@ -135,7 +135,7 @@ sleeps() {
     program_ends_well
 }
 
-@test "an exec by a thread is followed" {
+@test "an exec by a thread is handled" {
     start_caller exec 200
     attach
     go
@@ -145,7 +145,7 @@ sleeps() {
     program_ends_well
 }
 
-@test "no signal is lost or changed, and none is made up" {
+@test "signals are not lost, changed or added" {
     start_caller signals 3000
     attach
     go
@@ -155,7 +155,7 @@ sleeps() {
     program_ends_well
 }
 
-@test "signals survive that sonde comes, goes and is killed in between" {
+@test "signals survive attaching, detaching and a killed sonde" {
     start_caller signals 20000
     go
     for signal in INT KILL TERM KILL HUP KILL KILL; do
@@ -187,15 +187,15 @@ undisturbed() {
     program_ends_well
 }
 
-@test "a wait for events is not broken off when sonde comes and goes" {
+@test "a wait for events is not interrupted by attaching and detaching" {
     undisturbed events 60
 }
 
-@test "nor is one for many messages" {
+@test "nor is a wait for messages" {
     undisturbed messages 60
 }
 
-@test "a stopped process stays stopped, and goes on when told" {
+@test "a stopped process stays stopped until it is continued" {
     start_caller work 100
     kill -STOP "$program"
     attach
@@ -214,7 +214,7 @@ undisturbed() {
     program_ends_well
 }
 
-@test "sonde ends with the process, and its parent hears how it ended" {
+@test "sonde ends with the process, whose parent gets its exit status" {
     start_caller work 10
     attach
     go
@@ -225,7 +225,7 @@ undisturbed() {
     [ "$(count writev)" -eq 10 ]
 }
 
-@test "what cannot be watched is explained" {
+@test "errors explain why a process cannot be attached to" {
     run "${user[@]}" "$SONDE" attach 999999999
     [ "$status" -eq 1 ]
     [[ "$output" == *"no such process: 999999999"* ]]
@@ -251,7 +251,7 @@ undisturbed() {
     program_ends_well
 }
 
-@test "a zombie is called one" {
+@test "a zombie is reported as such" {
     bash -c 'sleep 0.01 & echo $!; exec sleep 60' >"$T/out" 3>&- &
     program=$!
     until_true grep -q . "$T/out"
@@ -262,7 +262,7 @@ undisturbed() {
     [[ "$output" == *"has already exited"* ]]
 }
 
-@test "as root the kernel counts, also for a process that a debugger holds" {
+@test "as root the kernel counts, even for a process under a debugger" {
     need_root
     "$SONDE" run -v -s true >said 2>&1
     ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
@@ -279,7 +279,7 @@ undisturbed() {
     program_ends_well
 }
 
-@test "a process under strace or gdb is left to it, with a word of why" {
+@test "attaching to a process under strace or gdb fails with an explanation" {
     start_caller work 10
     command -v strace >/dev/null || skip "no strace here"
     "${user[@]}" strace -f -o /dev/null -p "$program" 2>/dev/null 3>&- 7>&- &
@@ -332,7 +332,7 @@ undisturbed() {
     program_ends_well
 }
 
-@test "a program with more rights than its user is refused to the user" {
+@test "a user cannot attach to a program with more privileges" {
     need_root
     cp "$(command -v sleep)" "$T/sleep"
     chmod 4755 "$T/sleep"
@@ -345,7 +345,7 @@ undisturbed() {
     kill -0 "$program"
 }
 
-@test "the job has the end of the process, and all its processes with theirs" {
+@test "the job records the exit of the process and of all its children" {
     start_caller children 50
     attach -v -n tree
     go
@@ -360,7 +360,7 @@ undisturbed() {
     [ "$(sql "select count(*) from process where state = 'ended' and (usertime is null or rssmax is null)")" -eq 0 ]
 }
 
-@test "a process that a signal ends is recorded so, with what its threads used" {
+@test "a process killed by a signal is recorded with the usage of its threads" {
     start_caller threads 20
     attach -v
     go
@@ -376,7 +376,7 @@ undisturbed() {
     [ "$(sql "select exit_signal, usertime + systemtime > 0 from process")" = '15|1' ]
 }
 
-@test "who goes on has no end, and its use is that of the time in which it was watched" {
+@test "a process that continues has no exit, and only usage since the attachment" {
     "${user[@]}" bash -c 'for ((i = 0; i < 200000; i++)); do :; done; echo ready; while read -r; do :; done' <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"
@@ -410,7 +410,7 @@ undisturbed() {
     fi
 }
 
-@test "as root the kernel counts on when the process has ended and its children have not, to the end of the last" {
+@test "as root counting continues after the process has exited, until its last child has" {
     need_root
     "$SONDE" run -v -s true >said 2>&1
     ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
@@ -440,7 +440,7 @@ undisturbed() {
     fi
 }
 
-@test "as root short children are in the list too, with their ends and what they used" {
+@test "as root short-lived children are recorded too, with exit and usage" {
     need_root
     "$SONDE" run -v -s true >said 2>&1
     ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"

@@ -25,7 +25,7 @@ images() {
 
 # --- disk and store --------------------------------------------------------------------------------------------------
 
-@test "disk full under the spool: the program runs, the hole is counted and said" {
+@test "disk full under the spool: the program runs, lost records are counted and reported" {
     run tiny 100k '"$SONDE" run -n full -o "$T/tiny" -- spawn fork 1000 4 true; echo "status $?"'
     echo "$output"
     [[ $output == *"status 0"* ]]
@@ -38,13 +38,13 @@ images() {
     grep -q 'could not be written' <<<"$output"
 }
 
-@test "no room for the spool at all: the program runs" {
+@test "no space for the spool at all: the program runs" {
     run tiny 4k 'head -c 100000 /dev/zero >"$T/tiny/filler" 2>/dev/null; "$SONDE" run -o "$T/tiny" -- sh -c "echo ran; exit 5"; echo "status $?"'
     echo "$output"
     [[ $output == *ran* && $output == *"status 5"* && $output == *"sonde: "* ]]
 }
 
-@test "a folder for the spool that is a file, or no descriptor for it: said as it is" {
+@test "a spool directory that is a file, or no descriptor for it: the reason is reported" {
     touch file
     run "$SONDE" run -o file -- echo ran
     echo "$output"
@@ -56,12 +56,12 @@ images() {
     done
 }
 
-@test "a folder for the spool is made with all above it" {
+@test "the spool directory is created with its parents" {
     SONDE_DB=/dev/null/none "$SONDE" run -q -o a/b/c -- true || :
     ls a/b/c/*.spool
 }
 
-@test "disk full under the store: the spool is kept and said, and can be submitted later" {
+@test "disk full under the database: the spool is kept and reported, and can be submitted later" {
     run tiny 64k 'SONDE_DB=$T/tiny/sonde.db "$SONDE" run -n full -- spawn fork 300 4 true; echo "status $?"'
     echo "$output"
     [[ $output == *"status 0"* && $output == *"sonde: "* && $output == *submit* ]]
@@ -70,7 +70,7 @@ images() {
     [ -z "$(find "$TMPDIR" -name '*.spool')" ]
 }
 
-@test "a limit of file sizes: it is the program's, and the store may be larger" {
+@test "a file size limit applies to the program; the database may be larger" {
     run --separate-stderr bash -c 'ulimit -Sf 1; exec "$0" run -q -- sh -c "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; ulimit -f"' "$SONDE"
     echo "$stderr"
     [ "$status" -eq 0 ]
@@ -78,7 +78,7 @@ images() {
     [ "$(sql 'SELECT processes FROM jobs')" -eq 10 ]
 }
 
-@test "a limit of file sizes that cannot be lifted: the spool is kept, why is said, and submit says it too" {
+@test "a hard file size limit: the spool is kept, and run and submit report the reason" {
     need_root
     as_nobody bash -c 'ulimit -f 32; exec "$0" run -q -- sh -c "exit 3"' "$SONDE" 2>"$T/said" && return 1
     [ $? -eq 3 ]
@@ -89,7 +89,7 @@ images() {
     [ "$(sql 'SELECT exit_code FROM jobs')" -eq 3 ]
 }
 
-@test "store missing: readers say so and how to fill it; sonde run makes it" {
+@test "database missing: readers say so and how to fill it; sonde run creates it" {
     for command in list report ps; do
         run "$SONDE" $command
         echo "$command: $output"
@@ -101,7 +101,7 @@ images() {
     "$SONDE" list
 }
 
-@test "a store that cannot be made: named, and the spool is kept" {
+@test "a database that cannot be created: named, and the spool is kept" {
     run env SONDE_DB=/dev/null/sonde.db "$SONDE" run -o "$T/o" -- sh -c 'exit 3'
     [ "$status" -eq 3 ]
     [[ $output == *"cannot create the job database /dev/null/sonde.db"* ]]
@@ -109,7 +109,7 @@ images() {
     ls "$T"/o/*.spool
 }
 
-@test "a store in a folder that one may not enter: what to do is said" {
+@test "a database in an inaccessible directory: the fix is reported" {
     need_root
     mkdir -m 700 "$T/closed"
     run as_nobody env SONDE_DB="$T/closed/sonde.db" "$SONDE" run -- sh -c 'exit 3'
@@ -117,18 +117,18 @@ images() {
     [[ $output == *"cannot open the job database $T/closed/sonde.db: Permission denied. Choose a writable path with SONDE_DB"* ]]
 }
 
-@test "a spool that is kept: how to file it can be pasted into a shell, whatever its folder is called" {
+@test "a kept spool: the submit command can be pasted into a shell, whatever its directory is called" {
     odd="$T/sp dir'x; touch ran"
     run env SONDE_DB=/dev/null/sonde.db "$SONDE" run -n odd -o "$odd" -- true
     echo "$output"
-    paste=${lines[1]#*later: }
+    paste=${lines[1]#*later with: }
     [[ $paste == "sonde submit "* ]]
     PATH=${SONDE%/*}:$PATH sh -c "$paste"
     [ "$(sql "select count(*) from jobs where name = 'odd'")" -eq 1 ]
     [ ! -e ran ]
 }
 
-@test "what was typed and is said again does not steer the terminal" {
+@test "input that is echoed in messages cannot control the terminal" {
     for wrong in "-e x"$'\e[31m'" -- true" "-- x"$'\e[31m' "-o /dev/null/x"$'\e[31m'" -- true"; do
         # shellcheck disable=SC2086
         output=$("$SONDE" run $wrong 2>&1) || :
@@ -137,7 +137,7 @@ images() {
     done
 }
 
-@test "store read-only: the program runs, its spool is kept and can be submitted elsewhere" {
+@test "database read-only: the program runs, its spool is kept and can be submitted elsewhere" {
     need_root
     as_nobody "$SONDE" run -n first -- true
     as_nobody find "$T/db" -type f -exec chmod 444 {} \;
@@ -156,7 +156,7 @@ images() {
     [ "$(SONDE_DB=$T/data/other.db sql "select name from jobs")" = second ]
 }
 
-@test "store corrupt: named, left alone, and the spool is kept" {
+@test "database corrupt: named, left alone, and the spool is kept" {
     head -c 100000 /dev/urandom >"$SONDE_DB"
     before=$(cksum <"$SONDE_DB")
     run "$SONDE" run -n lost -- sh -c 'exit 6'
@@ -172,7 +172,7 @@ images() {
     [ "$(sql "select name from jobs")" = lost ]
 }
 
-@test "store damaged in the middle: no command crashes" {
+@test "database damaged in the middle: no command crashes" {
     "$SONDE" run -- spawn fork 200 4 true
     sqlite3 "$SONDE_DB" 'pragma journal_mode = delete' >/dev/null
     size=$(stat -c %s "$SONDE_DB")
@@ -188,7 +188,7 @@ images() {
     done
 }
 
-@test "store of a newer version: refused, left alone, and the spool is kept" {
+@test "database of a newer version: refused, left alone, and the spool is kept" {
     "$SONDE" run -n old -- true
     sqlite3 "$SONDE_DB" "pragma user_version = 999; update meta set value = '999' where key like '%version%'" >/dev/null
     run "$SONDE" list
@@ -204,7 +204,7 @@ images() {
 
 # --- probe and kernel ------------------------------------------------------------------------------------------------
 
-@test "probe library missing: said once, the program runs, the kernel tells of its processes" {
+@test "probe library missing: one warning, the program runs, kernel data is recorded" {
     mkdir alone
     cp "$SONDE" alone/sonde
     run alone/sonde run -n alone -- sh -c 'burn 50; burn 50; exit 3'
@@ -224,7 +224,7 @@ images() {
     [ "$(sql "select count(*) from process where sources & 1")" -eq 4 ]
 }
 
-@test "LD_PRELOAD of something that is not there: as without sonde" {
+@test "LD_PRELOAD of a missing library: as without sonde" {
     # The loader says so of the shell and of true; then of sonde and of true, in which the probe is nevertheless.
     run -0 env LD_PRELOAD=/does/not/exist.so sh -c 'exec true'
     bare=$output
@@ -235,7 +235,7 @@ images() {
     [ "$(sql "select count(*) from process where sources & 1")" -eq 1 ]
 }
 
-@test "/proc hidden from users: their own processes are all there" {
+@test "/proc with hidepid: the user's own processes are complete" {
     need_root
     run unshare -m --propagation private bash -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' bash \
         setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" run -n hidden -- sh -c 'burn 200; burn 200; exit 4'
@@ -255,7 +255,7 @@ images() {
     [[ $output == *ran* ]]
 }
 
-@test "a call that sonde itself needs is forbidden: said, and the program runs as without it" {
+@test "a system call that sonde needs is forbidden: a warning, and the program runs as without it" {
     forbidden=(289 291 233) # signalfd4, epoll_create1, epoll_ctl
     [ "$(uname -m)" = x86_64 ] || forbidden=(74 20 21)
     for call in "${forbidden[@]}"; do
@@ -270,7 +270,7 @@ images() {
     run -127 refuses "${forbidden[0]}" "$SONDE" run -- no-such-command
 }
 
-@test "no permission for perf: the event is named once and absent, the program runs" {
+@test "no permission for perf: one warning with the event, the program runs" {
     perf_event_open=298
     [ "$(uname -m)" = x86_64 ] || perf_event_open=241
     run refuses $perf_event_open "$SONDE" run -e task-clock,page-faults -- sh -c 'burn 20; burn 20; exit 4'
@@ -281,7 +281,7 @@ images() {
     [ "$(sql "select count(*) from process_events")" -eq 0 ]
 }
 
-@test "an event that this machine lacks is named once; the others are counted" {
+@test "an event that this node lacks is named once; the others are counted" {
     [ "$(id -u)" -eq 0 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf is closed to users"
     run "$SONDE" run -e no-such-event,page-faults -- sh -c 'burn 20; burn 20; true'
     echo "$output"
@@ -304,7 +304,7 @@ images() {
     run -127 "$SONDE" run -- /no/such/command
 }
 
-@test "a folder of PATH that is closed hides no command, and makes none exist" {
+@test "an unreadable directory in PATH does not change how commands are found" {
     need_root
     mkdir -m 700 "$T/closed"
     run -127 as_nobody env PATH="$T/closed:$PATH" "$SONDE" run -q -- no-such-command
@@ -314,7 +314,7 @@ images() {
     run -126 as_nobody env PATH="$T/tmp:$PATH" "$SONDE" run -q -- not-mine
 }
 
-@test "a command that may not run: 126" {
+@test "a command that is not executable: 126" {
     echo 'echo hello' >"$T/not-executable"
     run "$SONDE" run -- "$T/not-executable"
     echo "$output"
@@ -324,7 +324,7 @@ images() {
     [ "$status" -eq 126 ]
 }
 
-@test "arguments with newlines, invalid UTF-8 and 100 kB come back to the byte" {
+@test "arguments with newlines, invalid UTF-8 and 100 kB are stored exactly" {
     long=$(head -c 100000 /dev/zero | tr '\0' x)
     odd=$'one\ntwo\xff\xfe\x80 "quoted" \\ \x01\x7f'
     "$SONDE" run -n odd -- true "$odd" '' "$long" 'last'
@@ -356,7 +356,7 @@ sys.exit(args != open("expected", "rb").read())'
     [ "$(images true)" -eq 400 ]
 }
 
-@test "twenty runs at the same moment: none fails, all are there" {
+@test "twenty runs at the same moment: none fails, all are recorded" {
     for i in $(seq 20); do
         "$SONDE" run -n "run$i" -- true 2>>errors &
     done
@@ -373,7 +373,7 @@ start() {
     program=$(cat pid)
 }
 
-@test "SIGTERM to sonde run reaches the program, which may end in its own way; the job is filed" {
+@test "SIGTERM to sonde run reaches the program, which may handle it; the job is saved" {
     start bash -c 'trap "echo tidy >trapped; exit 9" TERM; echo $$ >pid; while :; do sleep 0.1; done'
     kill -TERM "$watcher"
     code=0
@@ -383,7 +383,7 @@ start() {
     [ "$(sql "select exit_code from jobs")" -eq 9 ]
 }
 
-@test "SIGTERM ends a program that does not mind; sonde run ends the same way" {
+@test "SIGTERM ends a program without a handler; sonde run ends the same way" {
     start sh -c 'echo $$ >pid; exec sleep 100'
     kill -TERM "$watcher"
     code=0
@@ -393,7 +393,7 @@ start() {
     [ "$(sql "select exit_signal from process where exe = 'sleep'")" -eq 15 ]
 }
 
-@test "SIGSTOP and SIGCONT to sonde run: the program ends well and all is there" {
+@test "SIGSTOP and SIGCONT to sonde run: the program completes and all is recorded" {
     start bash -c 'echo $$ >pid; for i in 1 2 3 4 5; do burn 100; done; echo done >ended'
     kill -STOP "$watcher"
     sleep 1.5
@@ -404,7 +404,7 @@ start() {
     [ "$(sql "select count(*) from process where exe = 'burn' and cpu_us between 99000 and 130000")" -eq 5 ]
 }
 
-@test "Ctrl-C: the program decides, the job is filed" {
+@test "Ctrl-C: the program decides, the job is saved" {
     cat >script <<'END'
 import os, pty, signal, sys
 pid, fd = pty.fork()
@@ -430,7 +430,7 @@ END
     [ "$(sql "select group_concat(exit_signal || '/' || exit_code) from jobs")" = "2/0,0/8" ]
 }
 
-@test "kill -9 of sonde run in the middle: the program goes on, what was seen until then can be submitted" {
+@test "kill -9 of sonde run: the program continues, what was recorded until then can be submitted" {
     start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; while [ ! -e go ]; do sleep 0.05; done
         for i in 1 2; do burn 50; done; echo done >ended'
     until_true test -e three
@@ -447,7 +447,7 @@ END
     until_true grep -qx "done" ended
 }
 
-@test "kill -9 of sonde run, submit while the program goes on: the rest is filed by a later submit, nothing is lost or twice" {
+@test "kill -9 of sonde run, submit while the program runs: a later submit saves the rest, without loss or duplicates" {
     start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; while [ ! -e go ]; do sleep 0.05; done
         for i in 1 2; do burn 50; done; echo done >ended; sleep 600 & echo $! >left; exec burn 51'
     until_true test -e three
@@ -478,10 +478,10 @@ killed_with_threads() {
     [ "$(sql "select thread_count from process where exe = 'crowd'")" -eq 61 ]
     [ "$(sql "select count(*) from threads")" -eq 61 ]
 }
-@test "a program that is killed after its threads have ended, as root: all are there" { killed_with_threads; }
-@test "a program that is killed after its threads have ended, as nobody: all are there" { need_root; killed_with_threads as_nobody; }
+@test "a program killed after its threads have ended, as root: all are recorded" { killed_with_threads; }
+@test "a program killed after its threads have ended, as nobody: all are recorded" { need_root; killed_with_threads as_nobody; }
 
-@test "kill -9 of everything, as nobody: threads that had ended until then can be submitted" {
+@test "kill -9 of everything, as nobody: threads that had ended can be submitted" {
     need_root
     cd "$TMPDIR"
     # not as_nobody: a shell in between would be killed
@@ -525,7 +525,7 @@ kill_counting() {
     [ ! -e "${socket%/*}" ]
 }
 
-@test "a spool that cannot be locked, as on some network disks, is left alone and said" {
+@test "a spool that cannot be locked, as on some network file systems, is left alone and reported" {
     flock=73
     [ "$(uname -m)" = x86_64 ] || flock=32
     SONDE_DB=/dev/null/none "$SONDE" run -q -o "$T/spool" -n locked -- true 2>"$T/said"
@@ -537,7 +537,7 @@ kill_counting() {
     [ "$(sql "select count(*) from jobs where name = 'locked'")" -eq 1 ]
 }
 
-@test "kill -9 of everything: what was seen until then can be submitted" {
+@test "kill -9 of everything: what was recorded until then can be submitted" {
     start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; burn 100000'
     until_true test -e three
     sleep 0.3
@@ -549,7 +549,7 @@ kill_counting() {
     [ "$(sql "select count(*) from process where exe = 'burn' and cpu_us between 49000 and 70000")" -ge 3 ]
 }
 
-@test "kill -9 of everything: how long it ran and what it used is known from the samples" {
+@test "kill -9 of everything: duration and usage are known from the samples" {
     "$SONDE" run -j 4711 -p 50ms -- bash -c 'echo $$ >pid; while :; do :; done' &
     watcher=$!
     until_true test -s pid

@@ -27,7 +27,7 @@ count() {
             END { print last }'
 }
 
-@test "calls, errors and bytes are counted exactly, and the way is said" {
+@test "calls, errors and bytes are counted exactly, and the method is shown" {
     run_calls -s -- "$TOOLS/caller" now 500
     grep -q 'done wrong=0' "$T/said"
     [ "$(count writev)" -eq 500 ]
@@ -40,7 +40,7 @@ count() {
     "${user[@]}" "$SONDE" export -w series --set syscall_way | grep -q ',2.$'
 }
 
-@test "with time, a sleep takes as long as it does" {
+@test "with time, a sleep has its duration" {
     run_calls --syscall-time -- "$TOOLS/caller" events 20
     [ "$(count epoll_wait)" -eq 20 ]
     time_ns=$(count epoll_wait time)
@@ -48,7 +48,7 @@ count() {
     [ "$time_ns" -le 20000000000 ]
 }
 
-@test "threads, children, execs and programs that are killed count" {
+@test "threads, children, execs and killed programs are counted" {
     run_calls -s -- "$TOOLS/caller" threads 100
     [ "$(count writev)" -eq 2000 ]
     run_calls -s -- "$TOOLS/caller" children 100
@@ -63,7 +63,7 @@ count() {
     [ "$(count writev)" -eq 100 ]
 }
 
-@test "a wait that is cancelled ends, and signal handlers count too" {
+@test "a cancelled wait ends, and signal handlers count too" {
     run_calls -s -- "$TOOLS/caller" cancel 50
     grep -q 'done wrong=0' "$T/said"
     run_calls -s -- "$TOOLS/caller" handlers 2000
@@ -81,7 +81,7 @@ ftruncate_number() {
     esac
 }
 
-@test "a program that goes into a sandbox is not killed for what counts its calls" {
+@test "a program that enters a sandbox is not killed by the probe" {
     for how in -s --syscall-time; do
         run_calls "$how" -- "$TOOLS/acts" seccomp
         grep -qx alive "$T/said"
@@ -96,7 +96,7 @@ ftruncate_number() {
     done
 }
 
-@test "what does not pass libc is told beside it" {
+@test "calls past libc are shown separately" {
     run_calls -s -- "$TOOLS/caller" stdio 700
     [ "$(count write/other)" -ge 700 ]
     [ "$(count write/other bytes)" -ge 3500 ]
@@ -118,7 +118,7 @@ ftruncate_number() {
     done
 }
 
-@test "strace counts the same calls of folders, sockets, processes and queues" {
+@test "strace counts the same calls for directories, sockets, processes and queues" {
     command -v strace >/dev/null || skip "no strace here"
     "${user[@]}" strace -f -c -o "$TMPDIR/counts" "$TOOLS/caller" many 40 </dev/null >/dev/null
     run_calls -s -- "$TOOLS/caller" many 40
@@ -133,12 +133,12 @@ ftruncate_number() {
     [ "$(count mq_timedreceive bytes)" -eq $((40 * 14)) ]
 }
 
-@test "without the probe nobody counts, and that is said" {
+@test "without the probe nothing is counted, with a warning" {
     run_calls -s --no-probe -- true
     grep -q 'cannot count system calls' "$T/said"
 }
 
-@test "root may leave it to libc, too, and two ways at once are refused" {
+@test "root may choose libc, and two methods at once are rejected" {
     [ "$(id -u)" -eq 0 ] || skip "needs root, whom the kernel lets count"
     way() { "$SONDE" export -w series --set syscall_way | tr -d '\r' | tail -1 | sed 's/.*,//'; }
     user=()
@@ -158,7 +158,7 @@ ftruncate_number() {
     done
 }
 
-@test "the library alone counts for an agent, or for nobody" {
+@test "the library alone counts for an agent, if there is one" {
     mkdir -m 777 "$T/boards"
     SONDE_BOARDS=$T/boards LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
     "$BUILD/tests/segment_show" "$T/boards" >shown
@@ -167,7 +167,7 @@ ftruncate_number() {
 }
 
 # As on the other nodes of a job: the launcher has passed the environment on, the folder is not there, but an agent is.
-@test "where the folder of boards is not, they are the agent's" {
+@test "if the segment directory is missing, segments go to the agent" {
     [ "$(id -u)" -eq 0 ] || skip "needs root, for a /dev/shm of its own"
     touch "$T/file"
     mkdir -m 700 "$T/closed"
@@ -182,7 +182,7 @@ ftruncate_number() {
     [ "$(grep -c '^syscall_calls_total{call="writev"}' shown)" -eq 2 ] # where it is, but closed, no other is looked for
 }
 
-@test "a program whose sanitizer makes a folder for its reports before libc has begun is counted like others" {
+@test "a program whose sanitizer creates its report directory before libc is initialised is counted" {
     [ -x "$TOOLS/acts_sanitized" ] || skip "no address sanitizer"
     install -d -m 777 "$T/reports"
     ASAN_OPTIONS=${ASAN_OPTIONS:-}:log_path=$T/reports/new/of run_calls -s -- "$TOOLS/acts_sanitized" io

@@ -34,7 +34,7 @@ within() {
     awk -v least="$1" -v most="$2" '{ print; n++; if ($NF == "none" || $NF < least || $NF > most) bad = 1 } END { exit bad || !n }'
 }
 
-@test "short programs are counted from their exec on" {
+@test "short programs are counted from their exec" {
     need_root # what was done in the kernel counts too
     "$SONDE" run -q -e page-faults,task-clock -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done'
     counts_of page-faults
@@ -46,7 +46,7 @@ within() {
     [ "$(sum_of task-clock)" -ge $((used_us * 500)) ]
 }
 
-@test "the images of an exec chain add up, each with its own" {
+@test "the images of an exec chain have separate counts that add up" {
     "$SONDE" run -q -e task-clock -- sh -c 'exec env A=1 nice bash -c "burn 30; exec burn 50"'
     counts_of task-clock
     counts_of task-clock | grep '^burn 0 ' | within 29000000 60000000
@@ -55,7 +55,7 @@ within() {
     [ "$(counts_of task-clock | wc -l)" -eq 6 ]
 }
 
-@test "an exec by a thread that is not the first: both images have what they used" {
+@test "an exec by another thread: both images have their own counts" {
     "$SONDE" run -q -e task-clock -- execs thread
     counts_of task-clock
     counts_of task-clock | grep '^execs 0 ' | within 59000000 90000000
@@ -67,7 +67,7 @@ within() {
     counts_of task-clock | tail -n 2 | grep '^burn 1 ' | within 29000000 50000000
 }
 
-@test "an exec that failed is not counted beside the one that did not" {
+@test "a failed exec is not counted in addition to a successful one" {
     printf 'no\0program\n' >"$T/bad"
     chmod 755 "$T/bad"
     "$SONDE" run -q -o "$T/o" -e task-clock -- \
@@ -79,7 +79,7 @@ within() {
     [ "$(counts_of task-clock | wc -l)" -eq 2 ]
 }
 
-@test "a static program that others execute is counted" {
+@test "a static program executed by others is counted" {
     [ -x "$TOOLS/burn_static" ] || skip "no static programs here"
     "$SONDE" run -q -e task-clock -- sh -c 'burn_static 30; burn 30; true'
     counts_of task-clock
@@ -88,7 +88,7 @@ within() {
     counts_of task-clock | tail -n 1 | within 39000000 70000000
 }
 
-@test "programs that could not be counted are told, with their number" {
+@test "the number of programs that could not be counted is reported" {
     need_root # who is made past libc is told of by the kernel
     [ -x "$TOOLS/spawn_static" ] || skip "no static programs here"
     "$SONDE" run -q -e task-clock -- sh -c 'burn 20; spawn_static fork 3 1; true'
@@ -101,7 +101,7 @@ within() {
     [[ $output == *task-clock* && $output != *"perf events"* ]]
 }
 
-@test "where no program could be counted, that is told, and no sum" {
+@test "if no program could be counted, that is reported instead of a total" {
     [ -x "$TOOLS/crowd_static" ] || skip "no static programs here"
     "$SONDE" run -q -e task-clock -- crowd_static threads 4 4 30
     run "$SONDE" report
@@ -109,13 +109,13 @@ within() {
     [ "$("$SONDE" report --json | jq '.events | length')" -eq 0 ]
 }
 
-@test "children by posix_spawn, which are counted from their own beginning, are told with their number" {
+@test "the number of posix_spawn children, counted from their own start, is reported" {
     "$SONDE" run -q -e task-clock -- spawn posix_spawn 3 1 burn 20
     counts_of task-clock | grep '^burn 0' | within 19000000 60000000
     "$SONDE" report | grep 'the exec and loader of 3 programs'
 }
 
-@test "-e and --no-probe contradict one another" {
+@test "-e and --no-probe are mutually exclusive" {
     run "$SONDE" run -e task-clock --no-probe -- touch ran
     [ "$status" -eq 2 ]
     [[ $output == *"exclude each other"* ]]

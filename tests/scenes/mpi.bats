@@ -76,7 +76,7 @@ setup_file() {
     command -v gdb >/dev/null || skip "no gdb here"
     for level in 0 3; do
         OMPI_MPI_THREAD_LEVEL=$level run timeout 120 gdb -nx -batch -ex "set environment LD_PRELOAD $MPI_PRELOAD" \
-            -ex 'set breakpoint pending on' -ex 'break ended' -ex run -ex "print 'requests.c'::is_shared" -ex kill \
+            -ex 'set breakpoint pending on' -ex 'break step_finalize' -ex run -ex "print 'requests.c'::is_shared" -ex kill \
             "$BATS_FILE_TMPDIR/openmpi/ring" </dev/null
         echo "$output"
         [[ $output == *" = $([ "$level" -eq 3 ] && echo true || echo false)"* ]]

@@ -65,7 +65,7 @@ tracer_of() {
     sed -n 's/^TracerPid:\t//p' "/proc/$1/status"
 }
 
-@test "calls, errors, bytes and time of a static program are exact, and the way is said" {
+@test "calls, errors, bytes and time of a static program are exact, and the method is shown" {
     traced --syscall-time -- "$caller" now 300
     said 'done wrong=0'
     grep -q 'ptrace is slow: each counted system call takes about' "$T/said"
@@ -79,7 +79,7 @@ tracer_of() {
     is_by_ptrace
 }
 
-@test "busybox counts as strace counts it" {
+@test "busybox has the same counts as with strace" {
     command -v busybox >/dev/null || skip "no busybox here"
     command -v strace >/dev/null || skip "no strace here"
     work='i=0; while [ $i -lt 20 ]; do echo $i | cat >/dev/null; i=$((i + 1)); done; ls / >/dev/null; cat /etc/passwd >/dev/null'
@@ -92,7 +92,7 @@ tracer_of() {
     [ "$(count write)" -ge 20 ]
 }
 
-@test "a 32-bit program counts under the names of its own calls, by both ways" {
+@test "a 32-bit program is counted with its own system call names, with both methods" {
     cat >"$T/old.c" <<'END'
 static long call(long number, long a, long b, long c)
 {
@@ -138,7 +138,7 @@ END
     done
 }
 
-@test "a Go program counts, its threads too" {
+@test "a Go program is counted, with its threads" {
     command -v go >/dev/null || skip "no Go here"
     cat >"$T/writes.go" <<'END'
 package main
@@ -173,7 +173,7 @@ END
     [ -z "$(count futex)" ]
 }
 
-@test "threads, children, execs and programs that are killed count" {
+@test "threads, children, execs and killed programs are counted" {
     traced -- "$caller" threads 50
     said 'done wrong=0'
     [ "$(count writev)" -eq 1000 ]
@@ -189,7 +189,7 @@ END
     [ "$(count writev)" -eq 100 ]
 }
 
-@test "signals are neither lost nor made up, and waits and cancels are as alone" {
+@test "signals are neither lost nor added, and waits and cancellation are unaffected" {
     traced -- "$caller" signals 1000
     said 'done wrong=0 heard=1000'
     traced -- "$caller" handlers 300
@@ -201,7 +201,7 @@ END
     said 'done wrong=0'
 }
 
-@test "calls that signals broke off are counted, with the time until then, also when handlers make the same" {
+@test "interrupted calls are counted with their time, even if handlers make the same calls" {
     traced --syscall-time -- "$caller" broken 10
     said 'done wrong=0'
     read -r _ failed again < <(grep '^waited' "$T/out")
@@ -216,7 +216,7 @@ END
     [ "$(count readv time)" -ge $((again * 900000)) ]
 }
 
-@test "the exit status is the command's, also when a signal ended it, or when there is no such command" {
+@test "the exit status is the command's, also after a signal or if the command does not exist" {
     for expected in 0 7 255; do
         status=0
         traced -- sh -c "exit $expected" || status=$?
@@ -237,7 +237,7 @@ END
     [ "$status" -eq 143 ]
 }
 
-@test "a stopped program stays stopped, and goes on when told" {
+@test "a stopped program stays stopped until it is continued" {
     mkfifo -m 666 "$T/in"
     "${user[@]}" "$SONDE" run -s --ptrace -- "$caller" work 200 <"$T/in" >"$T/out" 2>"$T/said" 3>&- &
     sonde_pid=$!
@@ -256,14 +256,14 @@ END
     [ "$(count writev)" -eq 200 ]
 }
 
-@test "the terminal: job control, stop and go on, as without" {
+@test "terminal: job control, stop and continue work as without sonde" {
     run timeout 300 python3 "$BATS_TEST_DIRNAME/terminal.py" "${user[*]} $SONDE run -q -s --ptrace --"
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output == *"all as it should be"* ]]
 }
 
-@test "what the command leaves behind is traced to its end, and sonde run may be killed" {
+@test "survivors of the command are traced to their end, and sonde run may be killed" {
     traced -- sh -c "'$caller' events 100 </dev/null >'$T/out' 2>&1 & sleep 0.1"
     until_true said 'done wrong=0'
 
@@ -280,7 +280,7 @@ END
     until_true is_gone "$tracer"
 }
 
-@test "who kills the tracer kills the program, which could not go on, and that is what sonde run ends with" {
+@test "killing the tracer kills the program, and sonde run ends with that status" {
     "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 3000 </dev/null >"$T/out" 2>"$T/said" 3>&- &
     sonde_pid=$!
     until_true said ready
@@ -292,7 +292,7 @@ END
     [ "$(count epoll_wait)" -ge 0 ]
 }
 
-@test "the tracer is none of the job's processes" {
+@test "the tracer is not part of the job" {
     traced -- "$caller" now 2000
     "${user[@]}" "$SONDE" ps >"$T/listed"
     [ "$(grep -c '^ *[0-9]' "$T/listed")" -eq 1 ]
@@ -305,7 +305,7 @@ END
     grep -q '× 5$' "$T/listed"
 }
 
-@test "a program that would have more rights than its user is named when it does not get them" {
+@test "a program that loses its set-uid privileges is named in a warning" {
     need_root
     cp "$(command -v id)" "$T/id"
     chmod 4755 "$T/id"
@@ -325,7 +325,7 @@ case $(uname -m) in
     *) ptrace=101 seccomp=317 ;;
 esac
 
-@test "where ptrace is refused that is said, and the program runs" {
+@test "if ptrace is denied there is a warning, and the program runs" {
     # The leak sanitizer needs ptrace itself.
     export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
     "${user[@]}" "$TOOLS/refuses" $ptrace "$SONDE" run -s --ptrace -- "$caller" now 10 </dev/null >"$T/out" 2>"$T/said"
@@ -334,7 +334,7 @@ esac
     not is_by_ptrace
 }
 
-@test "where seccomp is refused programs stop at every call, and count" {
+@test "if seccomp is denied programs stop at every call, and are counted" {
     "${user[@]}" "$TOOLS/refuses" $seccomp "$SONDE" run -v -s --ptrace -- "$caller" now 30 </dev/null >"$T/out" 2>"$T/said"
     said 'done wrong=0'
     grep -q 'accepts no seccomp filter' "$T/said"

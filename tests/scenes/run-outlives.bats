@@ -3,7 +3,7 @@
 load scene
 load run
 
-@test "a daemon does not hold sonde run, nor whoever reads its output" {
+@test "a daemon blocks neither sonde run nor the reader of its output" {
     # it stays until we, who hear that sonde run has ended, tell it to go on
     output=$("$SONDE" run -q -n daemon -- sh -c 'daemonises sh -c "until [ -e go ]; do sleep 0.05; done; exec burn_static 500"; echo out')
     [ "$output" = out ]
@@ -25,10 +25,10 @@ samples_of_the_rest() {
     [ "$(last processes)" -eq 0 ]
 }
 
-@test "samples go on for what outlives the command, as root" { need_root; samples_of_the_rest env; }
-@test "samples go on for what outlives the command, as nobody" { need_root; samples_of_the_rest as_nobody; }
+@test "sampling continues for processes that outlive the command, as root" { need_root; samples_of_the_rest env; }
+@test "sampling continues for processes that outlive the command, as nobody" { need_root; samples_of_the_rest as_nobody; }
 
-@test "--wait stays until the last one has ended" {
+@test "--wait returns when the last process has exited" {
     begin=$(date +%s%N)
     "$SONDE" run -q --wait -n daemon -- daemonises burn 600
     took=$((($(date +%s%N) - begin) / 1000000))
@@ -37,7 +37,7 @@ samples_of_the_rest() {
     [ "$(sql "select cpu_us >= 590000 from process where exe = 'burn'")" -eq 1 ]
 }
 
-@test "--wait ends by a signal when only the rest is left" {
+@test "--wait ends on a signal when only survivors are left" {
     setsid "$SONDE" run -q --wait -n daemon -- sh -c 'echo $$ >pid; sleep 77 & echo $! >left; exit 3' &
     watcher=$!
     until_true test -s left
@@ -50,7 +50,7 @@ samples_of_the_rest() {
     [ "$(sql "select exit_code || ' ' || running from jobs")" = '3 1' ]
 }
 
-@test "one who stays for a daemon goes when told, and files what it has" {
+@test "the monitor of a daemon ends on SIGTERM and saves what it has" {
     "$SONDE" run -q -o "$T/o" -n daemon -- sh -c 'setsid sleep 78 & echo $! >left; exit 0'
     stays=$(ps -eo pid=,comm=,args= | awk -v dir="-o $T/o" '$2 == "sonde" && index($0, dir) { print $1 }')
     kill -TERM "$stays"

@@ -31,7 +31,7 @@ end_counting() {
     counted=$(tail -n 1 "$T/counted") # bash may say before what ended its sleep
 }
 
-@test "a signal for sonde run alone is for the program" {
+@test "a signal to sonde run alone is forwarded to the program" {
     start_counting
     kill -TERM "$watcher"
     got TERM
@@ -41,7 +41,7 @@ end_counting() {
     [ "$counted" = "TERM 1 USR1 1 USR2" ]
 }
 
-@test "a signal for the group reaches the program once" {
+@test "a signal to the group reaches the program once" {
     start_counting
     kill -TERM -- "-$watcher"
     got TERM
@@ -51,7 +51,7 @@ end_counting() {
     [ "$counted" = "TERM 1 USR1 USR2 1" ]
 }
 
-@test "a signal that is sent to each process reaches the program once" {
+@test "a signal sent to each process reaches the program once" {
     start_counting
     # shellcheck disable=SC2046
     kill -USR1 $(ps -o pid=,comm= -g "$watcher" | awk '$2 != "sleep" { print $1 }')
@@ -60,7 +60,7 @@ end_counting() {
     [ "$counted" = "TERM USR1 1 USR2" ]
 }
 
-@test "timeout, which signals both ways, counts once; in the foreground too" {
+@test "timeout, which signals both ways, counts once; also with --foreground" {
     for option in '' --foreground; do
         rm -f "$T/pid" got
         # shellcheck disable=SC2086
@@ -98,7 +98,7 @@ assert run.wait() == 0
 END
 }
 
-@test "a stopped sonde run loses nothing" {
+@test "a stopped sonde run loses no data" {
     "$SONDE" run -n stopped -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; for i in $(seq 40); do /bin/true; done; touch done; exit 8' &
     watcher=$!
     until_true test -s pid
@@ -136,19 +136,19 @@ END
     wait "$watcher" || [ $? -eq 8 ]
 }
 
-@test "kill -9 of sonde run: its witness goes, the program stays, the spool has all until then" {
+@test "kill -9 of sonde run: its sentinel exits, the program continues, the spool is complete up to then" {
     SONDE_DB=/dev/null/none "$SONDE" run -q -o "$T/o" -- \
         bash -c '/bin/true early; touch early; until [ -e go ]; do sleep 0.05; done; /bin/true late; touch late' &
     watcher=$!
     until_true test -e early
     has_early() { records && grep -q 'args="/bin/true\\x00early\\x00"' "$T/records"; }
     until_true has_early
-    witness=$(pgrep -P "$watcher" -x sonde-sentinel)
+    sentinel=$(pgrep -P "$watcher" -x sonde-sentinel)
     kill -9 "$watcher"
     wait "$watcher" || true
     touch go
     until_true test -e late
-    until_true is_gone "$witness"
+    until_true is_gone "$sentinel"
     until_true records
     grep -q 'args="/bin/true\\x00early\\x00"' "$T/records"
     run grep -c '^run_end' "$T/records"
@@ -157,7 +157,7 @@ END
 
 # --- the terminal ----------------------------------------------------------------------------------------------------
 
-@test "Ctrl-C and Ctrl-\\ reach the program once each, and it may go on" {
+@test "Ctrl-C and Ctrl-\\ reach the program once each, and it may continue" {
     cat >program <<'END'
 trap 'echo "interrupted $((++n))"' INT
 trap 'echo "quit after $n"; exit 5' QUIT
@@ -170,7 +170,7 @@ END
     [ "$status" -eq 0 ]
 }
 
-@test "an interactive shell below may stop itself and be taken up again" {
+@test "an interactive shell in sonde run may stop itself and be continued" {
     run "$TERMINAL" 'await:> ' "send:$SONDE run -q -- bash --norc -i\r" 'await:> ' 'send:echo in""side\r' 'await:inside' 'await:> ' \
         'send:suspend\r' 'await:Stopped' 'await:> ' 'send:fg\r' 'await:> ' 'send:echo ba""ck\r' 'await:back' 'await:> ' 'send:exit 4\r' \
         'await:> ' 'send:echo status $?\r' 'await:status 4'
@@ -185,7 +185,7 @@ END
     [ "$status" -eq 0 ]
 }
 
-@test "a program in the background that reads the terminal is stopped, and seen to be" {
+@test "a background program that reads the terminal is stopped, visibly for the shell" {
     # set -b: bash tells of it at once
     run "$TERMINAL" 'await:> ' 'send:set -b\r' 'await:> ' "send:$SONDE run -q -- cat &\r" 'await:Stopped' 'send:fg\r' 'await:-- cat' \
         'sleep:0.3' 'send:abc\r' 'await:abc' 'await:abc' 'send:\x04' 'await:> ' 'send:echo status $?\r' 'await:status 0'
@@ -193,7 +193,7 @@ END
     [ "$status" -eq 0 ]
 }
 
-@test "a program that somebody stops and continues takes sonde run with it" {
+@test "sonde run stops and continues together with the program" {
     "$TERMINAL" "send:$SONDE run -q -- bash -c 'echo \$\$ >pid; until [ -e go ]; do sleep 0.05; done; echo all\"\"over'; echo status \$?\r" \
         'await:status 147' 'await:allover' &
     typing=$!

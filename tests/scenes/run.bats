@@ -4,7 +4,7 @@
 load scene
 load run
 
-@test "the first record says which run it is, the last how it ended" {
+@test "the first record identifies the run, the last says how it ended" {
     spooled -n name -j job-7 -t case=7 -t label -p 100ms -- sh -c 'exit 3' || [ $? -eq 3 ]
     head -n 1 "$T/records" | grep -q '^run '
     [ "$(field job_id '^run ')" = job-7 ]
@@ -26,7 +26,7 @@ load run
     [ "$(field name '^run ')" = true ]
 }
 
-@test "wrong options are refused before anything runs" {
+@test "invalid options are rejected before anything runs" {
     for wrong in '-p 1ms' '-p 25h' '-p x' '-t =v' '-t a;b' '-t a:b=c' '--nonsense' "-j $(printf '%0128d' 1)"; do
         # shellcheck disable=SC2086
         run "$SONDE" run $wrong -- touch "$T/ran"
@@ -39,18 +39,18 @@ load run
     run "$SONDE" run -j '' -- touch "$T/ran"
     [ "$status" -eq 2 ]
     run "$SONDE" run --db '' -- touch "$T/ran"
-    [[ $status -eq 2 && $output == *"--db ''"* ]]
+    [[ $status -eq 2 && $output == *"--db is empty"* ]]
     [ ! -e "$T/ran" ]
     run "$SONDE" run
     [ "$status" -eq 2 ]
 }
 
-@test "the command's own options are its own" {
+@test "options after the command belong to the command" {
     run "$SONDE" run sh -c 'echo "$0 $*"' -n x -p y
     [ "$output" = '-n x -p y' ]
 }
 
-@test "the spool is the user's alone, and gone when it was filed" {
+@test "only the user can access the spool, and it is removed once saved" {
     "$SONDE" run -o "$T/o" -- sh -c 'stat -c "%a %n" "$0" "$0"/*.spool*' "$T/o" >seen
     [ "$(awk '{ print $1 }' seen | tr '\n' ' ')" = '700 600 600 600 ' ]
     [ -z "$(ls -A "$T/o")" ]
@@ -59,7 +59,7 @@ load run
     [ -z "$(find "$TMPDIR" -type f)" ]
 }
 
-@test "a spool folder that somebody else planted is not used" {
+@test "a spool directory created by another user is not used" {
     need_root
     mkdir "$TMPDIR/sonde-65534"
     chmod 777 "$TMPDIR/sonde-65534"
@@ -70,7 +70,7 @@ load run
     [ -z "$(ls -A "$TMPDIR/sonde-65534")" ]
 }
 
-@test "what the kernel tells is there: forks, execs with their arguments, exits, and our wait" {
+@test "kernel events are recorded: forks, execs with arguments, exits, and our wait" {
     # Long enough that a busy machine does not miss it.
     spooled --no-probe -- sh -c '/bin/sh -c "sleep 2; :" one "two words"; exit 4' || [ $? -eq 4 ]
     if ! grep -q '^kernel_fork' "$T/records"; then skip "the kernel does not tell"; fi
@@ -80,7 +80,7 @@ load run
     [ "$(field status '^wait ')" = 1024 ]
 }
 
-@test "what a user may not hear is no hindrance: another network" {
+@test "without access to kernel events (network namespace) the run is still recorded" {
     need_root
     unshare -n true || skip "no namespaces here"
     rm -rf o
@@ -92,7 +92,7 @@ load run
     [ "$(field status '^run_end ')" = 1280 ]
 }
 
-@test "samples come at each tick, on multiples of the period, and frame the run" {
+@test "samples are taken at multiples of the period, and at start and end" {
     spooled -p 50ms -- sleep 1.02
     count=$(grep -c '^sample set=0 ' "$T/records")
     late=$(field ticks_late '^run_end ')
@@ -108,7 +108,7 @@ load run
         awk '{ off = substr($1, 11, 9) % 50000000; if (off < 5000000) good++ } END { exit !(good >= 3) }'
 }
 
-@test "samples know the job's processes and not our own" {
+@test "samples include the job's processes and not our own" {
     spooled -p 50ms -- sh -c 'sleep 1.5 & sleep 1.5 & wait'
     # tree: cpu rss processes threads …, each behind its "known": the sixth number
     most=$(grep '^sample set=0 ' "$T/records" | sed 's/.*values=\[\(.*\)\]/\1/' | awk '{ print $6 }' | sort -n | tail -n 1)
@@ -122,10 +122,10 @@ ends_where_its_records_do() {
     [ "$(last vol_ctxsw)" -eq "$(sql 'SELECT sum(vol_ctxsw) FROM processes')" ]
 }
 
-@test "the series of a run end where its records do, as root" { need_root; ends_where_its_records_do env; }
-@test "the series of a run end where its records do, as nobody" { need_root; ends_where_its_records_do as_nobody; }
+@test "the timeline's totals match the records, as root" { need_root; ends_where_its_records_do env; }
+@test "the timeline's totals match the records, as nobody" { need_root; ends_where_its_records_do as_nobody; }
 
-@test "what the probe writes is no disk traffic of the run" {
+@test "the probe's own writes do not count as I/O of the run" {
     need_root
     as_nobody "$SONDE" run -q -p 50ms -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do /bin/true; done; done'
     [ "$(last write_bytes)" -eq 0 ]
@@ -145,23 +145,23 @@ does_the_same_behind_a_script() {
     done
 }
 
-@test "what a program with threads reads and writes is known behind a script too, as root" {
+@test "I/O of a multi-threaded program started by a script is known, as root" {
     need_root
     does_the_same_behind_a_script env
 }
-@test "what a program with threads reads and writes is known behind a script too, as nobody" {
+@test "I/O of a multi-threaded program started by a script is known, as nobody" {
     need_root
     does_the_same_behind_a_script as_nobody
 }
 
-@test "the series begin at 0, whatever a shell has run before it became sonde run" {
+@test "the timeline starts at 0, whatever the shell ran before exec'ing sonde run" {
     bash -c 'dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null; exec "$0" "$@"' "$SONDE" run -q -p 50ms -- burn 20
     [ "$(last rchar)" -lt 10000000 ]
     [ "$(last cpu)" -eq "$(sql 'SELECT total_usertime + total_systemtime FROM jobs')" ]
     [ "$(sql 'SELECT total_rchar FROM jobs')" -lt 10000000 ]
 }
 
-@test "the total is that of getrusage, without children from before" {
+@test "the total equals getrusage, without earlier children" {
     SONDE_DB=/dev/null/none bash -c 'burn 300; exec "$0" "$@"' "$SONDE" run -q -o "$T/o" -- burn 100 2>/dev/null
     records
     total=$(grep '^run_end ' "$T/records" | sed 's/.*usertime=\([0-9]*\) systemtime=\([0-9]*\).*/\1 \2/' | awk '{ print $1 + $2 }')
@@ -169,7 +169,7 @@ does_the_same_behind_a_script() {
     [ "$total" -ge 100000 ] && [ "$total" -lt 400000 ]
 }
 
-@test "perf events are counted in every thread, also of what is killed" {
+@test "perf events are counted in every thread, also of killed processes" {
     spooled -e page-faults,task-clock -- \
         sh -c 'crowd threads 20 5 20; burn 100; burn 100000 & echo $! >killed
             until [ "${14:-0}" -ge 5 ]; do sleep 0.1; read -r stat </proc/$!/stat; set -- $stat; done; kill -9 $!; wait'
@@ -185,7 +185,7 @@ does_the_same_behind_a_script() {
     [ -z "$(find "$T/o" -name 'perf*')" ]
 }
 
-@test "perf events of 1,000 threads at once are all there" {
+@test "perf events of 1,000 concurrent threads are complete" {
     spooled -e page-faults -- crowd threads 2000 1000 0
     [ "$(grep -c '^perf ' "$T/records")" -eq 2001 ]
     [ "$(field records_lost '^run_end ')" -eq 0 ]
@@ -198,7 +198,7 @@ does_the_same_behind_a_script() {
     [ "$(grep -c "^perf pid=$pid tid=$pid " "$T/records")" -eq 2 ]
 }
 
-@test "perf counts come without the kernel's events too" {
+@test "perf counts work without kernel events" {
     need_root
     unshare -n true || skip "no namespaces here"
     SONDE_DB=/dev/null/none unshare -n "$SONDE" run -q -o "$T/o" -e task-clock -- sh -c 'burn 30; burn 30; sleep 0.5' 2>/dev/null
@@ -208,7 +208,7 @@ does_the_same_behind_a_script() {
 
 # --- too little of everything ------------------------------------------------------------------------------------------
 
-@test "hardly any descriptors: the program runs, with its own limit" {
+@test "few descriptors: the program runs with its original limit" {
     for limit in 6 7 8 10 12 14 16 18 20 24 32; do
         run bash -c 'ulimit -n "$1"; "$0" run -q -- sh -c "ulimit -n; exit 3"' "$SONDE" "$limit"
         echo "$limit: $status $output"
@@ -217,7 +217,7 @@ does_the_same_behind_a_script() {
     done
 }
 
-@test "no processes beside the program's: it runs, and says once that it is not watched" {
+@test "no process left for sonde: the command runs, with one warning that it is not monitored" {
     need_root
     chmod 755 "$T"
     local uid=$((500000 + BASHPID % 100000)) # who has no other processes
@@ -235,7 +235,7 @@ does_the_same_behind_a_script() {
     [ "$output" = ran ]
 }
 
-@test "arguments and environment that just fit still fit" {
+@test "the largest possible arguments and environment still work" {
     python3 - "$SONDE" "$T/db/full.db" <<'END'
 import os, subprocess, sys
 sonde, db = sys.argv[1:]

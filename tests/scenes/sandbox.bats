@@ -2,13 +2,13 @@
 # Programs that restrict their system calls, and whole jobs that live under such a restriction.
 load scene
 
-@test "in a container with a filter of its own, the probe still tells" {
+@test "in a container with a seccomp filter, the probe still records" {
     SONDE_TAGS=place:inside "$TOOLS/refuses" 9999 "$SONDE" run -- true
     "$SONDE" ps --json >ps.json
     grep -q '"tags": "place:inside"' ps.json
 }
 
-@test "a program that puts itself under a filter is told by its parent" {
+@test "a program that installs a filter is recorded by its parent" {
     run "$SONDE" run -- sh -c "'$TOOLS/acts' seccomp; exit 3"
     [ "$status" -eq 3 ]
     [[ $output == *alive* ]]
@@ -16,7 +16,7 @@ load scene
     grep '"args": \[".*acts", "seccomp"\]' ps.json | grep -q '"exit_code": 0, "exit_signal": 0'
 }
 
-@test "a filter that kills, as systemd's, harms no program that executes others" {
+@test "a killing filter, as systemd's, does not affect programs that exec others" {
     process_vm_readv=310
     [ "$(uname -m)" = x86_64 ] || process_vm_readv=270
     run "$TOOLS/refuses" -$process_vm_readv "$SONDE" run -- sh -c '/bin/true; exec "$0" 1' "$TOOLS/burn"
@@ -25,7 +25,7 @@ load scene
     [ "$("$SONDE" export --what processes | tail -n +2 | wc -l)" -eq 3 ]
 }
 
-@test "delay accounting is on: a user's programs tell of it too, who may not listen to the kernel's records" {
+@test "with delay accounting, delays are recorded even without access to taskstats" {
     need_root
     echo 1 >"$T/on"
     echo 0 >"$T/off"

@@ -31,7 +31,7 @@ straced() {
     awk 'NR > 2 && $2 ~ /^[0-9]+$/ && $1 != "total" { print $1, $2, $3 + 0 }' "$T/strace" | sort
 }
 
-@test "calls, errors and bytes of a command and its children are in the store" {
+@test "calls, errors and bytes of a command and its children are in the database" {
     "$SONDE" run -q -s --no-probe -- sh -c 'dd if=/dev/zero of=/dev/null bs=7 count=1000 2>/dev/null; cat /dev/null /nowhere; true' || :
     [ "$(counted_of read/device 1)" -ge 1000 ]
     [ "$(counted_of read/device 3)" -eq 7000 ]
@@ -41,7 +41,7 @@ straced() {
     [ "$(counted_of openat 2)" -ge 1 ]
 }
 
-@test "the numbers are those of strace -c -f" {
+@test "the counts equal those of strace -c -f" {
     command -v strace >/dev/null || skip "strace is not here"
     set -- bash -c 'for i in 1 2 3; do /bin/true; done; x=$(echo hello); trap : USR1; for i in {1..20}; do kill -USR1 $$; done
         exec 3<>"$0"; for i in {1..50}; do echo line >&3; done; ! cat /nowhere' "$T/file"
@@ -51,7 +51,7 @@ straced() {
     diff "$T/theirs" "$T/ours"
 }
 
-@test "time is measured when it is asked for" {
+@test "time is measured on request" {
     "$SONDE" run -q --syscall-time --no-probe -- sleep 0.2
     "$SONDE" export -w series --set syscall --format csv | tr -d '\r' | grep -q ',exit_group,1,0,,$' # which never returns
     slept=$("$SONDE" export -w series --set syscall --format csv | tr -d '\r' | awk -F, '$4 == "clock_nanosleep" { last = $8 } END { print last }')
@@ -60,12 +60,12 @@ straced() {
     "$SONDE" export -w series --set syscall_time --format csv | grep -q clock_nanosleep
 }
 
-@test "what a command leaves behind is counted to its end" {
+@test "processes that outlive the command are counted to their end" {
     "$SONDE" run -q -s --no-probe -- sh -c '(sleep 0.5; dd if=/dev/zero of=/dev/null bs=1 count=321) >/dev/null 2>&1 </dev/null &'
     wait_for '[ "$(counted_of read/device 3)" = 321 ]'
 }
 
-@test "a job that asks is counted by the agent, also one that runs already; nobody else is" {
+@test "the agent counts a job on request, also a running one, and no other" {
     # What programs of others tell on this machine is in the sums of the node, too: it is not read.
     start_agent -c /dev/null -p 100ms --sensors syscalls --sink "csv:dir=$T/csv" --set programs.boards=none
     run ! grep -q prog_id /proc/"$AGENT"/fdinfo/*
@@ -99,7 +99,7 @@ straced() {
     run ! ls "$T"/csv/*/one/*/syscall_time.csv
 }
 
-@test "what the kernel counts of a job is served as if its programs told it, also under tau's names, and once" {
+@test "kernel counts of a job are served like program metrics, also under tau's names, without duplicates" {
     export SONDE_BOARDS=$T/boards SLURM_JOB_ID=one
     mkdir -m 1777 "$T/boards"
     printf '[programs]\nboards = %s\ntau = %s\ntau_names = yes\n' "$T/boards" "$T/tau.sock" >"$T/conf"
@@ -135,7 +135,7 @@ straced() {
     wait "$one"
 }
 
-@test "calls of a program that the kernel begins and ends to count in its job are there once" {
+@test "calls are not duplicated when kernel counting starts and stops" {
     export SONDE_BOARDS=$T/boards
     mkdir -m 1777 "$T/boards"
     printf '[programs]\nboards = %s\ntau = none\n' "$T/boards" >"$T/conf"
@@ -169,7 +169,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     jq -e '.system_calls.by_call[] | select(.call == "write") | .calls == 1500' "$T/report"
 }
 
-@test "a job by its cgroup is counted, with those that join it" {
+@test "a job is counted by its cgroup, with processes that join later" {
     top=$(findmnt -n -o TARGET -t cgroup2 | head -1)
     [ -n "$top" ] || skip "no cgroup v2"
     mkdir "$top/sonde-calls-$$" || skip "cgroup v2 cannot be written to"
@@ -208,7 +208,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     jq -e '.program.counters == [{ "name": "cells_total", "total": 60 }]' "$T/report"
 }
 
-@test "a job is counted on when the agent is started anew, or asked again, and its report has it all" {
+@test "counting continues after an agent restart or a new request, and the report is complete" {
     start_agent -c /dev/null -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=100ms"
     "$SONDE" ctl set syscalls.period=100ms
     mkfifo "$T/go"
@@ -237,7 +237,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     jq -e '.system_calls.by_call[] | select(.call == "write") | ([.calls_below_ns[][1]] | add) == 53100' "$T/report"
 }
 
-@test "what was counted until nobody asked, the agent ended or the sensor was off is kept, however long its period is" {
+@test "counts are kept when requests stop, the agent ends or the sensor is disabled, for any period" {
     start_agent -c /dev/null -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=100ms"
     "$SONDE" ctl set syscalls.period=1h
     mkfifo "$T/go" "$T/done"
@@ -264,7 +264,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     jq -e '.system_calls.by_call[] | select(.call == "write") | .bytes >= 3000 and .bytes < 3050' "$T/report" # bash writes, too
 }
 
-@test "a user's run is counted by the agent, and a stranger may not ask for another's job" {
+@test "the agent counts a user's run, and no one may request counts of another user's job" {
     start_agent -c /dev/null -p 100ms --sensors syscalls
     as_nobody "$SONDE" run -s --no-probe -- dd if=/dev/zero of=/dev/null bs=1 count=555 2>"$T/said.user"
     run ! grep -q sonde: "$T/said.user"
@@ -278,7 +278,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [ "$(counted_of read 3)" = 444 ]
 }
 
-@test "a run in a pid namespace of its own is counted by the agent, and nothing else for it" {
+@test "the agent counts a run in its own pid namespace, and only that" {
     unshare -pf --mount-proc true || skip "no pid namespaces here"
     start_agent -c /dev/null -p 100ms --sensors syscalls
     unshare -pf --mount-proc "$SONDE" run -s -- sh -c "echo here >'$T/here'; while [ ! -e '$T/go' ]; do sleep 0.1; done
@@ -292,7 +292,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [ "$(counted_of read/device 3)" = 77 ]
 }
 
-@test "who asks an agent that does not count is told so and what to do; once it does, the job is counted" {
+@test "an agent that cannot count says so and how to fix it; once it can, the job is counted" {
     start_agent -c /dev/null -p 100ms --sensors loadavg
     "$SONDE" job begin mine --pid $$
     run -1 "$SONDE" ctl syscalls mine time
@@ -304,7 +304,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     grep -q prog_id /proc/"$AGENT"/fdinfo/*
 }
 
-@test "a user's run keeps what an agent counted that has gone, goes on with the next one, and says what is missing" {
+@test "a user's run keeps the counts of a stopped agent, continues with the next, and reports the gap" {
     start_agent -c /dev/null -p 100ms --sensors syscalls
     mkfifo "$T/go" && chmod 666 "$T/go"
     as_nobody "$SONDE" run -s --no-probe -p 100ms -- bash -c "exec 7<>'$T/go'; dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
@@ -324,7 +324,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     grep -q "agent that counts system calls was restarted" "$T/said.user"
 }
 
-@test "a user's run keeps what an agent counted that does not come back" {
+@test "a user's run keeps the counts of an agent that does not return" {
     start_agent -c /dev/null -p 100ms --sensors syscalls
     mkfifo "$T/go" && chmod 666 "$T/go"
     as_nobody "$SONDE" run -q -s --no-probe -p 100ms -- bash -c "exec 7<>'$T/go'; dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
@@ -339,7 +339,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     grep -qE 'system calls from [0-9.]+ s after the start: no agent counted them' "$T/report"
 }
 
-@test "a user's run does not wait for an agent that is stopped, and says so" {
+@test "a user's run does not wait for a suspended agent, with a warning" {
     start_agent -c /dev/null -p 100ms --sensors syscalls
     kill -STOP "$AGENT"
     least=10000
@@ -354,7 +354,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     grep -q 'through libc: .*the agent of this node.*does not respond' "$T/said.user"
 }
 
-@test "where it cannot be, that is said with a remedy, and the command runs" {
+@test "if counting is impossible, the reason and a fix are printed, and the command runs" {
     mkdir "$T/none"
     run -7 env SONDE_MODULES="$T/none" "$SONDE" run -s --no-probe -- sh -c 'exit 7'
     [[ $output == *"cannot count system calls"*"sample-bpf.so"* ]]
@@ -364,7 +364,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [[ $output == *"cannot count system calls"*"namespace"* ]]
 }
 
-@test "doctor says what counts, what is in use and why" {
+@test "doctor reports what counts, what is in use and why" {
     "$SONDE" doctor --json >"$T/doctor" || :
     in_use() { jq -r '.. | objects | select(.name? == "in use") | .detail // .reason' "$T/doctor"; }
     [[ $(in_use) == *eBPF* ]]
@@ -378,7 +378,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [[ $(in_use) == *agent* ]]
 }
 
-@test "programs that count in libc, too, add nothing to what the kernel has counted" {
+@test "programs that also count in libc add nothing to the kernel's counts" {
     LD_PRELOAD=$BUILD/src/probe/libsonde-calls.so "$SONDE" run -s -- dd if=/dev/zero of=/dev/null bs=1 count=500 status=none
     calls_of() { "$SONDE" export -w series --set syscall | awk -F , -v call="$1" '$4 == call { print $5 }'; }
     [ "$(calls_of write | wc -l)" -eq 1 ]

@@ -39,7 +39,7 @@ setup() {
 @test "state with a limit of file sizes" { same_state 'ulimit -Sf 8'; }
 @test "state with no core files and a small stack" { same_state 'ulimit -c 0; ulimit -Ss 4096'; }
 
-@test "a stack that is too small for sonde is not too small for the command" {
+@test "a stack limit that is too small for sonde does not affect the command" {
     if grep -q __asan_init "$SONDE"; then skip "sanitizers need more of the stack, and do not like another"; fi
     for kb in 64 96 128 256; do
         run bash -c 'ulimit -s "$2"; "$1" run -- sh -c "ulimit -s; exit 4"' bash "$SONDE" "$kb"
@@ -61,26 +61,26 @@ os.execv(sys.argv[1], sys.argv[1:])'
     diff "$T/bare" "$T/out"
 }
 
-@test "all processes below have the same descriptors, too" {
+@test "all descendants have the same descriptors, too" {
     same 'ls /proc/self/fd; sh -c "ls /proc/self/fd"; (ls /proc/self/fd)'
 }
 
-@test "standard input, output and error go through" {
+@test "standard input, output and error are passed through" {
     same 'cat; echo out; echo err >&2; cat'
     grep -q 'some input' "$T/watched.out"
 }
 
-@test "a gigabyte through a pipe is the same" {
+@test "a gigabyte through a pipe is unchanged" {
     run bash -c 'head -c 1000000000 /dev/zero | "$0" run -- cat | cksum' "$SONDE"
     [ "$output" = "$(head -c 1000000000 /dev/zero | cksum)" ]
 }
 
-@test "SIGPIPE ends a writer as ever" {
+@test "SIGPIPE ends a writer as usual" {
     run bash -c '"$0" run -- yes | head -n 1; echo "${PIPESTATUS[0]}"' "$SONDE"
     [ "$output" = "y"$'\n'141 ]
 }
 
-@test "exit status: 0, 1, 42, 255, and not a word" {
+@test "exit status: 0, 1, 42, 255, without any output" {
     for code in 0 1 42 255; do
         run "$SONDE" run -- "$TOOLS/ends" exit $code
         [ "$status" -eq $code ]
@@ -115,7 +115,7 @@ raw_status() {
     [ "${lines[2]}" = sonde ]
 }
 
-@test "a signal for the group ends it, also before the command has started" {
+@test "a signal to the group ends it, even before the command has started" {
     set -m
     for ms in 0 1 2 3 4 5 6 7 8 10 12; do
         "$SONDE" run -q -- sleep 300 3>&- &
@@ -131,7 +131,7 @@ raw_status() {
     set +m
 }
 
-@test "the terminal: job control, stop and go on, as without" {
+@test "terminal: job control, stop and continue work as without sonde" {
     run timeout 300 python3 "$BATS_TEST_DIRNAME/terminal.py" "$SONDE run --"
     echo "$output"
     [ "$status" -eq 0 ]
@@ -168,7 +168,7 @@ END
     sort signals
 }
 
-@test "the terminal is closed: who leads its session is told, once" {
+@test "a closed terminal: the session leader gets one SIGHUP" {
     closed_terminal env >bare
     closed_terminal "$SONDE" run -q -- >watched
     diff bare watched
@@ -180,7 +180,7 @@ with_alarm() {
     perl -e 'alarm shift; exec @ARGV' "$@"
 }
 
-@test "an alarm that was set before is the command's: it comes in time, and can be put off" {
+@test "an alarm set before belongs to the command: it expires in time, and can be changed" {
     run with_alarm 1 sleep 30
     bare=$status
     SECONDS=0
@@ -191,13 +191,13 @@ with_alarm() {
     [ "$output" -gt 900 ]
 }
 
-@test "a timer of CPU time that was set before is the command's, too" {
+@test "a CPU timer set before belongs to the command, too" {
     run timeout 60 perl -MTime::HiRes=setitimer,ITIMER_VIRTUAL -e 'setitimer ITIMER_VIRTUAL, 0.2; exec @ARGV' \
         "$SONDE" run -q -- sh -c 'while :; do :; done'
     [ "$status" -eq $((128 + $(kill -l VTALRM))) ]
 }
 
-@test "programs with the probe print nothing more and run when everything is against it" {
+@test "programs with the probe print nothing more and run under adverse conditions" {
     same 'LC_ALL=C ls -d /; sh -c "exit 3"'
     # A spool that cannot be written to, and one that is not there.
     run env "LD_PRELOAD=$PROBE" SONDE_SPOOL=/does/not/exist sh -c 'ls -d /; exit 7'
@@ -213,7 +213,7 @@ with_alarm() {
 
 # --- other C libraries -----------------------------------------------------------------------------------------------
 
-@test "a program of musl runs as without sonde, and is watched from outside" {
+@test "a musl program runs as without sonde, and is monitored from outside" {
     command -v musl-gcc >/dev/null || skip "no musl"
     musl-gcc -o "$T/other" "$SOURCE/tests/tools/other_libc.c"
     export OTHER=$T/other
@@ -226,7 +226,7 @@ with_alarm() {
 }
 
 # A glibc ends programs at their start for a version that it does not have: an older one, in a container.
-@test "the probe asks for no version of a symbol, and for libc by its name" {
+@test "the probe requires no symbol versions, and libc by name" {
     [ -z "$(readelf -W --version-info "$PROBE" | grep GLIBC)" ]
     [ "$(readelf -W -d "$PROBE" | grep -c NEEDED)" -eq 1 ]
     readelf -W -d "$PROBE" | grep -q 'NEEDED.*libc.so.6'
@@ -253,7 +253,7 @@ END
         -o "$T/small" "$T/small.c" /lib32/libc.so.6
 }
 
-@test "a program of 32 bits runs as without sonde but for a line of its loader, and so do its children, with the probe" {
+@test "a 32-bit program runs as without sonde except for a loader warning, and its children have the probe" {
     make_32_bit
     run -4 --separate-stderr "$SONDE" run -- "$T/small"
     echo "$stderr"

@@ -184,8 +184,8 @@ not_waited_for() {
     expect_cpu 450
     expect_report_cpu
 }
-@test "children that nobody waits for, as root" { not_waited_for root; }
-@test "children that nobody waits for, as nobody" { not_waited_for nobody; }
+@test "children that are never reaped, as root" { not_waited_for root; }
+@test "children that are never reaped, as nobody" { not_waited_for nobody; }
 
 traced() {
     command -v strace >/dev/null || skip "no strace"
@@ -197,8 +197,8 @@ traced() {
     [ "$(sql "select count(*) from processes")" -eq 5 ]
     expect_cpu 450
 }
-@test "threads under a tracer are no processes, as root" { traced root; }
-@test "threads under a tracer are no processes, as nobody" { traced nobody; }
+@test "threads under a tracer are not processes, as root" { traced root; }
+@test "threads under a tracer are not processes, as nobody" { traced nobody; }
 
 # The shell, sonde run that becomes spawn, spawn's children; expect_cpu counts all of these, and what they cost once.
 nested() {
@@ -209,16 +209,16 @@ nested() {
     expect_images sonde 2
     expect_cpu 450
 }
-@test "sonde run inside of another of the same job, as root" { nested root; }
-@test "sonde run inside of another of the same job, as nobody" { nested nobody; }
+@test "nested sonde run of the same job, as root" { nested root; }
+@test "nested sonde run of the same job, as nobody" { nested nobody; }
 
-@test "sonde run inside of another, with another job: nothing of it looks as if it had been killed" {
+@test "nested sonde run with another job: no process appears as killed" {
     watch root "$SONDE" run -j 4712 -- sh -c '(sleep 0.2 >/dev/null 2>&1 &); burn 20'
     settle
     [ "$(sql "select count(*) from process where exit_signal = 9")" -eq 0 ]
 }
 
-@test "sonde run inside of another, with another job or store: watched by both; what is left out is said" {
+@test "nested sonde run with another job or database: recorded by both; ignored options are reported" {
     SLURM_JOB_ID=4711 watch root \
         sh -c '"$0" run -j 4712 -- true; "$0" run --db other.db -- true; SONDE_DB=third.db "$0" run -- true' "$SONDE"
     "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -t a=b -- true 2>said
@@ -233,12 +233,12 @@ nested() {
     [ "$(sql "select job_id, count(*) from runs join jobs on runs.job = jobs.id group by 1" | xargs)" = "4711|4 4712|1 4713|1" ]
 }
 
-@test "without the probe, as root: the kernel alone" {
+@test "without the probe, as root: kernel data only" {
     mkdir alone && cp "$SONDE" alone/sonde
     SONDE=$T/alone/sonde spawned root fork
 }
 
-@test "without the probe, as nobody: the kernel alone" {
+@test "without the probe, as nobody: kernel data only" {
     mkdir alone && cp "$SONDE" alone/sonde
     SONDE=$T/alone/sonde spawned nobody fork
 }

@@ -22,10 +22,10 @@ static const struct {
 } metrics[METRICS] = {
     [METRIC_CALLS] = { "mpi_calls_total", NULL, "Calls of the function", SEGMENT_U64 },
     [METRIC_TICKS] = { "mpi_seconds_total", "seconds", "Time spent in it", SEGMENT_TICKS },
-    [METRIC_OUT] = { "mpi_sent_bytes_total", "bytes", "Bytes handed over to others, or written", SEGMENT_U64 },
-    [METRIC_IN] = { "mpi_received_bytes_total", "bytes", "Bytes really received, or read", SEGMENT_U64 },
-    [METRIC_WAIT] = { "mpi_wait_seconds_total", "seconds", "Of its time, waiting for other ranks", SEGMENT_TICKS },
-    [METRIC_SMALL] = { "mpi_small_messages_total", NULL, "Messages of less than 1024 bytes, one to one", SEGMENT_U64 },
+    [METRIC_OUT] = { "mpi_sent_bytes_total", "bytes", "Bytes sent to other ranks, or written", SEGMENT_U64 },
+    [METRIC_IN] = { "mpi_received_bytes_total", "bytes", "Bytes actually received, or read", SEGMENT_U64 },
+    [METRIC_WAIT] = { "mpi_wait_seconds_total", "seconds", "Part of its time spent waiting for other ranks", SEGMENT_TICKS },
+    [METRIC_SMALL] = { "mpi_small_messages_total", NULL, "Point-to-point messages of less than 1024 bytes", SEGMENT_U64 },
 };
 
 static char describing;
@@ -100,7 +100,7 @@ void call_count_threads(void)
         return;
     uint32_t metric = segment_metric(&call_segment, &(struct segment_description){
         .name = "mpi_threads_total", .kind = SEGMENT_COUNTER, .type = SEGMENT_U64,
-        .help = "Threads that have called MPI, where several may at a time",
+        .help = "Threads that have called MPI, if concurrent calls are allowed",
     });
     __atomic_store_n(&threads_metric, metric, __ATOMIC_RELEASE);
     count_thread();

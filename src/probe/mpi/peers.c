@@ -28,8 +28,8 @@ static uint32_t make(int rank)
 {
     call_lock_metrics(true);
     segment_keep_adjacent(&call_segment, 2);
-    uint32_t messages = describe("mpi_peer_messages_total", NULL, "Messages sent to this rank, one to one", rank);
-    uint32_t bytes = describe("mpi_peer_bytes_total", "bytes", "Bytes sent to this rank, one to one", rank);
+    uint32_t messages = describe("mpi_peer_messages_total", NULL, "Point-to-point messages sent to this rank", rank);
+    uint32_t bytes = describe("mpi_peer_bytes_total", "bytes", "Bytes sent to this rank, point to point", rank);
     call_lock_metrics(false);
     if (bytes != messages + 1)
         return SEGMENT_METRIC_NONE;

@@ -49,11 +49,11 @@ static bool is_of(uint64_t word, uint64_t key)
     return word && (word ^ key) >> TOKEN_BITS == 0;
 }
 
-static uint64_t *find_in_line(uint64_t *words, uint64_t key)
+static uint64_t *find_in_line(uint64_t *entries, uint64_t key)
 {
     for (unsigned i = 0; i < LINE; i++)
-        if (is_of(__atomic_load_n(&words[i], __ATOMIC_ACQUIRE), key))
-            return &words[i];
+        if (is_of(__atomic_load_n(&entries[i], __ATOMIC_ACQUIRE), key))
+            return &entries[i];
     return NULL;
 }
 
@@ -79,12 +79,12 @@ static void count_lost(void)
 /* As long as no line was ever full: one lookup finds the handle, or a free word. */
 static bool add_at_once(uint64_t key, uint64_t token)
 {
-    uint64_t *words = line(key, 0), *at = NULL;
+    uint64_t *entries = line(key, 0), *at = NULL;
     for (unsigned i = 0; i < LINE; i++) {
-        uint64_t word = __atomic_load_n(&words[i], __ATOMIC_RELAXED);
+        uint64_t word = __atomic_load_n(&entries[i], __ATOMIC_RELAXED);
         if (is_of(word, key))
-            return take(&words[i], word, key | token);
-        at = word || at ? at : &words[i];
+            return take(&entries[i], word, key | token);
+        at = word || at ? at : &entries[i];
     }
     return at && take(at, 0, key | token);
 }
@@ -100,11 +100,11 @@ static bool add(uint64_t key, uint64_t token)
         return true;
     }
     for (unsigned try = 0; try < TRIES; try++) {
-        uint64_t *words = line(key, try);
+        uint64_t *entries = line(key, try);
         if (try >= tries)
             __atomic_store_n(&tries, try + 1, __ATOMIC_RELAXED);
         for (unsigned i = 0; i < LINE; i++)
-            if (__atomic_load_n(&words[i], __ATOMIC_RELAXED) == 0 && take(&words[i], 0, key | token))
+            if (__atomic_load_n(&entries[i], __ATOMIC_RELAXED) == 0 && take(&entries[i], 0, key | token))
                 return true;
     }
     return false;

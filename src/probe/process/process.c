@@ -90,8 +90,8 @@ static enum err image_pack(const struct image_record *record, struct emit_buffer
 static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv,
                            const struct probe_settings *settings, int fd)
 {
-    char texts[2 * PATH_MAX]; /* contiguous, so that they usually share a page of the stack */
-    struct bytes path = exe_read(texts, argv, auxv);
+    char paths[2 * PATH_MAX]; /* contiguous, so that they usually share a page of the stack */
+    struct bytes path = exe_read(paths, argv, auxv);
     struct image_record record = {
         .pid = (uint64_t)probe.pid,
         .ppid = (uint64_t)sys0(SYS_getppid),
@@ -101,7 +101,7 @@ static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv,
         .start_ticks = probe.start_ticks,
         .time_ns = probe_now_ns(),
         .path = path,
-        .cwd = cwd_read(texts + path.size),
+        .cwd = cwd_read(paths + path.size),
         .args = args_block(argc, argv),
     };
     read_usage(&record.self, RUSAGE_SELF);

@@ -273,8 +273,8 @@ static bool is_claimed_by(uint32_t claimer, const char *socket, uint32_t uid)
 void segment_file_release(const struct segment *segment)
 {
     uint32_t uid = (uint32_t)sys0(SYS_geteuid);
-    size_t folder_size = sizeof SEGMENT_DIR - 1;
-    bool is_of_node = memcmp(segment->path, SEGMENT_DIR "/" SEGMENT_PREFIX, folder_size + sizeof SEGMENT_PREFIX) == 0;
+    size_t dir_size = sizeof SEGMENT_DIR - 1;
+    bool is_of_node = memcmp(segment->path, SEGMENT_DIR "/" SEGMENT_PREFIX, dir_size + sizeof SEGMENT_PREFIX) == 0;
     if (!segment->is_file || !is_of_node)
         return;
     const char *socket = segment_name_socket(segment->path + sizeof SEGMENT_DIR);

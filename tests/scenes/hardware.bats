@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Sensors of hardware in a whole agent: captured nodes, a BMC and GPUs that stand in for real ones.
+# Hardware sensors in a complete agent: captured nodes, a simulated BMC and fake GPUs.
 load scene
 
 setup() {
@@ -18,7 +18,7 @@ once() {
     "$SONDE" agent --once --listen none "$@"
 }
 
-# The value of job, set, instance and metric in $output, the last one where there are several.
+# The value of job, set, instance and metric in $output; of several, the last one.
 value() {
     awk -F, -v key="$1,$2,$3,$4" '
         $3 "," $4 "," $5 "," $6 == key { value = $8; sub("\r", "", value) }
@@ -35,7 +35,7 @@ value() {
     [ "$(value '' lustre scratch write)" = 30994606834 ]
 }
 
-@test "a sick node gives what is whole, and nobody complains" {
+@test "a node with damaged files reports what is valid, without log messages" {
     run once --root "$SOURCE/tests/nodes/sick" --sensors rapl,temperature,infiniband,lustre
     [ "$status" -eq 0 ]
     [ "$(value '' rapl package-1 package)" = 1000 ]
@@ -45,7 +45,7 @@ value() {
     [[ $output != *"sonde: "* ]]
 }
 
-@test "the energy of the node is shared out to the jobs on it" {
+@test "the energy of the node is attributed to its jobs" {
     cp -r "$SOURCE/tests/nodes/sensors" "$T/node"
     # 3>&-: bats waits for whoever holds it
     "$SONDE" agent --listen none --root "$T/node" --sensors rapl -p 50ms --set rapl.share_period=50ms \
@@ -69,7 +69,7 @@ value() {
     [ -z "$(value 12 energy '' core)" ]
 }
 
-@test "what jobs used is shown between two rounds of sharing" {
+@test "the energy of jobs is shown between two rounds" {
     "$SONDE" agent --listen none --root "$SOURCE/tests/nodes/sensors" --sensors rapl -p 20ms --set rapl.share_period=1h \
         >"$T/said" 2>&1 3>&- &
     AGENT=$!
@@ -80,7 +80,7 @@ value() {
     "$SONDE" ls | grep -q /12/energy
 }
 
-@test "a counter that wraps between two readings is looked at in between" {
+@test "a counter that wraps between two readings is polled in between" {
     cp -r "$SOURCE/tests/nodes/amd" "$T/node"
     # 3 kJ: at 1,000 W it wraps each three seconds
     echo 3000000000 | tee "$T/node/sys/class/powercap/"*/max_energy_range_uj
@@ -90,7 +90,7 @@ value() {
     wait_for "[ \"\$(grep -c ',rapl,package-0,package,' '$T/out.csv')\" -ge 2 ]"
 }
 
-@test "GPUs are read where the library is" {
+@test "GPUs are read if NVML is installed" {
     export LD_LIBRARY_PATH=$TOOLS FAKE_GPUS=2 FAKE_GPU_PID=$$
     run once --sensors gpu
     [ "$status" -eq 0 ]
@@ -102,10 +102,10 @@ value() {
     [ "$status" -eq 0 ]
     [ -z "$(value '' gpu gpu0 utilization)" ]
     run env FAKE_GPUS=1 "$SONDE" doctor --no-trial
-    [[ $output == *"NVIDIA's GPUs"* ]]
+    [[ $output == *"NVIDIA GPUs"* ]]
 }
 
-@test "a job that holds a card is seen, whether it uses it or not" {
+@test "a card is attributed to the job that it is allocated to, used or not" {
     CUDA_VISIBLE_DEVICES=0,1 sleep 60 3>&- &
     sleeper=$!
     export LD_LIBRARY_PATH=$TOOLS FAKE_GPUS=3 FAKE_GPU_PID=$sleeper
@@ -130,7 +130,7 @@ value() {
     [ -z "$(value hungry gpu_job gpu2 held)" ]
 }
 
-@test "a job that a prolog told of before its cgroup was there has its cards" {
+@test "a job declared by a prolog before its cgroup exists has its cards" {
     group=$T/node/sys/fs/cgroup/devices/slurm/uid_7/job_4711
     mkdir -p "$(dirname "$group")" "$T/node/proc/self" "$T/node/proc/801"
     echo "26 24 0:24 / /sys/fs/cgroup/devices rw - cgroup cgroup rw,devices" >"$T/node/proc/self/mountinfo"
@@ -152,7 +152,7 @@ value() {
     [ -z "$(value 4711 gpu_job gpu1 held)" ]
 }
 
-@test "a BMC is asked over the network, and by name when the module is missing" {
+@test "a BMC is queried over the network, and a missing module is named" {
     command -v ipmi_sim >/dev/null || skip "no ipmi_sim"
     [ -e "$SONDE_MODULES/sample-ipmi.so" ] || skip "built without freeipmi"
     port=$(python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -170,14 +170,14 @@ value() {
     [[ $output == *"sample-ipmi.so is not installed"* ]]
 }
 
-# One field of a finding in $output, which is doctor's JSON.
+# One field of a finding in $output, the JSON of sonde doctor.
 finding() {
     python3 -c '
 import json, sys
 print(next(f for f in json.load(sys.stdin)["findings"] if f["name"] == sys.argv[1])[sys.argv[2]])' "$1" "$2" <<<"$output"
 }
 
-@test "doctor says why a sensor is not there, and what to do" {
+@test "doctor explains why a sensor is absent, and the fix" {
     run "$SONDE" doctor --no-trial --json --root "$T"
     for sensor in rapl temperature infiniband lustre gpu ipmi; do
         [ "$(finding "$sensor" there)" = False ]

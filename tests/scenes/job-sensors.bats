@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sonde agent and the jobs on a node: what the kernel counted of a job is what its samples say, to the last one.
+# sonde agent and the jobs on a node: the samples of a job match what the kernel counted, up to the last one.
 load scene
 
 setup() {
@@ -15,7 +15,7 @@ teardown() {
     scene_teardown
 }
 
-# 3>&-: bats waits for whoever holds it
+# 3>&-: bats waits for all processes that have it open
 start_agent() {
     "$SONDE" agent --listen none --jobs none --sink "json:path=$T/out.json" --sensors taskstats,process,perf "$@" >"$T/said" 2>&1 3>&- &
     AGENT=$!
@@ -28,7 +28,7 @@ stop_agent() {
     AGENT=
 }
 
-# A cgroup of the hierarchy that is mounted at $1.
+# Creates a cgroup in the hierarchy mounted at $1.
 make_group() {
     [ "$(id -u)" = 0 ] || skip "needs root"
     [ -e "$1/cgroup.procs" ] || skip "no cgroups at $1"
@@ -44,7 +44,7 @@ remove_group() {
     done
 }
 
-# newest SET METRIC [JOB]: a value of the newest sample; of job 77 when no other is named.
+# newest SET METRIC [JOB]: a value of the newest sample; default: of job 77.
 newest() {
     python3 - "$T/out.json" "$1" "$2" "${3:-77}" <<'PY'
 import json, sys
@@ -54,7 +54,7 @@ print([s["values"].get(metric) for s in samples if s["set"] == wanted and s.get(
 PY
 }
 
-# A job in the group that starts 100 processes when told through the pipe go, and burns some CPU time.
+# A job in the cgroup that starts 100 processes on a signal through the pipe go, and uses some CPU time.
 start_job() {
     mkfifo "$T/go"
     bash -c 'echo $$ >"$1/cgroup.procs"
@@ -65,7 +65,7 @@ start_job() {
     wait_for "grep -q $JOB '$GROUP/cgroup.procs'"
 }
 
-# What a job that ran between two ticks of an hour has in its last samples.
+# Checks the last samples of a job that ran between two ticks of an hour.
 runs_between_two_ticks() {
     start_agent --period 1h
     start_job
@@ -81,14 +81,14 @@ runs_between_two_ticks() {
     (($(newest process rchar) > 0))
 }
 
-@test "a job of a v1 cgroup that lies between two ticks has all its processes" {
+@test "a job in a v1 cgroup between two ticks has all its processes" {
     make_group /sys/fs/cgroup/cpuacct
     runs_between_two_ticks
     (($(newest taskstats cpu) >= $(cat "$GROUP/cpuacct.usage") * 95 / 100))
     (($(newest taskstats cpu) <= $(cat "$GROUP/cpuacct.usage") * 105 / 100))
 }
 
-@test "a job of a v2 cgroup that lies between two ticks has all its processes, and its perf events" {
+@test "a job in a v2 cgroup between two ticks has all its processes and perf events" {
     local mount=/sys/fs/cgroup/unified
     [ -e "$mount" ] || mount=/sys/fs/cgroup
     make_group "$mount"
@@ -100,7 +100,7 @@ runs_between_two_ticks() {
     (($(newest perf page_faults) > 1000))
 }
 
-@test "two jobs at a time are told apart" {
+@test "two simultaneous jobs are distinguished" {
     make_group /sys/fs/cgroup/cpuacct
     start_agent --period 20ms
     start_job
@@ -121,7 +121,7 @@ runs_between_two_ticks() {
     (($(newest taskstats tasks_ended 78) >= 1))
 }
 
-# falls SET METRIC: how often a value of job 77 was less than the one before it, or was not there again.
+# falls SET METRIC: how often a value of job 77 was smaller than the previous one, or missing.
 falls() {
     python3 - "$T/out.json" "$1" "$2" <<'PY'
 import json, sys
@@ -132,7 +132,7 @@ print(sum(b is None or b < a for a, b in zip(values, values[1:])))
 PY
 }
 
-# A job in the group that takes a word from the pipe go, does this command in a process of its own, and says so in done.
+# A job in the cgroup that waits for a line on the pipe go, runs this command in a process, and reports it in done.
 start_obedient_job() {
     mkfifo "$T/go"
     bash -c 'echo $$ >"$1/cgroup.procs"
@@ -147,8 +147,8 @@ obey() {
     wait_for "grep -qx $1 '$T/done'"
 }
 
-# Nothing is read but at the beginning and at the end of the job, and when something changes: all that lies between must be in that.
-@test "perf events of a job that runs go on when others are asked for" {
+# The job is read only when it begins, changes and ends: these readings must cover everything in between.
+@test "perf events of a running job continue when the list of events changes" {
     local mount=/sys/fs/cgroup/unified
     [ -e "$mount" ] || mount=/sys/fs/cgroup
     make_group "$mount"
@@ -176,13 +176,13 @@ obey() {
     (($(newest perf context_switches) >= 8))
 }
 
-# A process that nobody of the job waits for: its numbers are in those of no other.
+# A process that no process of the job waits for: no other process inherits its counters.
 leave_an_orphan() {
     obey "$1"
     wait_for "! grep -q '^State:[[:space:]]*[^ZX[:space:]]' /proc/$(cat "$T/orphan")/status"
 }
 
-@test "what the processes of a job that have ended wrote is not forgotten when settings change" {
+@test "I/O of exited processes of a job is kept when settings change" {
     make_group /sys/fs/cgroup/cpuacct
     start_agent --period 20ms
     start_obedient_job "(head -c 1000000 /dev/zero >/dev/null; sleep 1) & echo \$! >$T/orphan"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# The sensors of /proc and /sys through the agent, read once from captured nodes, with their settings.
+# The sensors of /proc and /sys in the agent, read once from captured nodes, with their settings.
 load scene
 
-# once NODE OPTION…: what an agent reads there, without times, as set,instance,metric,unit,value.
+# once NODE OPTION…: what an agent reads on NODE, without times, as set,instance,metric,unit,value.
 once() {
     local node=$1
     shift
@@ -10,7 +10,7 @@ once() {
     tr -d '\r' <"$T/csv" | cut -d, -f4-
 }
 
-@test "each sensor of a server gives what its files say" {
+@test "each sensor of a server matches its files" {
     once server --sensors meminfo,vmstat,stat,interrupts,loadavg,diskstats,netdev,pressure,schedstat,numa,edac,nfs >"$T/all"
     for line in meminfo,,mem_total,B,540622286848 vmstat,,pgmajfault,1,77 stat,,forks,1,40001 \
         interrupts,cpu1,irq_125,1,1000 interrupts_errors,,errors,1,3 loadavg,,load1,1,3.5 diskstats,sda,reads,1,1000 \
@@ -21,7 +21,7 @@ once() {
     [ ! -s "$T/err" ]
 }
 
-@test "settings choose what is read" {
+@test "settings select what is read" {
     once server --sensors diskstats --set diskstats.partitions=yes --set diskstats.all=yes | grep -q '^diskstats,sda1,reads,1,900$'
     [ "$(once server --sensors diskstats --set diskstats.all=yes | grep -c ',reads,')" -eq 4 ]
     [ "$(once server --sensors stat --set stat.per_cpu=no | grep -c '^stat_cpu,')" -eq 0 ]
@@ -29,14 +29,14 @@ once() {
     [ "$(once server --sensors interrupts --set interrupts.values=10 | grep '^interrupts,,irq_1044,')" = "interrupts,,irq_1044,1,26" ]
 }
 
-@test "what an old kernel does not have is left out in silence" {
+@test "what an old kernel lacks is left out without log messages" {
     once old --sensors stat,diskstats,pressure,nfs >"$T/all"
     grep -qxF "nfs,,v4_sequence,1,51" "$T/all"
     [ -z "$(grep "^pressure,\|,steal,\|,discards,\|,v4_get_lease_time," "$T/all")" ]
     [ ! -s "$T/err" ]
 }
 
-@test "doctor says which of them are not there, and why" {
+@test "doctor lists absent sensors with the reason" {
     run "$SONDE" doctor --no-trial
     for sensor in meminfo vmstat stat interrupts loadavg diskstats netdev pressure schedstat numa edac nfs self; do
         [[ $output == *" $sensor "* ]]
@@ -44,7 +44,7 @@ once() {
     [ -e /proc/net/rpc/nfs ] || [[ $output == *"No NFS file system is mounted"* ]]
 }
 
-@test "a node on which every file is empty has no numbers, and costs nobody anything" {
+@test "a node whose files are all empty has no values and no failures" {
     for node in "$SOURCE"/tests/nodes/*/; do
         rm -rf empty && cp -R "$node" empty
         chmod -R u+w empty

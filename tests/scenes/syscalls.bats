@@ -369,7 +369,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     in_use() { jq -r '.. | objects | select(.name? == "in use") | .detail // .reason' "$T/doctor"; }
     [[ $(in_use) == *eBPF* ]]
     as_nobody "$SONDE" doctor --json >"$T/doctor" || :
-    [[ $(in_use) == *libsonde-calls.so*"root is needed"* ]]
+    [[ $(in_use) == *libsonde-calls.so*"run as root"* ]]
     unshare -pf --mount-proc "$SONDE" doctor --json >"$T/doctor" || :
     [[ $(in_use) == *libsonde-calls.so*"pid namespace"* ]]
     jq -e '.. | objects | select(.name? == "syscalls") | .detail // .reason | contains("pid namespace")' "$T/doctor"

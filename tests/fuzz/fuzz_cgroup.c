@@ -1,4 +1,4 @@
-/* /proc/self/cgroup and /proc/self/mountinfo with any content. */
+/* Arbitrary content of /proc/self/cgroup and /proc/self/mountinfo. */
 #include "jobs/cgroup.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Every file of a cgroup with any content. */
+/* Arbitrary content of every file of a cgroup. */
 #include "samplers/jobs/cgroup_files.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A list of CPUs of any text, alone and against itself: a list holds itself, whatever it is. */
+/* An arbitrary CPU list, alone and intersected with itself: the intersection is the list. */
 #include "proc/cpulist.h"
 
 #include <stdlib.h>

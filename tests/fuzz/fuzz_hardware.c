@@ -1,4 +1,4 @@
-/* Files of hardware with any content: numbers of sysfs, statistics of Lustre, devices and environments of jobs with GPUs. */
+/* Arbitrary content of hardware files: numbers of sysfs, Lustre statistics, devices and environments of GPU jobs. */
 #include "jobs/pid_job.h"
 #include "samplers/gpu_allocation.h"
 #include "samplers/lustre.h"
@@ -24,7 +24,7 @@ static void check_numbers(const char *text)
         require(u64 == 77);
     if (number_parse_i64(text, &i64))
         require(i64 == 77);
-    else if (i64 >= 0 && text[strspn(text, " \t")] != '-') /* "-0" is no unsigned number */
+    else if (i64 >= 0 && text[strspn(text, " \t")] != '-') /* "-0" is not an unsigned number */
         require(number_parse_u64(text, &u64) == OK && u64 == (uint64_t)i64);
 }
 
@@ -55,7 +55,7 @@ static void check_gpu(const char *text, size_t size)
         require(strstr(text, "/slurm/job_1") != NULL);
 }
 
-/* Two readings of an energy counter that are any numbers: the total never becomes more than what the two can mean. */
+/* Two arbitrary readings of an energy counter: the total never exceeds what the two can mean. */
 static void check_meter(const uint8_t *data, size_t size)
 {
     uint64_t words[3];

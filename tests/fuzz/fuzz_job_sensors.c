@@ -1,5 +1,5 @@
-/* What the sensors of jobs read: answers of taskstats, lists of tasks, files of processes, with any content. The first byte
- * says which. */
+/* Arbitrary input of the job samplers: taskstats answers, lists of tasks, files of processes. The first byte selects
+ * which. */
 #include "samplers/jobs/job_tasks.h"
 #include "samplers/jobs/process_files.h"
 #include "proc/taskstats_queries.h"

@@ -1,4 +1,4 @@
-/* Formats of sysfs and names of events of any text. */
+/* Arbitrary formats of sysfs and event names. */
 #include "proc/perf_names.h"
 #include "proc/perf_sysfs.h"
 

@@ -1,5 +1,5 @@
-/* Files of /proc and /sys with any content: the first byte says which sampler, the rest is what all its files hold. It is
- * opened, read, and read again with the first half, as a file that changes. */
+/* Arbitrary content of files in /proc and /sys: the first byte selects the sampler, the rest is the content of all its
+ * files. The sampler is opened, read, and read again with the first half, like a changing file. */
 #include "samplers/all.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static const char *const files[] = {
 static char root[4096];
 static int content = -1;
 
-static void make_folders(char *path)
+static void make_directories(char *path)
 {
     for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
         *slash = '\0';
@@ -36,7 +36,7 @@ static void make_folders(char *path)
     }
 }
 
-/* All of them are one file, which has no name of its own. */
+/* All paths are links to one anonymous file. */
 static void make_root(void)
 {
     const char *dir = getenv("TMPDIR");
@@ -46,7 +46,7 @@ static void make_root(void)
         char path[sizeof root + 256], target[64];
         snprintf(path, sizeof path, "%s/%s", root, files[i]);
         snprintf(target, sizeof target, "/proc/self/fd/%d", content);
-        make_folders(path);
+        make_directories(path);
         if (symlink(target, path))
             abort();
     }
@@ -66,7 +66,7 @@ static void put(const uint8_t *data, size_t size)
         abort();
 }
 
-/* Everything that was given has a name and can be read. */
+/* Every sample has a name and can be read. */
 static void look(const struct batch *batch)
 {
     for (size_t n = 0; n < batch->count; n++) {

@@ -1,4 +1,4 @@
-/* Files of /proc/PID with any content. */
+/* Arbitrary content of files in /proc/PID. */
 #include "proc/taskfile.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* One sampler of jobs on a root whose jobs are found as the agent finds them. */
+/* Runs one job sampler on a root whose jobs are discovered as in the agent. */
 #ifndef SONDE_TESTS_TOOLS_JOB_SAMPLING_H
 #define SONDE_TESTS_TOOLS_JOB_SAMPLING_H
 
@@ -14,8 +14,8 @@ struct job_sampling {
     struct sampler_context context;
     void *state;
     struct jobs *jobs;
-    struct batch batch; /* of the last reading, and of what jobs gave since */
-    char ended[256];    /* the id of the job that ended last: its own is gone with it */
+    struct batch batch; /* samples of the last reading, and of job events since */
+    char ended[256];    /* a copy of the id of the job that ended last */
 };
 
 static inline void job_sampling_event(void *context, const struct job *job, enum job_event event)
@@ -30,7 +30,7 @@ static inline void job_sampling_event(void *context, const struct job *job, enum
         s->batch.samples[i].job = s->ended;
 }
 
-/* key: a setting that is not as it is by itself; NULL: none. */
+/* key: a setting that differs from its default; NULL: none. */
 static inline void job_sampling_begin_with(struct job_sampling *s, const struct sampler *sampler, const char *root,
                                            const char *key, const char *value)
 {
@@ -57,7 +57,7 @@ static inline void job_sampling_end(struct job_sampling *s)
     batch_clear(&s->batch);
 }
 
-/* A sampler that paces itself is asked until it reads. */
+/* Repeats the reading until a sampler that paces itself is due. */
 static inline enum err job_sampling_read(struct job_sampling *s)
 {
     enum err err = AGAIN;
@@ -70,7 +70,7 @@ static inline enum err job_sampling_read(struct job_sampling *s)
     return err;
 }
 
-/* The newest sample of a job's instance in the batch; NULL: there is none. */
+/* The newest sample of an instance of a job; NULL: there is none. */
 static inline const struct sample *job_sampling_sample(const struct job_sampling *s, const char *job, const char *instance)
 {
     for (size_t i = s->batch.count; i-- > 0;)
@@ -79,7 +79,7 @@ static inline const struct sample *job_sampling_sample(const struct job_sampling
     return NULL;
 }
 
-/* NULL: it is not known. */
+/* NULL: unknown. */
 static inline const union value *job_sampling_find(const struct job_sampling *s, const char *job, const char *instance,
                                                    const char *metric)
 {

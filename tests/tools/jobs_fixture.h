@@ -1,4 +1,4 @@
-/* A node of a test's own: a folder with cgroups that the test makes and removes, and the jobs that are seen in it. */
+/* A node for tests: a directory in which the test creates and removes cgroups, and the jobs that are found in it. */
 #ifndef SONDE_TESTS_TOOLS_JOBS_FIXTURE_H
 #define SONDE_TESTS_TOOLS_JOBS_FIXTURE_H
 
@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FIXTURE_EVENTS 256 /* the first ones are kept */
+#define FIXTURE_EVENTS 256 /* only the first ones are kept */
 
-/* What was told of a job, in words. */
+/* A job event, copied. */
 struct fixture_event {
     enum job_event event;
     char id[256], other_id[256], user[64], cgroup[512], source[16];
@@ -26,7 +26,7 @@ struct fixture {
     char root[TEMP_PATH_MAX];
     struct jobs *jobs;
     uint32_t sources; /* 0: all */
-    const char *only; /* events of others are not kept: on a real node there may be any number of them; NULL: keep all */
+    const char *only; /* ignore events of other jobs, of which a real node may have any number; NULL: keep all */
     struct fixture_event events[FIXTURE_EVENTS];
     size_t count;
 };
@@ -79,7 +79,7 @@ static inline void fixture_remove(const struct fixture *fixture, const char *bel
     temp_remove(path);
 }
 
-/* Version 1: some hierarchies. */
+/* cgroup v1 with some hierarchies. */
 static inline void fixture_begin_v1(struct fixture *fixture)
 {
     memset(fixture, 0, sizeof *fixture);
@@ -111,7 +111,7 @@ static inline void fixture_end(struct fixture *fixture)
     temp_remove(fixture->root);
 }
 
-/* The newest event of that sort of a job; NULL: there was none. */
+/* The newest event of a kind of a job; NULL: there is none. */
 static inline const struct fixture_event *fixture_find(const struct fixture *fixture, const char *id, enum job_event event)
 {
     for (size_t i = fixture->count; i-- > 0;)
@@ -128,7 +128,7 @@ static inline size_t fixture_count(const struct fixture *fixture, const char *id
     return count;
 }
 
-/* A process of the node, of which a job is told by cgroup.procs. */
+/* A process of the node, which a job lists in cgroup.procs. */
 static inline void fixture_process(const struct fixture *fixture, int pid, uint32_t uid, const char *title,
                                    const char *environment, size_t environment_size)
 {

@@ -1,4 +1,4 @@
-/* Reading one sampler in a test, and looking at what it gave by the metric's name. */
+/* Runs one sampler in a test like `sonde run` does, and finds its values by metric name. */
 #ifndef SONDE_TESTS_TOOLS_SAMPLING_H
 #define SONDE_TESTS_TOOLS_SAMPLING_H
 
@@ -25,7 +25,7 @@ static inline void sampling_end(struct sampling *sampling)
     batch_clear(&sampling->batch);
 }
 
-/* How many samples came. */
+/* Returns the number of samples. */
 static inline size_t sampling_read(struct sampling *sampling)
 {
     batch_reset(&sampling->batch);
@@ -44,7 +44,7 @@ static inline const union value *sampling_find(const struct sampling *sampling, 
     return NULL;
 }
 
-/* Is there such a metric in the set of the first sample, known or not? */
+/* Does the set of the first sample have the metric, known or not? */
 static inline bool sampling_has(const struct sampling *sampling, const char *metric)
 {
     assert_true(sampling->batch.count > 0);
@@ -55,7 +55,7 @@ static inline bool sampling_has(const struct sampling *sampling, const char *met
     return false;
 }
 
-/* The value of a metric of one instance of a set; NULL: there is no such sample, no such metric, or it is not known. */
+/* The value of a metric of one instance of a set; NULL: no such sample or metric, or the value is unknown. */
 static inline const union value *sampling_of(const struct sampling *sampling, const char *set, const char *instance,
                                              const char *metric)
 {

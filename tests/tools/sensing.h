@@ -1,4 +1,4 @@
-/* One sampler called by hand in a test: its settings, its errors, its jobs, and what it gave by instance and name. */
+/* Calls the functions of one sampler directly in a test: settings, errors, jobs; finds values by instance and name. */
 #ifndef SONDE_TESTS_TOOLS_SENSING_H
 #define SONDE_TESTS_TOOLS_SENSING_H
 
@@ -35,7 +35,7 @@ static inline void sensing_set(struct sensing *s, const char *key, const char *v
     assert_int_equal(setting_apply(s->sampler->settings, s->state, key, value), OK);
 }
 
-/* What open says; on an error all is given back. */
+/* Returns the result of open; on an error everything is freed. */
 static inline enum err sensing_open(struct sensing *s)
 {
     enum err err = s->sampler->open(s->state, &s->context);
@@ -75,7 +75,7 @@ static inline bool same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* NULL: there is no such sample. job NULL: of the node. */
+/* NULL: no such sample. job NULL: of the node. */
 static inline const struct sample *sensing_sample(const struct sensing *s, const char *instance, const char *job)
 {
     for (size_t i = 0; i < s->batch.count; i++)
@@ -84,7 +84,7 @@ static inline const struct sample *sensing_sample(const struct sensing *s, const
     return NULL;
 }
 
-/* NULL: the value is not known. The sample and the metric must be there. */
+/* NULL: the value is unknown. The sample and the metric must exist. */
 static inline const union value *sensing_find(const struct sensing *s, const char *instance, const char *job,
                                               const char *metric)
 {
@@ -114,7 +114,7 @@ static inline double sensing_f64(const struct sensing *s, const char *instance, 
 
 #define assert_near(got, wanted, by) assert_true((got) >= (wanted) - (by) && (got) <= (wanted) + (by))
 
-/* A copy of a tree, to be changed. */
+/* Copies a tree, so that the test can change it. */
 static inline void sensing_copy(char root[TEMP_PATH_MAX], const char *node)
 {
     char command[8192];

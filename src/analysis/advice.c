@@ -32,7 +32,7 @@ bool advice_can_judge(const struct rule *rule, const struct facts *facts)
     return (facts->job.summary.sum.known & rule->counters) == rule->counters;
 }
 
-static bool has_spoken(const struct advice_list *list, const char *name)
+static bool has_advice(const struct advice_list *list, const char *name)
 {
     for (size_t i = 0; name && i < list->count; i++)
         if (strcmp(list->items[i].rule->name, name) == 0)
@@ -50,14 +50,14 @@ static int compare(const void *a, const void *b)
     return strcmp(x->rule->name, y->rule->name);
 }
 
-void advice_of(struct advice_list *list, const struct facts *facts)
+void advice_find(struct advice_list *list, const struct facts *facts)
 {
     list->count = 0;
     for (size_t i = 0; i < rules_count; i++) {
         const struct rule *rule = rules_all[i];
         struct advice *advice = &list->items[list->count];
         *advice = (struct advice){ .rule = rule };
-        if (!has_spoken(list, rule->unless) && advice_can_judge(rule, facts) && rule->judge(facts, advice))
+        if (!has_advice(list, rule->unless) && advice_can_judge(rule, facts) && rule->judge(facts, advice))
             list->count++;
     }
     qsort(list->items, list->count, sizeof *list->items, compare);

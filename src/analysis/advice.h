@@ -12,7 +12,7 @@ struct advice_list {
     size_t count;
 };
 
-void advice_of(struct advice_list *list, const struct facts *facts);
+void advice_find(struct advice_list *list, const struct facts *facts);
 
 /* Whether all data that the rule needs is available. */
 bool advice_can_judge(const struct rule *rule, const struct facts *facts);

@@ -178,7 +178,7 @@ static void extend(struct job_metrics_span *span, struct job_metrics_span more)
         span->last_ns = more.last_ns;
 }
 
-static bool meet(struct job_metrics_span one, struct job_metrics_span other, uint64_t slack_ns)
+static bool overlap(struct job_metrics_span one, struct job_metrics_span other, uint64_t slack_ns)
 {
     return one.last_ns && other.last_ns && one.first_ns <= other.last_ns + slack_ns && other.first_ns <= one.last_ns + slack_ns;
 }
@@ -189,7 +189,7 @@ static void take_rank(const struct job_metrics_table *table, const struct set *s
                       const struct run_series *series, struct job_metrics_span span)
 {
     double *values = values_of(table, row, WHOLE);
-    bool is_same = meet(series->by_agent ? row->runs : row->agent, span, 0);
+    bool is_same = overlap(series->by_agent ? row->runs : row->agent, span, 0);
     extend(series->by_agent ? &row->agent : &row->runs, span);
     for (size_t i = 0; i < table->width; i++) {
         double last = last_of(series, set->metrics[i].name);
@@ -197,7 +197,7 @@ static void take_rank(const struct job_metrics_table *table, const struct set *s
     }
 }
 
-static void begin_host(const struct job_metrics_table *table, struct job_metrics_row *row, const char *host)
+static void start_host(const struct job_metrics_table *table, struct job_metrics_row *row, const char *host)
 {
     for (size_t i = 0; i < table->width; i++) {
         values_of(table, row, BEFORE)[i] = values_of(table, row, WHOLE)[i];
@@ -209,7 +209,8 @@ static void begin_host(const struct job_metrics_table *table, struct job_metrics
 }
 
 /* Handles runs that were added before the agent, which is rare. */
-static void meet_runs(const struct job_metrics_table *table, const struct set *set, const struct job_metrics_row *row)
+static void merge_overlapping_runs(const struct job_metrics_table *table, const struct set *set,
+                                   const struct job_metrics_row *row)
 {
     double *same = values_of(table, row, BY_RUNS), *other = values_of(table, row, ELSE);
     for (size_t i = 0; i < table->width; i++) {
@@ -234,9 +235,9 @@ static bool has_bytes_alone(const struct set *set, const struct run_series *seri
 static void take_counts(const struct job_metrics_table *table, const struct set *set, struct job_metrics_row *row,
                         const struct run_series *series, struct job_metrics_span span)
 {
-    enum part part = series->by_agent ? BY_AGENT : meet(row->agent, span, SLACK_NS) ? BY_RUNS : ELSE;
-    if (series->by_agent && meet(row->runs, span, SLACK_NS))
-        meet_runs(table, set, row);
+    enum part part = series->by_agent ? BY_AGENT : overlap(row->agent, span, SLACK_NS) ? BY_RUNS : ELSE;
+    if (series->by_agent && overlap(row->runs, span, SLACK_NS))
+        merge_overlapping_runs(table, set, row);
     extend(series->by_agent ? &row->agent : &row->runs, span);
     double *values = values_of(table, row, part), *whole = values_of(table, row, WHOLE);
     for (size_t i = 0; i < table->width; i++) {
@@ -269,7 +270,7 @@ static void take(const struct job_metrics_table *table, enum job_metrics_set set
     bool is_rank = set == JOB_METRICS_MPI || set == JOB_METRICS_PEER;
     row->series++;
     if (row->host != host && !is_rank)
-        begin_host(table, row, host);
+        start_host(table, row, host);
     if (is_rank)
         take_rank(table, sets[set], row, series, span);
     else
@@ -277,7 +278,7 @@ static void take(const struct job_metrics_table *table, enum job_metrics_set set
 }
 
 /* Keeps one copy of the host name while series of that host are added, so that rows can compare pointers. */
-static bool know_host(struct job_metrics *metrics, const char *host)
+static bool keep_host(struct job_metrics *metrics, const char *host)
 {
     if (metrics->host && strcmp(metrics->host, host) == 0)
         return true;
@@ -289,7 +290,7 @@ static bool know_host(struct job_metrics *metrics, const char *host)
 
 enum err job_metrics_add(struct job_metrics *metrics, const char *host, const struct run_series *series)
 {
-    if (!know_host(metrics, host ? host : ""))
+    if (!keep_host(metrics, host ? host : ""))
         return NOMEM;
     for (size_t i = 0; i < JOB_METRICS_SETS && series->count; i++) {
         if (strcmp(series->set.name, sets[i]->name) != 0)

@@ -37,7 +37,7 @@ static double unattributed_bytes(const struct facts *facts, enum counter counter
     return all - metrics;
 }
 
-static void add_moved(struct missing_list *list, const struct facts *facts)
+static void add_io(struct missing_list *list, const struct facts *facts)
 {
     double bytes_read = unattributed_bytes(facts, COUNTER_rchar), written = unattributed_bytes(facts, COUNTER_wchar);
     if (!known(facts, COUNTER_rchar) && !known(facts, COUNTER_read_bytes))
@@ -70,7 +70,7 @@ static void add_counters(struct missing_list *list, const struct facts *facts)
     add_waiting(list, facts);
     if (!known(facts, COUNTER_delayacct_blkio_time))
         add(list, "disk wait: unavailable (if delay accounting is off, as root: sysctl kernel.task_delayacct=1)");
-    add_moved(list, facts);
+    add_io(list, facts);
 }
 
 static void add_machine(struct missing_list *list, const struct facts *facts)
@@ -81,7 +81,7 @@ static void add_machine(struct missing_list *list, const struct facts *facts)
         add(list, "memory limit: unknown");
 }
 
-static void add_shape(struct missing_list *list, const struct facts *facts)
+static void add_timeline(struct missing_list *list, const struct facts *facts)
 {
     double duration_s = facts_duration_s(facts), period_s = (double)facts->job.period_ns / 1e9;
     if (facts->timeline.samples >= TIMELINE_SAMPLES_MIN)
@@ -139,7 +139,7 @@ static void add_gaps(struct missing_list *list, const struct facts *facts)
         add(list, "the exact time of %s, taken late", phrase_plural(gaps->ticks_late, "sample", "samples").s);
 }
 
-static void add_calls_past_libc(struct missing_list *list, const struct facts *facts)
+static void add_unprobed_calls(struct missing_list *list, const struct facts *facts)
 {
     const struct summary *summary = &facts->job.summary;
     if (facts->syscall_stats_gap.in_libc && summary->unprobed)
@@ -171,7 +171,7 @@ static void add_bytes_of_calls(struct missing_list *list, const struct facts *fa
 static void add_calls(struct missing_list *list, const struct facts *facts)
 {
     const struct syscall_stats_gap *gap = &facts->syscall_stats_gap;
-    add_calls_past_libc(list, facts);
+    add_unprobed_calls(list, facts);
     add_bytes_of_calls(list, facts);
     double from_s = gap->from_ns > facts->job.start_ns ? (double)(gap->from_ns - facts->job.start_ns) / 1e9 : 0;
     if (!gap->from_ns)
@@ -189,7 +189,7 @@ void missing_find(struct missing_list *list, const struct facts *facts)
     add_gaps(list, facts);
     add_processes(list, facts);
     add_events(list, facts);
-    add_shape(list, facts);
+    add_timeline(list, facts);
     add_counters(list, facts);
     add_calls(list, facts);
     add_machine(list, facts);

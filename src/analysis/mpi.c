@@ -13,7 +13,7 @@
 #define LATE_RANGE 0.1    /* ranks in the top tenth of the range of own work are as late as the longest one */
 #define LATE_EXPLAINS 0.5 /* share of the waits that the longest rank's extra work must explain for a rank to be called late */
 
-static const struct mpi_sum nothing = { NAN, NAN, NAN, NAN, NAN, NAN };
+static const struct mpi_sum unknown_sum = { NAN, NAN, NAN, NAN, NAN, NAN };
 
 static void add(double *sum, double value)
 {
@@ -58,7 +58,7 @@ static struct mpi_function *function_named(struct mpi *mpi, struct dictionary *n
     if (number == DICTIONARY_NONE)
         return NULL;
     if (number == mpi->function_count)
-        mpi->functions[mpi->function_count++] = (struct mpi_function){ name, nothing };
+        mpi->functions[mpi->function_count++] = (struct mpi_function){ name, unknown_sum };
     return &mpi->functions[number];
 }
 
@@ -203,7 +203,7 @@ static enum err read_sums(struct mpi *mpi, const struct job_metrics *metrics)
     mpi->functions = calloc(metrics->tables[JOB_METRICS_MPI].count + 1, sizeof *mpi->functions);
     enum err err = by_rank && mpi->functions ? OK : NOMEM;
     for (size_t i = 0; !err && i < mpi->rank_count; i++)
-        by_rank[i] = nothing;
+        by_rank[i] = unknown_sum;
     if (!err)
         err = read_functions(mpi, metrics, by_rank);
     for (size_t i = 0; !err && i < mpi->rank_count; i++)
@@ -333,7 +333,7 @@ const char *mpi_own_whose(const struct mpi *mpi)
 }
 
 /* All ranks leave MPI_Finalize together, so the time beyond that of the rank with the shortest call is waiting. */
-static void wait_at_the_end(struct mpi *mpi, struct span world)
+static void add_finalize_waits(struct mpi *mpi, struct span world)
 {
     struct mpi_function *function = mpi->functions;
     double least_s = INFINITY;
@@ -408,14 +408,14 @@ static void find_waiting(struct mpi *mpi)
 {
     for (struct span world = { 0, 0 }; world.end < mpi->rank_count;) {
         world = world_at(mpi, world.end);
-        wait_at_the_end(mpi, world);
+        add_finalize_waits(mpi, world);
     }
     find_late(mpi, longest_world(mpi));
 }
 
 enum err mpi_read(struct mpi *mpi, const struct job_metrics *metrics)
 {
-    *mpi = (struct mpi){ .all = nothing, .life_s = NAN, .rank_total = NAN, .messages = NAN, .message_bytes = NAN,
+    *mpi = (struct mpi){ .all = unknown_sum, .life_s = NAN, .rank_total = NAN, .messages = NAN, .message_bytes = NAN,
                          .messages_elsewhere = NAN, .bytes_elsewhere = NAN,
                          .own_mean_s = NAN, .own_max_s = NAN, .others_wait_share = NAN,
                          .requests_lost = counter_named(metrics, "mpi_requests_lost_total") };

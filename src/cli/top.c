@@ -24,7 +24,7 @@ struct top_session {
     const struct command_call *call;
     const char *where;
     struct jobs_answer now, before;
-    struct top_look look;
+    struct top_view view;
     struct buf answer, page, error;
     uint64_t shown;
 };
@@ -33,7 +33,7 @@ static void top_begin(struct top_session *top, const struct command_call *call)
 {
     const struct top_settings *settings = call->settings;
     *top = (struct top_session){ .call = call, .where = call->count ? call->operands[0] : "" };
-    top->look = (struct top_look){ .sort = (enum top_sort)settings->sort, .reverse = settings->reverse };
+    top->view = (struct top_view){ .sort = (enum top_sort)settings->sort, .reverse = settings->reverse };
     buf_init(&top->answer, COMMAND_ANSWER_MAX);
     buf_init(&top->page, COMMAND_ANSWER_MAX);
     buf_init(&top->error, 8192);
@@ -48,7 +48,7 @@ static void top_end(struct top_session *top)
     buf_clear(&top->error);
 }
 
-/* Reads a new sample; on error the last one is kept and look.trouble says why. */
+/* Reads a new sample; on error the last one is kept and view.error is set. */
 static enum err refresh(struct top_session *top)
 {
     struct jobs_answer next;
@@ -59,7 +59,7 @@ static enum err refresh(struct top_session *top)
         buf_add_text(&top->error, "cannot parse the agent's response; is it of another version?");
         err = CORRUPT;
     }
-    top->look.trouble = err ? buf_text(&top->error) : NULL;
+    top->view.error = err ? buf_text(&top->error) : NULL;
     if (err)
         return err;
     jobs_client_set_rates(&next, &top->now);
@@ -104,8 +104,8 @@ static enum err first_readings(struct top_session *top, uint64_t delay_ns, uint6
 static int print_page(struct top_session *top, bool is_last)
 {
     struct terminal terminal = terminal_of(STDOUT_FILENO);
-    top_sort(&top->now, top->look.sort, top->look.reverse);
-    top_print(&top->page, &top->now, &top->look, &terminal);
+    top_sort(&top->now, top->view.sort, top->view.reverse);
+    top_print(&top->page, &top->now, &top->view, &terminal);
     if (!is_last)
         buf_add_char(&top->page, '\n');
     return command_print(top->call, &top->page);
@@ -117,7 +117,7 @@ static int run_batch(struct top_session *top)
     uint64_t pages = settings->count ? settings->count : UINT64_MAX, next_ns = clock_monotonic_ns();
     enum err err = first_readings(top, settings->delay_ns, &next_ns);
     int status = EXIT_GOOD;
-    top->look.is_batch = true;
+    top->view.is_batch = true;
     for (uint64_t i = 1; !err && status == EXIT_GOOD; i++) {
         status = print_page(top, i == pages);
         if (i == pages || status != EXIT_GOOD)
@@ -131,15 +131,15 @@ static int run_batch(struct top_session *top)
 
 static void move(struct top_session *top, int key)
 {
-    size_t last = top->now.count > top->look.rows ? top->now.count - top->look.rows : 0, *first = &top->look.first;
+    size_t last = top->now.count > top->view.rows ? top->now.count - top->view.rows : 0, *first = &top->view.first;
     if (key == SCREEN_UP)
         *first -= *first > 0;
     else if (key == SCREEN_DOWN)
         *first += 1;
     else if (key == SCREEN_PAGE_UP)
-        *first = *first > top->look.rows ? *first - top->look.rows : 0;
+        *first = *first > top->view.rows ? *first - top->view.rows : 0;
     else if (key == SCREEN_PAGE_DOWN)
-        *first += top->look.rows;
+        *first += top->view.rows;
     else if (key == SCREEN_HOME)
         *first = 0;
     else if (key == SCREEN_END)
@@ -152,10 +152,10 @@ static void draw(struct top_session *top, struct screen *screen)
 {
     struct terminal terminal = terminal_of(STDOUT_FILENO);
     size_t lines = screen_lines(screen);
-    top->look.rows = lines > TOP_HEAD_LINES ? lines - TOP_HEAD_LINES : 1;
+    top->view.rows = lines > TOP_HEAD_LINES ? lines - TOP_HEAD_LINES : 1;
     move(top, SCREEN_NONE);
-    top_sort(&top->now, top->look.sort, top->look.reverse);
-    top_print(&top->page, &top->now, &top->look, &terminal);
+    top_sort(&top->now, top->view.sort, top->view.reverse);
+    top_print(&top->page, &top->now, &top->view, &terminal);
     screen_draw(screen, &top->page);
 }
 
@@ -165,9 +165,9 @@ static bool take_key(struct top_session *top, int key)
     if (key == 'q' || key == 'Q' || key == SCREEN_CLOSED)
         return false;
     if (key == 'r')
-        top->look.reverse = !top->look.reverse;
-    else if (key > SCREEN_NONE && key < 256 && top_key((char)key, &top->look.sort))
-        top->look.first = 0;
+        top->view.reverse = !top->view.reverse;
+    else if (key > SCREEN_NONE && key < 256 && top_key((char)key, &top->view.sort))
+        top->view.first = 0;
     else
         move(top, key);
     return true;

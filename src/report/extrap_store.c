@@ -34,7 +34,7 @@ static enum err add_labelled(struct metric_list *list, const char *base, const c
 }
 
 /* For sums: a function that only sends has no received bytes. */
-static double or_nothing(double value)
+static double or_zero(double value)
 {
     return isnan(value) ? 0 : value;
 }
@@ -50,7 +50,7 @@ static enum err add_function(struct metric_list *list, const struct mpi_function
     if (!err)
         err = add_labelled(list, "tau_time_total", "function", name, sum->time_s);
     if (!err && (sum->out_bytes > 0 || sum->in_bytes > 0))
-        err = add_labelled(list, "tau_size_total", "function", name, or_nothing(sum->out_bytes) + or_nothing(sum->in_bytes));
+        err = add_labelled(list, "tau_size_total", "function", name, or_zero(sum->out_bytes) + or_zero(sum->in_bytes));
     if (!err && sum->out_bytes > 0)
         err = add_labelled(list, "tau_size_out_total", "function", name, sum->out_bytes);
     if (!err && sum->in_bytes > 0)
@@ -78,7 +78,7 @@ static enum err add_totals(struct metric_list *list, const struct total *totals,
 
 static enum err add_all_functions(struct metric_list *list, const struct mpi_sum *all)
 {
-    double out_bytes = or_nothing(all->out_bytes), in_bytes = or_nothing(all->in_bytes);
+    double out_bytes = or_zero(all->out_bytes), in_bytes = or_zero(all->in_bytes);
     const struct total totals[] = {
         { "tau_mpi_total{metric=\"hits\"}", all->calls },
         { "tau_mpi_total{metric=\"time\"}", all->time_s },
@@ -94,8 +94,8 @@ static enum err add_all_calls(struct metric_list *list, const struct syscall_sta
     double bytes[3] = { 0 }, time_s[3] = { 0 };
     for (size_t i = 0; i < calls->count; i++) {
         enum tau_call_direction way = tau_call_direction(calls->list[i].name);
-        bytes[way] += or_nothing(calls->list[i].bytes);
-        time_s[way] += or_nothing(calls->list[i].time_s);
+        bytes[way] += or_zero(calls->list[i].bytes);
+        time_s[way] += or_zero(calls->list[i].time_s);
     }
     const struct total totals[] = {
         { "strace_total{desc=\"hits\"}", calls->all.calls },
@@ -132,7 +132,8 @@ static enum err add_calls(struct metric_list *list, const struct job_metrics *me
     return err;
 }
 
-static enum err add_own(struct metric_list *list, const struct job_metrics *metrics, enum job_metrics_set set, size_t column)
+static enum err add_program_metrics(struct metric_list *list, const struct job_metrics *metrics,
+                                    enum job_metrics_set set, size_t column)
 {
     enum err err = OK;
     for (size_t i = 0; i < metrics->tables[set].count && !err; i++)
@@ -153,9 +154,9 @@ enum err extrap_store_metrics(struct metric_list *list, const struct store_job *
     if (!err)
         err = add_calls(list, metrics);
     if (!err)
-        err = add_own(list, metrics, JOB_METRICS_COUNTER, PROGRAM_COUNTER_TOTAL);
+        err = add_program_metrics(list, metrics, JOB_METRICS_COUNTER, PROGRAM_COUNTER_TOTAL);
     if (!err)
-        err = add_own(list, metrics, JOB_METRICS_GAUGE, PROGRAM_GAUGE_SUM);
+        err = add_program_metrics(list, metrics, JOB_METRICS_GAUGE, PROGRAM_GAUGE_SUM);
     if (!err && job->end_ns > job->start_ns && job->start_ns)
         err = extrap_store_add(list, "job_time_seconds", (double)(job->end_ns - job->start_ns) / 1e9);
     if (!err && counters_has(sum, COUNTER_usertime) && counters_has(sum, COUNTER_systemtime))

@@ -7,7 +7,7 @@
 void report_init(struct report *report, const struct facts *facts)
 {
     report->facts = facts;
-    advice_of(&report->advice, facts);
+    advice_find(&report->advice, facts);
     missing_find(&report->missing, facts);
 }
 

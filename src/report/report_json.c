@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CURVE 48 /* points of a timeline, as on the page */
+#define TIMELINE_POINTS 48 /* points of a timeline, as on the page */
 
 static void known_f64(struct json *json, const char *key, double value)
 {
@@ -109,7 +109,7 @@ static void add_runs(struct json *json, const struct facts *facts)
     json_end_array(json);
 }
 
-static void add_machine(struct json *json, const struct facts *facts)
+static void add_node(struct json *json, const struct facts *facts)
 {
     const struct store_job *job = &facts->job;
     json_key(json, "machine");
@@ -164,36 +164,36 @@ static void add_tasks(struct json *json, const struct summary *summary)
 }
 
 /* Unknown points are null, since the position gives the time. Insignificant digits are cut off. */
-static void add_curve(struct json *json, const char *key, const struct timeline *timeline, enum timeline_line line,
+static void add_timeline(struct json *json, const char *key, const struct timeline *timeline, enum timeline_line line,
                       double digits)
 {
-    double columns[CURVE];
+    double columns[TIMELINE_POINTS];
     if (isnan(timeline_peak(timeline, line)))
         return;
-    timeline_resample(timeline, line, columns, CURVE);
+    timeline_resample(timeline, line, columns, TIMELINE_POINTS);
     json_key(json, key);
     json_begin_array(json);
-    for (size_t i = 0; i < CURVE; i++)
+    for (size_t i = 0; i < TIMELINE_POINTS; i++)
         json_f64(json, round(columns[i] * digits) / digits);
     json_end_array(json);
 }
 
-static void add_curves(struct json *json, const struct facts *facts)
+static void add_timelines(struct json *json, const struct facts *facts)
 {
     if (facts->timeline.samples < TIMELINE_SAMPLES_MIN)
         return;
     json_key(json, "over_time");
     json_begin_object(json);
     json_field_u64(json, "samples", facts->timeline.samples);
-    known_f64(json, "step_s", facts_duration_s(facts) / CURVE);
-    add_curve(json, "cpu_cores", &facts->timeline, TIMELINE_CPU, 1000);
-    add_curve(json, "memory_bytes", &facts->timeline, TIMELINE_MEMORY, 1);
-    add_curve(json, "threads", &facts->timeline, TIMELINE_THREADS, 1);
-    add_curve(json, "storage_bytes_per_s", &facts->timeline, TIMELINE_STORAGE, 1);
-    add_curve(json, "calls_bytes_per_s", &facts->timeline, TIMELINE_CALLS, 1);
-    add_curve(json, "machine_busy_cores", &facts->timeline, TIMELINE_NODE, 1000);
-    add_curve(json, "machine_iowait_cores", &facts->timeline, TIMELINE_IOWAIT, 1000);
-    add_curve(json, "machine_steal_cores", &facts->timeline, TIMELINE_STEAL, 1000);
+    known_f64(json, "step_s", facts_duration_s(facts) / TIMELINE_POINTS);
+    add_timeline(json, "cpu_cores", &facts->timeline, TIMELINE_CPU, 1000);
+    add_timeline(json, "memory_bytes", &facts->timeline, TIMELINE_MEMORY, 1);
+    add_timeline(json, "threads", &facts->timeline, TIMELINE_THREADS, 1);
+    add_timeline(json, "storage_bytes_per_s", &facts->timeline, TIMELINE_STORAGE, 1);
+    add_timeline(json, "calls_bytes_per_s", &facts->timeline, TIMELINE_CALLS, 1);
+    add_timeline(json, "machine_busy_cores", &facts->timeline, TIMELINE_NODE, 1000);
+    add_timeline(json, "machine_iowait_cores", &facts->timeline, TIMELINE_IOWAIT, 1000);
+    add_timeline(json, "machine_steal_cores", &facts->timeline, TIMELINE_STEAL, 1000);
     json_end_object(json);
 }
 
@@ -317,10 +317,10 @@ void report_json(const struct report *report, struct buf *out)
     json_begin_object(&json);
     add_job(&json, report->facts);
     add_runs(&json, report->facts);
-    add_machine(&json, report->facts);
+    add_node(&json, report->facts);
     add_tasks(&json, &report->facts->job.summary);
     add_usage(&json, report->facts);
-    add_curves(&json, report->facts);
+    add_timelines(&json, report->facts);
     add_tables(&json, report->facts);
     report_programs_json(&json, report->facts);
     add_sentences(&json, report);

@@ -16,10 +16,10 @@
 #define ROWS_FUNCTIONS 8
 #define ROWS_CALLS 10
 #define ROWS_CLASSES 6
-#define ROWS_OWN 20
+#define ROWS_METRICS 20
 #define PAIRS_SHOWN 3
 #define WAIT_SHOWN 0.10 /* ranks that wait less are not listed */
-#define OWN_NUMBER 18   /* columns of a program metric's value */
+#define METRIC_COLUMNS 18   /* columns of a program metric's value */
 
 static struct format_text count_cell(double value)
 {
@@ -285,7 +285,7 @@ static void add_calls(struct page *page, const struct syscall_stats *calls)
 }
 
 /* Integers with thousands separators, others as they are. */
-static struct format_text own_number(double value)
+static struct format_text metric_number(double value)
 {
     if (value >= 0 && value < 1e15 && value == floor(value))
         return format_count((uint64_t)value);
@@ -294,23 +294,23 @@ static struct format_text own_number(double value)
     return text;
 }
 
-static void add_own_row(struct page *page, const char *name, const double *values, size_t count)
+static void add_metric_row(struct page *page, const char *name, const double *values, size_t count)
 {
-    size_t space = page->width - PAGE_INDENT - count * OWN_NUMBER;
+    size_t space = page->width - PAGE_INDENT - count * METRIC_COLUMNS;
     page_spaces(page, PAGE_INDENT);
     size_t used = utf8_add_fit(page->out, bytes_of(name), space, page->terminal.utf8);
     page_spaces(page, space - used);
     for (size_t i = 0; i < count; i++)
-        buf_printf(page->out, "%*s", OWN_NUMBER, isnan(values[i]) ? "" : own_number(values[i]).s);
+        buf_printf(page->out, "%*s", METRIC_COLUMNS, isnan(values[i]) ? "" : metric_number(values[i]).s);
     buf_add_char(page->out, '\n');
 }
 
 static void add_rest(struct page *page, size_t count)
 {
-    if (count <= ROWS_OWN)
+    if (count <= ROWS_METRICS)
         return;
     page_spaces(page, PAGE_INDENT);
-    buf_printf(page->out, "and %zu more: see 'sonde report --json'\n", count - ROWS_OWN);
+    buf_printf(page->out, "and %zu more: see 'sonde report --json'\n", count - ROWS_METRICS);
 }
 
 static struct format_text figure_cell(double value)
@@ -336,7 +336,7 @@ static void add_histograms(struct page *page, const struct histograms *histogram
     static const char *const titles[REPORT_CELLS] = { "count", "mean", "median", "90 %", "99 %", "sum", "" };
     if (histograms->count)
         report_row_titles(page, "Program histograms", titles);
-    for (size_t i = 0; i < histograms->count && i < ROWS_OWN; i++) {
+    for (size_t i = 0; i < histograms->count && i < ROWS_METRICS; i++) {
         const struct histogram *histogram = &histograms->list[i];
         double all = histogram->counts[histogram->count - 1];
         struct report_row row = { .name = bytes_of(histogram->name) };
@@ -361,13 +361,13 @@ static void add_counters(struct page *page, const struct job_metrics *metrics, c
             continue;
         if (count == 0)
             page_heading(page, "Program counters");
-        if (count++ < ROWS_OWN)
-            add_own_row(page, counters->rows[i].instance, job_metrics_values(metrics, JOB_METRICS_COUNTER, i), 1);
+        if (count++ < ROWS_METRICS)
+            add_metric_row(page, counters->rows[i].instance, job_metrics_values(metrics, JOB_METRICS_COUNTER, i), 1);
     }
     add_rest(page, count);
 }
 
-static void add_own(struct page *page, const struct job_metrics *metrics)
+static void add_program_metrics(struct page *page, const struct job_metrics *metrics)
 {
     const struct job_metrics_table *gauges = &metrics->tables[JOB_METRICS_GAUGE];
     struct histograms histograms;
@@ -377,9 +377,9 @@ static void add_own(struct page *page, const struct job_metrics *metrics)
     histograms_clear(&histograms);
     if (gauges->count)
         page_heading(page, "Program gauges at the end: minimum, maximum");
-    for (size_t i = 0; i < gauges->count && i < ROWS_OWN; i++) {
+    for (size_t i = 0; i < gauges->count && i < ROWS_METRICS; i++) {
         const double *values = job_metrics_values(metrics, JOB_METRICS_GAUGE, i);
-        add_own_row(page, gauges->rows[i].instance, (double[]){ values[PROGRAM_GAUGE_MIN], values[PROGRAM_GAUGE_MAX] }, 2);
+        add_metric_row(page, gauges->rows[i].instance, (double[]){ values[PROGRAM_GAUGE_MIN], values[PROGRAM_GAUGE_MAX] }, 2);
     }
     add_rest(page, gauges->count);
 }
@@ -388,5 +388,5 @@ void report_programs(struct page *page, const struct facts *facts)
 {
     add_mpi(page, &facts->mpi);
     add_calls(page, &facts->calls);
-    add_own(page, &facts->metrics);
+    add_program_metrics(page, &facts->metrics);
 }

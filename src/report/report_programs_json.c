@@ -15,7 +15,7 @@ static void known(struct json *json, const char *key, double value)
 }
 
 /* Program metrics may be infinite, for which JSON has no number. */
-static void own(struct json *json, const char *key, double value)
+static void json_number(struct json *json, const char *key, double value)
 {
     if (isinf(value))
         json_field_text(json, key, value > 0 ? "inf" : "-inf");
@@ -194,7 +194,7 @@ static void add_calls(struct json *json, const struct facts *facts)
     json_end_object(json);
 }
 
-static void add_own(struct json *json, const struct job_metrics *metrics, enum job_metrics_set set, const char *key,
+static void add_program_metrics(struct json *json, const struct job_metrics *metrics, enum job_metrics_set set, const char *key,
                     const char *const *names, size_t count, const struct histograms *but)
 {
     const struct job_metrics_table *table = &metrics->tables[set];
@@ -206,7 +206,7 @@ static void add_own(struct json *json, const struct job_metrics *metrics, enum j
         json_begin_object(json);
         json_field_text(json, "name", table->rows[row].instance);
         for (size_t i = 0; i < count; i++)
-            own(json, names[i], job_metrics_value(metrics, set, row, i));
+            json_number(json, names[i], job_metrics_value(metrics, set, row, i));
         json_end_object(json);
     }
     json_end_array(json);
@@ -240,8 +240,8 @@ static void add_histograms(struct json *json, const struct histograms *histogram
         json_begin_object(json);
         json_field_text(json, "name", histogram->name);
         whole(json, "count", all);
-        own(json, "sum", histogram->sum);
-        own(json, "mean", all > 0 ? histogram->sum / all : NAN);
+        json_number(json, "sum", histogram->sum);
+        json_number(json, "mean", all > 0 ? histogram->sum / all : NAN);
         for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++)
             known(json, quantiles[k].key,
                   histogram_quantile(histogram->bounds, histogram->counts, histogram->count, quantiles[k].share));
@@ -263,8 +263,8 @@ void report_programs_json(struct json *json, const struct facts *facts)
     json_begin_object(json);
     struct histograms histograms;
     histograms_read(&histograms, metrics);
-    add_own(json, metrics, JOB_METRICS_COUNTER, "counters", counter, 1, &histograms);
-    add_own(json, metrics, JOB_METRICS_GAUGE, "gauges", gauge, PROGRAM_GAUGE_SIZE, &histograms);
+    add_program_metrics(json, metrics, JOB_METRICS_COUNTER, "counters", counter, 1, &histograms);
+    add_program_metrics(json, metrics, JOB_METRICS_GAUGE, "gauges", gauge, PROGRAM_GAUGE_SIZE, &histograms);
     if (histograms.count)
         add_histograms(json, &histograms);
     histograms_clear(&histograms);

@@ -12,9 +12,9 @@
 #define BAR 20    /* columns of a bar and of a timeline on a page of full width; fewer on a narrow terminal */
 #define BAR_MIN 4
 #define FIGURE 9 /* columns of the number after a bar */
-#define CURVE 48
-#define CURVE_MIN 8
-#define DISK_CURVE_MIN 1048576.0 /* bytes/s: below this, the disk timeline is noise */
+#define TIMELINE_COLUMNS 48
+#define TIMELINE_COLUMNS_MIN 8
+#define DISK_TIMELINE_MIN 1048576.0 /* bytes/s: below this, the disk timeline is noise */
 #define CORES_MIN 0.05           /* of other processes or iowait: less is not worth a line */
 
 static size_t narrowed(const struct page *page, size_t full, size_t least)
@@ -131,16 +131,16 @@ static void add_flows(struct page *page, const struct facts *facts)
         add_flow(page, facts, &flows[i], most);
 }
 
-static void add_curve(struct page *page, const struct facts *facts, enum timeline_line line, const char *label,
+static void add_timeline(struct page *page, const struct facts *facts, enum timeline_line line, const char *label,
                       enum colour colour)
 {
-    double columns[CURVE], most = 0;
-    size_t width = narrowed(page, CURVE, CURVE_MIN);
+    double columns[TIMELINE_COLUMNS], most = 0;
+    size_t width = narrowed(page, TIMELINE_COLUMNS, TIMELINE_COLUMNS_MIN);
     timeline_resample(&facts->timeline, line, columns, width);
     for (size_t i = 0; i < width; i++)
         if (columns[i] > most)
             most = columns[i];
-    if (line == TIMELINE_STORAGE && most < DISK_CURVE_MIN)
+    if (line == TIMELINE_STORAGE && most < DISK_TIMELINE_MIN)
         return;
     page_label(page, label);
     spark_add(page->out, &page->terminal, columns, width, most, colour);
@@ -151,16 +151,16 @@ static void add_curve(struct page *page, const struct facts *facts, enum timelin
         buf_printf(page->out, "  peak %s%s\n", phrase_bytes(most).s, line == TIMELINE_MEMORY ? "" : "/s");
 }
 
-static void add_curves(struct page *page, const struct facts *facts)
+static void add_timelines(struct page *page, const struct facts *facts)
 {
     if (facts->timeline.samples < TIMELINE_SAMPLES_MIN || isnan(facts_duration_s(facts)))
         return;
     page_heading(page, "Timeline");
-    add_curve(page, facts, TIMELINE_CPU, "CPU", GREEN);
-    add_curve(page, facts, TIMELINE_MEMORY, "memory", BLUE);
-    add_curve(page, facts, TIMELINE_STORAGE, "disk", YELLOW);
+    add_timeline(page, facts, TIMELINE_CPU, "CPU", GREEN);
+    add_timeline(page, facts, TIMELINE_MEMORY, "memory", BLUE);
+    add_timeline(page, facts, TIMELINE_STORAGE, "disk", YELLOW);
     page_label(page, "");
-    spark_axis(page->out, narrowed(page, CURVE, CURVE_MIN), facts_duration_s(facts));
+    spark_axis(page->out, narrowed(page, TIMELINE_COLUMNS, TIMELINE_COLUMNS_MIN), facts_duration_s(facts));
     buf_add_char(page->out, '\n');
 }
 
@@ -222,6 +222,6 @@ void report_usage(struct page *page, const struct facts *facts)
     add_memory(page, facts);
     add_flows(page, facts);
     page_end_section(page, section);
-    add_curves(page, facts);
+    add_timelines(page, facts);
     add_waiting(page, facts);
 }

@@ -105,7 +105,7 @@ void screen_draw(struct screen *screen, struct buf *page)
     buf_reset(page);
 }
 
-static void stop_and_come_back(struct screen *screen)
+static void suspend(struct screen *screen)
 {
     leave(screen);
     kill(getpid(), SIGSTOP);
@@ -146,7 +146,7 @@ static int take_key(struct screen *screen)
     screen->typed_size -= size;
     memmove(screen->typed, screen->typed + size, screen->typed_size);
     if (key == 0x1a) {
-        stop_and_come_back(screen);
+        suspend(screen);
         return SCREEN_NONE;
     }
     return key == 3 || key == 4 ? SCREEN_CLOSED : key;
@@ -168,7 +168,7 @@ static int read_signal(struct screen *screen)
         return SCREEN_NONE;
     if (info.ssi_signo != SIGTSTP)
         return SCREEN_CLOSED;
-    stop_and_come_back(screen);
+    suspend(screen);
     return SCREEN_NONE;
 }
 

@@ -199,12 +199,12 @@ static void add_node(struct buf *out, const struct jobs_answer *now, const struc
     buf_add_char(out, '\n');
 }
 
-static void add_second_line(struct buf *out, const struct jobs_answer *now, const struct top_look *look,
+static void add_second_line(struct buf *out, const struct jobs_answer *now, const struct top_view *view,
                             const struct terminal *terminal)
 {
     static const char *const names[TOP_SORTS] = { "cpu", "memory", "io", "time", "power" };
-    if (look->trouble) {
-        terminal_add(out, terminal, RED, look->trouble);
+    if (view->error) {
+        terminal_add(out, terminal, RED, view->error);
         buf_add_char(out, '\n');
         return;
     }
@@ -212,11 +212,11 @@ static void add_second_line(struct buf *out, const struct jobs_answer *now, cons
     buf_printf(out, "%zu %s", now->count, now->count == 1 ? "job" : "jobs");
     if (now->others)
         buf_printf(out, " and %s of other users", format_count(now->others).s);
-    buf_printf(out, ", by %s", names[look->sort < TOP_SORTS ? look->sort : TOP_CPU]);
-    if (look->rows && now->count > look->rows)
-        buf_printf(out, ", from %zu", look->first + 1);
+    buf_printf(out, ", by %s", names[view->sort < TOP_SORTS ? view->sort : TOP_CPU]);
+    if (view->rows && now->count > view->rows)
+        buf_printf(out, ", from %zu", view->first + 1);
     static const char keys[] = "   c cpu  m mem  i io  t time  p power  r reverse  q quit", brief[] = "   c m i t p r q";
-    if (!look->is_batch)
+    if (!view->is_batch)
         terminal_add(out, terminal, FAINT, out->size - begin + sizeof keys - 1 <= terminal->width ? keys : brief);
     buf_add_char(out, '\n');
 }
@@ -231,22 +231,22 @@ static size_t choose_columns(const struct jobs_answer *now, struct table_column 
     return count;
 }
 
-void top_print(struct buf *out, const struct jobs_answer *now, const struct top_look *look, const struct terminal *terminal)
+void top_print(struct buf *out, const struct jobs_answer *now, const struct top_view *view, const struct terminal *terminal)
 {
     struct table table;
     struct table_column chosen[sizeof columns / sizeof *columns];
-    size_t first = look->first < now->count ? look->first : 0, end = now->count;
-    if (look->rows && end - first > look->rows)
-        end = first + look->rows;
+    size_t first = view->first < now->count ? view->first : 0, end = now->count;
+    if (view->rows && end - first > view->rows)
+        end = first + view->rows;
     add_node(out, now, terminal);
-    add_second_line(out, now, look, terminal);
+    add_second_line(out, now, view, terminal);
     buf_add_char(out, '\n');
     table_init(&table, chosen, choose_columns(now, chosen), terminal->utf8);
     for (size_t i = first; i < end; i++)
         add_job(&table, now, &now->jobs[i], terminal);
     if (end > first)
         table_print(&table, terminal, out);
-    else if (!look->trouble)
+    else if (!view->error)
         buf_add_text(out, now->nodes > 1 ? "No jobs on these nodes.\n" : "No jobs on this node.\n");
     table_clear(&table);
 }

@@ -8,19 +8,19 @@
 /* In the order of the option --sort; see top_key. */
 enum top_sort { TOP_CPU, TOP_MEMORY, TOP_IO, TOP_TIME, TOP_POWER, TOP_SORTS };
 
-struct top_look {
+struct top_view {
     enum top_sort sort;
     bool reverse;
     bool is_batch;      /* without the list of keys */
     size_t first, rows; /* the first job shown, and how many fit; rows 0: all */
-    const char *trouble; /* why the page could not be updated; NULL: it was */
+    const char *error; /* why the page could not be updated; NULL: it was */
 };
 
 /* Sorts the jobs, largest first. */
 void top_sort(struct jobs_answer *now, enum top_sort sort, bool reverse);
 
 /* Adds the page. now must be sorted. */
-void top_print(struct buf *out, const struct jobs_answer *now, const struct top_look *look, const struct terminal *terminal);
+void top_print(struct buf *out, const struct jobs_answer *now, const struct top_view *view, const struct terminal *terminal);
 
 /* Lines that top_print needs in addition to those of jobs. */
 #define TOP_HEAD_LINES 4

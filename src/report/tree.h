@@ -17,7 +17,7 @@ struct tree_node {
     uint64_t start_ns;            /* 0: unknown */
     uint64_t time_ns;             /* elapsed time; summed over folded processes */
     uint64_t cpu_us, inclusive_us, rss_kb, read_bytes, write_bytes; /* bytes transferred by system calls */
-    uint64_t alike;               /* hash, equal for processes with similar subtrees */
+    uint64_t similarity;               /* hash, equal for processes with similar subtrees */
     size_t name, args;            /* in tree.texts: terminated, preceded by their size */
     unsigned sources;             /* enum process_source; of all folded processes */
     enum process_state state;

@@ -20,11 +20,11 @@ static int compare_u64(const void *a, const void *b)
 }
 
 /* Hash of executable and exit status, and the kinds of the children, regardless of their number. */
-static uint64_t alike_of(const struct tree *tree, const struct tree_node *node, uint64_t *scratch)
+static uint64_t similarity_of(const struct tree *tree, const struct tree_node *node, uint64_t *scratch)
 {
     size_t count = 0;
     for (uint32_t n = node->first_child; n != TREE_NONE; n = tree->nodes[n].next)
-        scratch[count++] = tree->nodes[n].alike;
+        scratch[count++] = tree->nodes[n].similarity;
     qsort(scratch, count, sizeof *scratch, compare_u64);
     uint64_t end = (uint64_t)node->state << 24 | (uint64_t)node->status_known << 16 | node->exit_code << 8 | node->exit_signal;
     struct bytes name = tree_name(tree, node);
@@ -70,7 +70,7 @@ static void merge_into(struct tree *tree, uint32_t into, uint32_t from)
 
 /* Siblings of one kind. */
 struct fold_group {
-    uint64_t alike;
+    uint64_t similarity;
     uint32_t first, count; /* count 0: the slot is free */
 };
 
@@ -81,10 +81,10 @@ struct fold {
     uint64_t small_us; /* processes with less are small */
 };
 
-static struct fold_group *group_of(struct fold *fold, uint64_t alike)
+static struct fold_group *group_of(struct fold *fold, uint64_t similarity)
 {
-    size_t at = alike & (fold->size - 1);
-    while (fold->groups[at].count && fold->groups[at].alike != alike)
+    size_t at = similarity & (fold->size - 1);
+    while (fold->groups[at].count && fold->groups[at].similarity != similarity)
         at = (at + 1) & (fold->size - 1);
     return &fold->groups[at];
 }
@@ -106,9 +106,9 @@ static size_t group_siblings(struct fold *fold, uint32_t first)
     for (uint32_t n = first; n != TREE_NONE; n = tree->nodes[n].next) {
         if (!is_small(fold, &tree->nodes[n]))
             continue;
-        struct fold_group *group = group_of(fold, tree->nodes[n].alike);
+        struct fold_group *group = group_of(fold, tree->nodes[n].similarity);
         if (group->count++ == 0)
-            *group = (struct fold_group){ tree->nodes[n].alike, n, 1 };
+            *group = (struct fold_group){ tree->nodes[n].similarity, n, 1 };
     }
     return count;
 }
@@ -122,7 +122,7 @@ static void fold_list(struct fold *fold, uint32_t first, uint32_t *last)
     uint32_t kept = TREE_NONE;
     for (uint32_t n = first, next; n != TREE_NONE; n = next) {
         next = tree->nodes[n].next;
-        struct fold_group *group = is_small(fold, &tree->nodes[n]) ? group_of(fold, tree->nodes[n].alike) : NULL;
+        struct fold_group *group = is_small(fold, &tree->nodes[n]) ? group_of(fold, tree->nodes[n].similarity) : NULL;
         if (group && group->count >= TREE_FOLD_MIN && group->first != n) {
             merge_into(tree, group->first, n);
             continue;
@@ -155,7 +155,7 @@ enum err tree_fold(struct tree *tree)
     uint64_t *scratch = malloc(((size_t)tree->count + 1) * sizeof *scratch);
     if (fold.groups && scratch) {
         for (uint32_t n = tree->count; n-- > 0;)
-            tree->nodes[n].alike = alike_of(tree, &tree->nodes[n], scratch);
+            tree->nodes[n].similarity = similarity_of(tree, &tree->nodes[n], scratch);
         fold_list(&fold, tree->first_root, &tree->last_root);
         for (uint32_t n = 0; n < tree->count; n++)
             if (!tree->nodes[n].gone)

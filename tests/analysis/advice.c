@@ -30,7 +30,7 @@ static void spoil(void)
     plain_count(&facts, COUNTER_rchar, 1);
     plain_count(&facts, COUNTER_invol_ctxsw, 1e6);
     plain_timeline(&facts, TIMELINE_CPU, 0, 0.5, 1);
-    advice_of(&list, &facts);
+    advice_find(&list, &facts);
 }
 
 static void most_severe_first(void **state)

@@ -18,7 +18,7 @@ static inline int fresh(void **state)
 
 static inline const struct advice *find(const char *rule)
 {
-    advice_of(&list, &facts);
+    advice_find(&list, &facts);
     for (size_t i = 0; i < list.count; i++)
         if (strcmp(list.items[i].rule->name, rule) == 0)
             return &list.items[i];

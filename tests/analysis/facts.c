@@ -105,7 +105,7 @@ static void rules_work_on_real_facts(void **state)
     static struct advice_list list;
     struct facts *facts = file_and_read(&fake, &(struct fake_shape){ .run_id = "c", .job_id = "c", .processes = 5000,
         .threads = 2, .samples = 50 }, &job);
-    advice_of(&list, facts);
+    advice_find(&list, facts);
     assert_true(list.count > 0); /* the fake build consists of short processes and fails */
     facts_free(&facts);
     store_job_clear(&job);

@@ -6,7 +6,7 @@
 static void no_advice_for_a_good_job(void **state)
 {
     (void)state;
-    advice_of(&list, &facts);
+    advice_find(&list, &facts);
     if (list.count)
         fail_msg("%s says: %s", list.items[0].rule->name, list.items[0].sentence);
 }
@@ -17,7 +17,7 @@ static void no_advice_without_data(void **state)
     memset(&facts, 0, sizeof facts);
     facts.job.ended = true;
     timeline_init(&facts.timeline, 0, 0);
-    advice_of(&list, &facts);
+    advice_find(&list, &facts);
     if (list.count)
         fail_msg("%s says: %s", list.items[0].rule->name, list.items[0].sentence);
 }

@@ -16,13 +16,13 @@ static struct jobs_answer read(const char *text)
     return now;
 }
 
-static const char *page_of(const struct jobs_answer *now, const struct top_look *look, size_t width)
+static const char *page_of(const struct jobs_answer *now, const struct top_view *view, size_t width)
 {
     static struct buf out;
     struct terminal terminal = { .width = width };
     buf_clear(&out);
     buf_init(&out, 1u << 20);
-    top_print(&out, now, look, &terminal);
+    top_print(&out, now, view, &terminal);
     return buf_text(&out);
 }
 
@@ -33,8 +33,8 @@ static void the_page(void **state)
     struct jobs_answer second = read(ANSWER(JOB("1", "500000", "2000000000") "," JOB("20", "1500000", "2000000000")));
     jobs_client_set_rates(&second, &first);
     top_sort(&second, TOP_CPU, false);
-    struct top_look look = { .sort = TOP_CPU, .is_batch = true };
-    assert_string_equal(page_of(&second, &look, 100),
+    struct top_view view = { .sort = TOP_CPU, .is_batch = true };
+    assert_string_equal(page_of(&second, &view, 100),
                         "n1\n"
                         "2 jobs and 2 of other users, by cpu\n"
                         "\n"
@@ -47,28 +47,28 @@ static void the_page(void **state)
     assert_string_equal(second.jobs[0].id, "20");
     top_sort(&second, TOP_TIME, false); /* equal: by id */
     assert_string_equal(second.jobs[0].id, "1");
-    look.rows = 1;
-    look.first = 1;
-    look.trouble = "no agent";
-    const char *page = page_of(&second, &look, 100);
+    view.rows = 1;
+    view.first = 1;
+    view.error = "no agent";
+    const char *page = page_of(&second, &view, 100);
     assert_non_null(strstr(page, "\nno agent\n"));
     assert_null(strstr(page, "\n1 "));
     assert_non_null(strstr(page, "\n20 "));
     jobs_client_clear(&first);
     jobs_client_clear(&second);
-    page_of(&(struct jobs_answer){ 0 }, &look, 10);
+    page_of(&(struct jobs_answer){ 0 }, &view, 10);
 }
 
 static void keys_are_explained_if_they_fit(void **state)
 {
     (void)state;
     struct jobs_answer now = read(ANSWER(JOB("1", "0", "1000000000")));
-    struct top_look look = { .sort = TOP_MEMORY };
+    struct top_view view = { .sort = TOP_MEMORY };
     now.others = 0;
-    assert_non_null(strstr(page_of(&now, &look, 80), ", by memory   c cpu  m mem  i io  t time  p power  r reverse  q quit\n"));
-    assert_non_null(strstr(page_of(&now, &look, 60), ", by memory   c m i t p r q\n"));
+    assert_non_null(strstr(page_of(&now, &view, 80), ", by memory   c cpu  m mem  i io  t time  p power  r reverse  q quit\n"));
+    assert_non_null(strstr(page_of(&now, &view, 60), ", by memory   c m i t p r q\n"));
     now.others = 1234567;
-    assert_non_null(strstr(page_of(&now, &look, 80), ", by memory   c m i t p r q\n"));
+    assert_non_null(strstr(page_of(&now, &view, 80), ", by memory   c m i t p r q\n"));
     jobs_client_clear(&now);
 }
 

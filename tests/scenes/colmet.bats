@@ -201,7 +201,7 @@ PY
         run -0 "./colmet-$name" -h
         [[ $output == *"usage: colmet-$name"* ]]
         while read -r option; do
-            [ "$option" = -- ] || grep -q -- "\"$option\"" "$SOURCE/src/cli/names/colmet_$name.c"
+            [ "$option" = -- ] || grep -q -- "\"$option\"" "$SOURCE/src/compat/commands/colmet_$name.c"
         done < <(grep -o -- '--[a-zA-Z0-9_-]*' <<<"$output" | sort -u)
     done
 }

@@ -11,6 +11,7 @@
 
 #define METRICS_MAX (1u << 20) /* of one program */
 #define JOBS_MAX 100u          /* that one program names, one after another: tau's library names one */
+#define LINEAR_MAX 256u        /* metrics that are searched without a map: it would take most of the memory of a client */
 
 static struct program_metric *metric_of(const struct contribution *contribution) { return contribution->cell->metric; }
 
@@ -30,18 +31,29 @@ static bool is_metric(const void *item, const void *key)
 /* Its index; order->items.count: it has none. */
 static size_t order_find(const struct tau_order *order, const struct program_metric *metric)
 {
+    size_t index = 0;
+    if (order->items.count <= LINEAR_MAX) {
+        while (index < order->items.count && metric_of(order->items.items[index]) != metric)
+            index++;
+        return index;
+    }
     const void *item = map_find(&order->by_metric, metric->hash, is_metric, &(struct order_key){ order, metric });
     return item ? map_index_of_item(item) : order->items.count;
 }
 
 static enum err order_add(struct tau_order *order, struct contribution *contribution)
 {
-    enum err err = vec_push(&order->items, METRICS_MAX, contribution);
+    size_t count = order->items.count;
+    bool needs_map = count >= LINEAR_MAX;
+    enum err err = vec_reserve(&order->items, 1, METRICS_MAX);
+    if (!err && needs_map)
+        err = map_reserve(&order->by_metric, count + 1, METRICS_MAX);
     if (err)
         return err;
-    err = map_add(&order->by_metric, metric_of(contribution)->hash, map_item_of_index(order->items.count - 1), METRICS_MAX);
-    order->items.count -= err != OK;
-    return err;
+    order->items.items[order->items.count++] = contribution;
+    for (size_t i = order->by_metric.count; needs_map && i <= count; i++)
+        map_add(&order->by_metric, metric_of(order->items.items[i])->hash, map_item_of_index(i), METRICS_MAX);
+    return OK;
 }
 
 static void order_clear(struct tau_order *order)

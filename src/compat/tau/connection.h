@@ -15,7 +15,7 @@ struct tau_endpoint {
 /* The metrics of a program in the order in which it described them, which is that of its messages or the reverse. */
 struct tau_order {
     VEC(struct contribution *) items;
-    struct map by_metric; /* indices of items */
+    struct map by_metric; /* indices of items, when there are many */
     size_t at;            /* the item of the last message */
     bool is_down;         /* the one before it is likely to be next, not the one after it */
 };

@@ -3,7 +3,7 @@
  * use has less of the former. Goals: 250,000 and 30,000 (Colmet: 12,000 and 1,400). */
 #include "base/clock.h"
 #include "samplers/all.h"
-#include "sinks/sink.h"
+#include "sinks/sink_module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     char why[512];
     if (argc < 2)
         return 2;
-    if (sink_load("hdf5", &sink, why, sizeof why)) {
+    if (sink_module_load("hdf5", &sink, why, sizeof why)) {
         fprintf(stderr, "%s\n", why);
         return 1;
     }

@@ -86,7 +86,8 @@ bool agent_client_exists(void)
     return !agent_client_socket(path) && strcmp(path, SYSTEM_DIR "/" AGENT_CLIENT_SOCKET) != 0 && access(path, F_OK) == 0;
 }
 
-static enum err send_request(uint64_t timeout_ns, const char *where, const struct http_client_request *request, struct buf *answer,
+static enum err send_request(uint64_t timeout_ns, const char *where, const struct http_client_request *request,
+                             struct buf *answer,
                              int *status)
 {
     uint64_t until_ns = clock_monotonic_ns() + timeout_ns;
@@ -113,7 +114,8 @@ enum err agent_client_request_local(const char *method, const char *path, struct
 
 enum err agent_client_post_fd(int file_fd, const char *path, struct bytes body, struct buf *answer, int *status)
 {
-    return send_request(AGENT_CLIENT_TIMEOUT_NS, "", &(struct http_client_request){ "POST", path, body, file_fd }, answer, status);
+    return send_request(AGENT_CLIENT_TIMEOUT_NS, "", &(struct http_client_request){ "POST", path, body, file_fd }, answer,
+                        status);
 }
 
 void agent_client_post_nowait(const char *path, struct bytes body)

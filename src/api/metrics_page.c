@@ -216,7 +216,7 @@ static void add_help(struct writer *writer, const char *help)
     buf_add_char(writer->out, '\n');
 }
 
-static char *put(char *at, const char *text, size_t size)
+static char *append(char *at, const char *text, size_t size)
 {
     memcpy(at, text, size);
     return at + size;
@@ -229,15 +229,15 @@ static void add_about(struct writer *writer, struct bytes family, const struct p
     char *begin = buf_reserve(writer->out, 3 * family.size + unit + 64), *at = begin;
     if (!begin)
         return;
-    at = put(put(at, "# TYPE ", 7), family.data, family.size);
-    at = name->is_counter ? put(at, " counter\n", 9) : put(at, " gauge\n", 7);
+    at = append(append(at, "# TYPE ", 7), family.data, family.size);
+    at = name->is_counter ? append(at, " counter\n", 9) : append(at, " gauge\n", 7);
     if (unit) {
-        at = put(put(at, "# UNIT ", 7), family.data, family.size);
+        at = append(append(at, "# UNIT ", 7), family.data, family.size);
         *at++ = ' ';
-        at = put(at, name->unit, unit);
+        at = append(at, name->unit, unit);
         *at++ = '\n';
     }
-    at = put(put(at, "# HELP ", 7), family.data, family.size);
+    at = append(append(at, "# HELP ", 7), family.data, family.size);
     *at++ = ' ';
     *at = '\0';
     writer->out->size += (size_t)(at - begin);
@@ -347,7 +347,7 @@ static enum err add_families(struct writer *writer, struct set_items **runs, con
 }
 
 /* The run `first` and the later ones of the same set name, which are marked as done. */
-static size_t gather(struct writer *writer, size_t first, struct set_items **runs, const struct set **sets)
+static size_t collect_runs(struct writer *writer, size_t first, struct set_items **runs, const struct set **sets)
 {
     size_t count = 0;
     for (size_t i = first; i < writer->run_count; i++) {
@@ -368,7 +368,7 @@ static enum err add_sets(struct writer *writer)
     enum err err = runs && sets ? OK : NOMEM;
     for (size_t i = 0; !err && i < writer->run_count; i++)
         if (!writer->runs[i].is_done)
-            err = add_families(writer, runs, sets, gather(writer, i, runs, sets));
+            err = add_families(writer, runs, sets, collect_runs(writer, i, runs, sets));
     free(runs);
     free(sets);
     return err;

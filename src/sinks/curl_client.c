@@ -181,14 +181,14 @@ void curl_response_clear(struct curl_response *answer)
     buf_clear(&answer->body);
 }
 
-static size_t take_body(char *data, size_t one, size_t size, void *user)
+static size_t on_body(char *data, size_t one, size_t size, void *user)
 {
     struct curl_response *answer = user;
     buf_add(&answer->body, data, one * size);
     return answer->body.failed ? 0 : one * size;
 }
 
-static struct curl_slist *make_headers(const struct curl_client *client, const struct curl_request *request)
+static struct curl_slist *build_headers(const struct curl_client *client, const struct curl_request *request)
 {
     char type[128];
     struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no "100 Continue" round trip */
@@ -222,7 +222,7 @@ static void set_request(const struct curl_client *client, const struct curl_requ
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, limit_ms);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, limit_ms < CONNECT_MS ? limit_ms : CONNECT_MS);
     curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "");
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     if (request->content_type) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body.size ? request->body.data : "");
@@ -301,7 +301,7 @@ enum err curl_client_send(struct curl_client *client, const struct curl_request 
     buf_reset(&answer->body);
     answer->status = 0;
     answer->retry_after_ns = 0;
-    struct curl_slist *headers = make_headers(client, request);
+    struct curl_slist *headers = build_headers(client, request);
     curl_easy_reset(client->curl); /* the connection stays open */
     set_security(client);
     set_request(client, request, limit_ms);

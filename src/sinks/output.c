@@ -83,7 +83,7 @@ static size_t writable_size(const struct output *output, size_t size, int wait_m
     return size < PIPE_BUF ? size : PIPE_BUF;
 }
 
-static void keep_rest(struct buf *out, size_t done)
+static void drop_written(struct buf *out, size_t done)
 {
     if (done)
         memmove(out->data, out->data + done, out->size - done);
@@ -97,7 +97,7 @@ static enum err write_all(struct output *output, int wait_ms)
     while (!err && done < output->out.size) {
         size_t chunk = writable_size(output, output->out.size - done, wait_ms);
         if (!chunk) {
-            keep_rest(&output->out, done);
+            drop_written(&output->out, done);
             return wait_ms ? AGAIN : OK;
         }
         ssize_t size = write(output->fd, output->out.data + done, chunk);

@@ -1,4 +1,4 @@
-/* Which sensor's number is a job's CPU time, memory, I/O: the best that is there, and what is the node's. */
+/* Figures of jobs and nodes come from the best source. */
 #include "tools/unit.h"
 
 #include "agent/node_view.h"
@@ -92,7 +92,7 @@ static void the_best_source_wins(void **state)
     sample_set_u64(tasks, 0, 3);
     sample_set_u64(tasks, 1, 9000);
     sample_set_u64(add(f, &cgroup, "", "1"), 0, 5);
-    sample_set_u64(add(f, &cgroup, "step_0", "1"), 0, 4); /* a part of it */
+    sample_set_u64(add(f, &cgroup, "step_0", "1"), 0, 4); /* a part of the job */
     sample_set_u64(add(f, &taskstats, "", "2"), 1, 9000);
     sample_set_u64(add(f, &taskstats, "", "unknown"), 1, 1);
     struct job_figures_all all = read_all(f);
@@ -100,12 +100,12 @@ static void the_best_source_wins(void **state)
     assert_int_equal(one->values[JOB_FIGURES_cpu_us].value, 5);
     assert_int_equal(one->values[JOB_FIGURES_cpu_us].time_ns, 50);
     assert_int_equal(one->values[JOB_FIGURES_tasks].value, 3);
-    assert_int_equal(one->values[JOB_FIGURES_memory_bytes].time_ns, 0); /* nobody knows it */
+    assert_int_equal(one->values[JOB_FIGURES_memory_bytes].time_ns, 0); /* unknown */
     assert_int_equal(two->values[JOB_FIGURES_cpu_us].value, 9);
     job_figures_clear(&all);
 }
 
-/* The cgroup of v1 does not see what is written through the cache, taskstats nobody who came and went unseen. */
+/* cgroup v1 misses buffered writes, taskstats misses short-lived processes. */
 static void io_bytes_are_the_largest_of_all_sources(void **state)
 {
     struct fixture *f = *state;
@@ -141,7 +141,7 @@ static void packages_are_summed_and_memory_is_used_memory(void **state)
     job_figures_clear(&all);
 }
 
-/* What goes to a volume goes to the disks below it, and is one. */
+/* I/O of a volume is not added to that of its disks. */
 static void io_of_the_node_is_that_of_its_disks(void **state)
 {
     struct fixture *f = *state;
@@ -189,7 +189,7 @@ static void users_see_their_own_jobs(void **state)
     buf_clear(&out);
 }
 
-/* Three nodes that hold the same; on the third one job may not be seen. */
+/* Three equal nodes; on the third, one job is not visible. */
 static void jobs_on_several_nodes_are_merged(void **state)
 {
     struct fixture *f = *state;

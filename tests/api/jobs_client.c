@@ -25,10 +25,10 @@ static void rates_are_differences(void **state)
     jobs_client_set_rates(&second, &first);
     assert_true(second.jobs[1].figures[JOB_FIGURES_cpu_us].has_rate);
     assert_true(second.jobs[1].figures[JOB_FIGURES_cpu_us].rate == 1.5e6);
-    assert_false(second.jobs[0].figures[JOB_FIGURES_cpu_us].has_rate); /* it fell */
+    assert_false(second.jobs[0].figures[JOB_FIGURES_cpu_us].has_rate); /* it decreased */
     assert_false(second.jobs[2].figures[JOB_FIGURES_cpu_us].has_rate); /* it is new */
     struct jobs_answer third = read(ANSWER(JOB("1", "2500000", "2000000000")));
-    jobs_client_set_rates(&third, &second); /* nothing was read anew: the rate stays */
+    jobs_client_set_rates(&third, &second); /* no new samples: the rate stays */
     assert_true(third.jobs[0].figures[JOB_FIGURES_cpu_us].rate == 1.5e6);
     jobs_client_clear(&first);
     jobs_client_clear(&second);

@@ -1,4 +1,4 @@
-/* /metrics to the letter: names, units, labels, the order of families, what is left out, and who sees what. */
+/* The exact content of /metrics: names, units, labels, order of families, limits, and access. */
 #include "tools/unit.h"
 
 #include "agent/node_view.h"
@@ -162,7 +162,7 @@ static void users_see_their_own_jobs(void **state)
     assert_null(strstr(text, "bob"));
 }
 
-/* Two sets of one name, which differ: a family stays in one piece, and no metric is lost. */
+/* Two different sets of one name: families stay contiguous, and no metric is lost. */
 static void families_are_contiguous(void **state)
 {
     struct fixture *f = *state;
@@ -187,7 +187,7 @@ static void families_are_contiguous(void **state)
     assert_ptr_equal(strstr(strstr(text, "TYPE sonde_perf_a ") + 1, "TYPE sonde_perf_a "), NULL);
 }
 
-/* Two metrics that would get one name: the scrape must not be lost. */
+/* Two metrics with the same Prometheus name must not make the scrape fail. */
 static void a_duplicate_family_is_written_once(void **state)
 {
     struct fixture *f = *state;
@@ -218,12 +218,12 @@ static void cardinality_is_bounded(void **state)
     const char *text = text_of(f, METRICS_TEXT, 21);
     assert_non_null(strstr(text, "\nsonde_series{host=\"n1\"} 21\n"));
     assert_non_null(strstr(text, "\nsonde_series_left_out{host=\"n1\"} 80\n"));
-    assert_non_null(strstr(text, "device=\"sda\"}")); /* the node comes first, wherever it stands */
+    assert_non_null(strstr(text, "device=\"sda\"}")); /* the node has priority */
     assert_non_null(strstr(text, "job=\"9\"}"));
     assert_null(strstr(text, "job=\"10\"}"));
 }
 
-/* What a job is takes room as well: four series each, all or none. */
+/* Facts of a job are four series, written all or none. */
 static void job_series_count_against_the_maximum(void **state)
 {
     struct fixture *f = *state;
@@ -238,7 +238,7 @@ static void job_series_count_against_the_maximum(void **state)
     size_t count = 0;
     for (; (at = strstr(at, "\nsonde_")); at++)
         count++;
-    assert_int_equal(count, 22 + 3); /* and three of the agent itself */
+    assert_int_equal(count, 22 + 3); /* plus three about the agent */
     assert_non_null(strstr(text, "\nsonde_series{host=\"n1\"} 22\n")); /* a node's, five jobs, one of a job */
     assert_non_null(strstr(text, "\nsonde_series_left_out{host=\"n1\"} 180\n"));
     text = text_of(f, METRICS_TEXT, 0);

@@ -1,4 +1,4 @@
-/* Counted system calls as JSON and back, and JSON that is something else. */
+/* System-call counts to JSON and back, and invalid JSON. */
 #include "api/syscalls_json.h"
 
 #include "model/program_sets.h"
@@ -63,7 +63,7 @@ static void unknown_fields_are_skipped(void **state)
     (void)state;
     assert_true(read_text("[{\"set\": \"other\", \"instance\": \"x\", \"values\": [1]}, {\"new\": {}}]"));
     assert_int_equal(out.count, 0);
-    assert_true(read_text("[{\"set\": \"syscall\", \"instance\": \"x\", \"values\": [1, 2]}]")); /* too few */
+    assert_true(read_text("[{\"set\": \"syscall\", \"instance\": \"x\", \"values\": [1, 2]}]")); /* too few values */
     assert_int_equal(out.count, 0);
     assert_true(read_text("[{\"set\": \"syscall\", \"instance\": \"x\", \"values\": [1, 2, null, 4, 5]}]"));
     assert_int_equal(out.count, 0);

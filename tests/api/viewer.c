@@ -1,4 +1,4 @@
-/* Who sees whose jobs, by how they ask. */
+/* Which jobs a client may see. */
 #include "tools/unit.h"
 
 #include "api/viewer.h"

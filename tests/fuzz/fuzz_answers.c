@@ -1,4 +1,4 @@
-/* What an agent answers, with any content: the readers of sonde ls, top, ctl and get. */
+/* Answers of an agent with any content: the readers of sonde ls, top, ctl and get. */
 #include "net/json_read.h"
 #include "report/agent_state.h"
 #include "api/jobs_client.h"
@@ -13,8 +13,8 @@ int fuzz_answers(const uint8_t *data, size_t size);
 
 static void show_sets(const char *text, size_t size, struct buf *out)
 {
-    struct sets sets;
-    if (sets_read(&sets, text, size))
+    struct sets_answer sets;
+    if (sets_client_read(&sets, text, size))
         return;
     bool *chosen = calloc(sets.count + 1, sizeof *chosen);
     for (size_t i = 0; chosen && i < sets.count; i++) {
@@ -24,24 +24,24 @@ static void show_sets(const char *text, size_t size, struct buf *out)
     if (chosen)
         ls_table(out, &sets, chosen, LS_OURS);
     free(chosen);
-    sets_clear(&sets);
+    sets_client_clear(&sets);
 }
 
 static void show_jobs(const char *text, size_t size, const struct terminal *terminal, struct buf *out)
 {
-    struct jobs_now now, before;
-    if (jobs_now_read(&now, text, size))
+    struct jobs_answer now, before;
+    if (jobs_client_read(&now, text, size))
         return;
-    if (!jobs_now_read(&before, text, size)) {
-        jobs_now_compare(&now, &before);
-        jobs_now_clear(&before);
+    if (!jobs_client_read(&before, text, size)) {
+        jobs_client_set_rates(&now, &before);
+        jobs_client_clear(&before);
     }
     top_sort(&now, TOP_IO, false);
-    top_print(out, &now, &(struct top_look){ .rows = 5 }, terminal);
-    jobs_now_clear(&now);
+    top_print(out, &now, &(struct top_view){ .rows = 5 }, terminal);
+    jobs_client_clear(&now);
 }
 
-/* Whatever comes in, JSON comes out that reads. */
+/* Any input yields valid JSON. */
 static void show_metrics(const char *text, size_t size, const struct terminal *terminal, struct buf *out)
 {
     struct metric_list list;

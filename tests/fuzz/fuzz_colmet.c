@@ -1,4 +1,4 @@
-/* Any bytes where a message of Colmet's kind is expected: a request that is JSON, or a reason. */
+/* Any bytes as a Colmet configuration message: the result is a JSON request or an error message. */
 #include "compat/colmet/node_control.h"
 #include "net/json_read.h"
 

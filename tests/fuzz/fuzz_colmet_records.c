@@ -1,4 +1,4 @@
-/* Any bytes where a node of Colmet's would send records: batches that hold together, which become rows and records again. */
+/* Any bytes as a message of a Colmet node: the batches are consistent, and can be converted to rows and records. */
 #include "compat/colmet/rows.h"
 #include "compat/colmet/records.h"
 

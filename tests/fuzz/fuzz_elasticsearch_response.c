@@ -1,10 +1,10 @@
-/* What somebody answers who may be no Elasticsearch at all. */
+/* Responses of a server that may not be Elasticsearch. */
 #include "sinks/elasticsearch/response.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int fuzz_elasticsearch_answer(const uint8_t *data, size_t size);
+int fuzz_elasticsearch_response(const uint8_t *data, size_t size);
 
 static size_t verdicts;
 
@@ -15,7 +15,7 @@ static void take(void *user, size_t place, unsigned status, const char *type, co
         abort();
 }
 
-int fuzz_elasticsearch_answer(const uint8_t *data, size_t size)
+int fuzz_elasticsearch_response(const uint8_t *data, size_t size)
 {
     struct bytes answer = { (const char *)data, size };
     size_t items;

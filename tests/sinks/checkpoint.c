@@ -1,5 +1,5 @@
-/* Files to which a sink adds lines: after a crash they are as they were when they were last flushed, and the sink says where
- * that was; a disk that is full leaves no half of a batch. */
+/* Appending to files: after a crash a file returns to its last flush, and resume gives that position; a full disk
+ * leaves no partial batch. */
 #include "sinks/checkpoint.h"
 
 #include "sinks/sink.h"
@@ -54,7 +54,7 @@ static enum err write_one(const struct sink *sink, void *state, uint64_t number,
     return err;
 }
 
-/* How often each number from 1 to last is there: it must be as often as it was written, in order, in whole lines. */
+/* Each number from 1 to last must occur as often as it was written, in order, in whole lines. */
 static void assert_numbers(uint64_t last, size_t samples)
 {
     static char text[1 << 20];
@@ -101,7 +101,7 @@ static void unflushed_lines_are_removed_after_a_crash(void **state)
     free(s);
 }
 
-/* The very first ones are taken back too, and what stood in the file before them stays. */
+/* The first batches are removed too; earlier content of the file stays. */
 static void a_file_that_was_never_flushed_is_emptied(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void a_file_changed_by_others_is_left_alone(void **state)
     close(fd);
 }
 
-/* As a limit of the file's size has it, which is a full disk for us alone. */
+/* RLIMIT_FSIZE acts like a full disk. */
 static void a_full_disk_leaves_no_partial_batch(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Pieces that wait: portions, what is done in the middle, what is taken back. */
+/* Unsent items: chunks, removal in the middle, truncation. */
 #include "sinks/outbox.h"
 
 #include "tools/unit.h"
@@ -29,7 +29,7 @@ static void fill(void)
 {
     assert_int_equal(add("one", 1), OK);
     assert_int_equal(add("twenty", 2), OK);
-    assert_int_equal(add("", 9), OK); /* nothing is no item */
+    assert_int_equal(add("", 9), OK); /* adding nothing creates no item */
     assert_int_equal(add("three", 3), OK);
     assert_int_equal(add("4", 4), OK);
     assert_int_equal(outbox.count, 4);

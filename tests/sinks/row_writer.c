@@ -7,7 +7,7 @@
 
 static const char *const names[] = { "name", "size", "args" };
 
-/* All in the buffer: nothing is passed on before 64 KiB. */
+/* The output in the buffer: nothing is written before 64 KiB. */
 static const char *made(enum row_writer_format format)
 {
     static char text[1000];

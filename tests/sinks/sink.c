@@ -1,4 +1,4 @@
-/* The contract, held against every sink that is built in. */
+/* The contract of sinks/sink.h, for every built-in sink. */
 #include "sinks/sink.h"
 
 #include "tools/unit.h"

@@ -1,4 +1,4 @@
-/* A sink that reads a journal: what it gets, what happens while it fails, and where it begins after a restart. */
+/* The worker of a sink: delivery from the journal, retries, and the position after a restart. */
 #include "tools/unit.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 
-/* What the sink of this test does, and what it was test_sink. */
+/* Behaviour and observations of the sink of this test. */
 static struct {
     atomic_uint failures_left, opened, closed, written, flushed;
     _Atomic enum err fails_with, open_fails_with;
@@ -196,7 +196,7 @@ static void worker_gets_all_batches_and_resumes_after_a_restart(void **state)
     restart(f);
     open_outlet(f, &sink_plain);
     put(f);
-    wait_for_written(4); /* the fourth alone */
+    wait_for_written(4); /* only the fourth */
     assert_int_equal(test_sink.last, 4);
 }
 
@@ -251,7 +251,7 @@ static void a_sink_that_cannot_be_opened_misses_nothing(void **state)
     assert_int_equal(figures.state, SINK_WORKER_FAILING);
     journal_maintain(f->journal, clock_realtime_ns());
     test_sink.open_fails_with = OK;
-    sink_worker_reopen(f->worker); /* need not wait for its pause */
+    sink_worker_reopen(f->worker); /* ends the back-off */
     wait_for_written(2);
     caught_text();
 }
@@ -305,7 +305,7 @@ static void put_piece(struct fixture *f)
     buf_clear(&record);
 }
 
-/* Who opened the sink hands it over; pieces of runs are tried again until they are taken. */
+/* The caller may pass an open sink; parts of runs are delivered again until they are accepted. */
 static void worker_accepts_an_open_sink_and_delivers_parts_of_runs(void **state)
 {
     struct fixture *f = *state;
@@ -355,11 +355,11 @@ static void a_sink_with_resume_starts_at_its_own_position(void **state)
     put(f);
     wait_for_written(3);
     restart(f);
-    test_sink.resume = first; /* a crash took the last two back */
+    test_sink.resume = first; /* a crash lost the last two */
     open_outlet(f, &sink_remembers);
     wait_for_written(5);
     assert_int_equal(test_sink.last, 3);
-    /* it knows whose batches it gets: of the same reader, of a journal that was opened another time */
+    /* the name of the reader is stable, the opening number is not */
     assert_non_null(strstr(name, "sink-remembers-"));
     assert_string_equal(test_sink.source, name);
     assert_int_not_equal(test_sink.opening, opening);

@@ -1,4 +1,4 @@
-/* Lines on standard output, as a person and as jq would read them. */
+/* Readable and JSON lines on standard output. */
 #include "sinks/sink.h"
 #include "tools/unit.h"
 
@@ -15,7 +15,7 @@ static const struct set set = { "things", metrics, 5, NULL };
 static const struct job job = { .id = "7", .other_id = "", .source = "told", .user = "ada", .cgroup = "",
                                 .start_ns = 1000000000, .end_ns = 5000000000 };
 
-/* What a batch of everything becomes. */
+/* The output for a batch with samples, events and gaps. */
 static const char *written(const char *format)
 {
     static char text[4096];

@@ -1,4 +1,4 @@
-/* Batches into the job database: jobs and series are there once, whatever is delivered again. */
+/* The sink store: jobs and series are saved once, whatever is delivered again. */
 #include "sinks/sink.h"
 
 #include "store/store.h"
@@ -59,7 +59,7 @@ static void write_tick(struct writing *writing, const char *host, uint64_t tick,
     batch_reset(&writing->batch);
     struct sample *sample = batch_add(&writing->batch, &load_set, time_ns, "");
     sample_set_f64(sample, 0, (double)tick / 4);
-    if (tick != 3) /* not known then */
+    if (tick != 3) /* missing then */
         sample_set_u64(sample, 1, tick * 10);
     sample = batch_add(&writing->batch, &cgroup_set, time_ns, "");
     sample->job = "4711";
@@ -103,7 +103,7 @@ static void assert_node(struct store *store, const char *host, const char *text)
     assert_string_equal(seen.text, text);
 }
 
-/* Of both sets so many samples are there, and all ticks up to there are known to be filed. */
+/* Both sets have this many samples, and all ticks up to it count as saved. */
 static void assert_stored(const struct store_fixture *fixture, unsigned ticks)
 {
     char number[32], range[64];
@@ -171,7 +171,7 @@ static void duplicates_are_saved_once(void **state)
     struct store_fixture *fixture = *state;
     struct writing writing;
     pid_t child = fork();
-    if (child == 0) { /* what it has gathered goes with it */
+    if (child == 0) { /* its buffered samples are lost */
         begin(&writing, fixture->path, "c1");
         for (uint64_t tick = 1; tick <= 4; tick++)
             write_tick(&writing, "n1", tick, NULL);
@@ -207,7 +207,7 @@ static void two_collectors_save_the_same_stream_once(void **state)
     assert_stored(fixture, 8);
 }
 
-/* One dies with samples in its journal that it has not filed, another goes on; then the first comes back. */
+/* A collector dies with unsaved samples in its journal, another continues, then the first returns. */
 static void late_batches_of_another_collector_are_saved(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -228,7 +228,7 @@ static void late_batches_of_another_collector_are_saved(void **state)
     assert_stored(fixture, 8);
 }
 
-/* Both have taken the same before either has filed it, again and again; what one has filed the other knows when it files. */
+/* Both buffer the same batches before either commits; each finds at its commit what the other has saved. */
 static void two_buffers_with_the_same_batches_save_them_once(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -245,7 +245,7 @@ static void two_buffers_with_the_same_batches_save_them_once(void **state)
             write_tick(&writers[i], "n1", next[i]++, NULL);
         if (random() % 3 == 0)
             assert_int_equal(sink->flush(writers[i].state, 0), OK);
-        else if (random() % 5 == 0) /* it goes on where another one is, and what it jumped over comes later */
+        else if (random() % 5 == 0) /* it skips ahead, and delivers the skipped batches later */
             next[i] = next[random() % WRITERS];
     }
     for (int i = 0; i < WRITERS; i++)
@@ -256,7 +256,7 @@ static void two_buffers_with_the_same_batches_save_them_once(void **state)
     assert_stored(fixture, TICKS);
 }
 
-/* Of a store of an older Sonde it is known how far each collector had come, by itself. */
+/* A database of an older version has positions per collector. */
 static void positions_of_older_versions_are_honoured(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -286,7 +286,7 @@ static void write_gap(struct writing *writing, uint64_t sequence)
     assert_int_equal(sink->write(writing->state, &writing->batch), OK);
 }
 
-/* What one has lost another may have: both are filed, each once. */
+/* A gap of one collector and the batches of another are both saved once. */
 static void a_gap_does_not_count_as_the_missing_batches(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -327,7 +327,7 @@ static void a_gap_is_saved_and_counted(void **state)
 static enum err count_host(void *context, const struct host *host)
 {
     if (bytes_equal(host->name, bytes_of("n1")))
-        assert_true(host->kernel.size > 0); /* the run's word, not the agent's */
+        assert_true(host->kernel.size > 0); /* from the run, not from the agent */
     ++*(unsigned *)context;
     return OK;
 }
@@ -351,7 +351,7 @@ static void a_recorded_run_counts_instead_of_the_agents_data(void **state)
     write_tick(&writing, "n2", 5, NULL);
     end(&writing);
     assert_int_equal(store_job(fixture->store, "4711", &job), OK);
-    assert_int_equal(counters_get(&job.summary.total, COUNTER_usertime), user_us + 5000); /* n2 had nobody to watch it */
+    assert_int_equal(counters_get(&job.summary.total, COUNTER_usertime), user_us + 5000); /* n2 has no recorded run */
     assert_int_equal(job.summary.processes, 7);
     unsigned hosts = 0;
     assert_int_equal(store_hosts(fixture->store, job.row, count_host, &hosts), OK);
@@ -359,8 +359,8 @@ static void a_recorded_run_counts_instead_of_the_agents_data(void **state)
     store_job_clear(&job);
 }
 
-/* The number of a chunk is its time and a salt of the source's name. One that is there already, as after a clock was set
- * back, must not be in the way for ever. */
+/* A chunk number is its time and a salt from the source's name. An existing number, for example after the clock was
+ * set back, must not block saving for ever. */
 static void an_existing_chunk_number_is_skipped(void **state)
 {
     struct store_fixture *fixture = *state;

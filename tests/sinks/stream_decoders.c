@@ -1,4 +1,4 @@
-/* Streams of a journal as a reader has them: decoded from their states on, forgotten when they have ended. */
+/* Decoding starts at a snapshot; decoders of ended streams are freed. */
 #include "tools/unit.h"
 
 #include "sinks/stream_decoders.h"
@@ -71,7 +71,7 @@ static void decoders_of_ended_streams_are_freed(void **state)
     assert_int_equal(stream_new(&lasting.encoder), OK);
     assert_int_equal(journal_reader_open(journal, &reader, "test", true, 0), OK);
     assert_int_equal(stream_decoders_new(&decoders), OK);
-    for (uint64_t i = 1; i <= 300; i++) { /* agents that are started again and again */
+    for (uint64_t i = 1; i <= 300; i++) { /* agents that restart repeatedly */
         struct writer brief = { .stream = 1000 + i };
         assert_int_equal(stream_new(&brief.encoder), OK);
         put(&brief, i);
@@ -106,7 +106,7 @@ static void after_corruption_decoding_resumes_at_a_snapshot(void **state)
     assert_int_equal(stream_decoders_new(&decoders), OK);
     struct journal_entry entry = { .kind = JOURNAL_RECORD, .host = "n1", .stream = 4, .sequence = 7, .is_new = true,
                                    .body = { "\xff", 1 } };
-    assert_int_equal(stream_decoders_decode(decoders, &entry, &batch), CORRUPT); /* without a state */
+    assert_int_equal(stream_decoders_decode(decoders, &entry, &batch), CORRUPT); /* without a snapshot */
     assert_null(batch);
     assert_int_equal(stream_new(&empty), OK);
     stream_snapshot(empty, &snapshot);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "samplers/all.h"
-#include "sinks/sink.h"
+#include "sinks/sink_module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     struct batch batch;
     if (colon)
         *colon++ = '\0';
-    enum err err = sink_load(argv[1], &sink, why, sizeof why);
+    enum err err = sink_module_load(argv[1], &sink, why, sizeof why);
     if (err)
         die(NULL, NULL, why, err);
     void *state = apply(sink, colon);

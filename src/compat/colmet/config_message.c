@@ -7,7 +7,7 @@
 
 #define PERIOD_TEXT_MAX 64
 
-static bool take_bytes(struct bytes *rest, size_t size, struct bytes *taken)
+static bool read_bytes(struct bytes *rest, size_t size, struct bytes *taken)
 {
     if (rest->size < size)
         return false;
@@ -17,10 +17,10 @@ static bool take_bytes(struct bytes *rest, size_t size, struct bytes *taken)
 }
 
 /* A big-endian number of size bytes. */
-static bool take_number(struct bytes *rest, size_t size, size_t *number)
+static bool read_number(struct bytes *rest, size_t size, size_t *number)
 {
     struct bytes digits;
-    if (!take_bytes(rest, size, &digits))
+    if (!read_bytes(rest, size, &digits))
         return false;
     *number = 0;
     for (size_t i = 0; i < size; i++)
@@ -29,30 +29,30 @@ static bool take_number(struct bytes *rest, size_t size, size_t *number)
 }
 
 /* fixmap, map 16, map 32 */
-static bool take_map(struct bytes *rest, size_t *entries)
+static bool read_map(struct bytes *rest, size_t *entries)
 {
     size_t head;
-    if (!take_number(rest, 1, &head))
+    if (!read_number(rest, 1, &head))
         return false;
     if ((head & 0xf0) == 0x80) {
         *entries = head & 0x0f;
         return true;
     }
-    return (head == 0xde && take_number(rest, 2, entries)) || (head == 0xdf && take_number(rest, 4, entries));
+    return (head == 0xde && read_number(rest, 2, entries)) || (head == 0xdf && read_number(rest, 4, entries));
 }
 
 /* fixstr, str 8 to 32; bin 8 to 32, which old versions use for strings. */
-static bool take_text(struct bytes *rest, struct bytes *text)
+static bool read_string(struct bytes *rest, struct bytes *text)
 {
     size_t head, size = 0;
-    if (!take_number(rest, 1, &head))
+    if (!read_number(rest, 1, &head))
         return false;
     if ((head & 0xe0) == 0xa0)
-        return take_bytes(rest, head & 0x1f, text);
-    bool known = ((head == 0xd9 || head == 0xc4) && take_number(rest, 1, &size))
-                 || ((head == 0xda || head == 0xc5) && take_number(rest, 2, &size))
-                 || ((head == 0xdb || head == 0xc6) && take_number(rest, 4, &size));
-    return known && take_bytes(rest, size, text);
+        return read_bytes(rest, head & 0x1f, text);
+    bool known = ((head == 0xd9 || head == 0xc4) && read_number(rest, 1, &size))
+                 || ((head == 0xda || head == 0xc5) && read_number(rest, 2, &size))
+                 || ((head == 0xdb || head == 0xc6) && read_number(rest, 4, &size));
+    return known && read_bytes(rest, size, text);
 }
 
 static bool is(struct bytes text, const char *word)
@@ -76,11 +76,11 @@ enum err colmet_config_parse(struct bytes message, struct colmet_config *config)
     size_t entries;
     enum err err = OK;
     *config = (struct colmet_config){ 0 };
-    if (!take_map(&message, &entries))
+    if (!read_map(&message, &entries))
         return CORRUPT;
     for (size_t i = 0; i < entries && !err; i++) {
         struct bytes key, value;
-        if (!take_text(&message, &key) || !take_text(&message, &value))
+        if (!read_string(&message, &key) || !read_string(&message, &value))
             return CORRUPT;
         if (is(key, "sample_period"))
             err = parse_period(value, &config->period_ns);

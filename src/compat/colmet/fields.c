@@ -194,7 +194,7 @@ static uint16_t find_metric(const struct set *set, const char *name)
 }
 
 /* The first metric for a column that the set has. */
-static void look_up(const struct colmet_source *source, const struct set *set, struct colmet_map *map)
+static void find_metrics(const struct colmet_source *source, const struct set *set, struct colmet_map *map)
 {
     const struct colmet_backend *backend = &colmet_backends[source->backend];
     map->set_size = set->size;
@@ -235,7 +235,7 @@ const struct colmet_map *colmet_fields_map(struct colmet_fields *fields, const s
     fields->next[s] = (uint8_t)((fields->next[s] + 1) % COLMET_VARIANTS);
     if (fields->used[s] < COLMET_VARIANTS)
         fields->used[s]++;
-    look_up(source, set, map);
+    find_metrics(source, set, map);
     return map;
 }
 

@@ -37,7 +37,7 @@ static struct colmet_jobs_entry *find(const struct colmet_jobs *jobs, const char
 }
 
 /* Frees jobs whose end was reported. */
-static void forget_ended(struct colmet_jobs *jobs)
+static void free_ended(struct colmet_jobs *jobs)
 {
     size_t kept = 0;
     for (size_t i = 0; i < jobs->count; i++)
@@ -66,7 +66,7 @@ enum err colmet_jobs_note(struct colmet_jobs *jobs, struct batch *batch)
     uint64_t time_ns = batch->count ? batch->samples[0].time_ns : 0;
     size_t events = 0;
     enum err err = OK;
-    forget_ended(jobs);
+    free_ended(jobs);
     if (!grow(jobs, jobs->count + batch->job_count))
         return NOMEM;
     for (size_t i = 0; i < jobs->count; i++)

@@ -25,14 +25,14 @@ static void add(struct buf *list, const char *between, const char *name)
 }
 
 /* Replaces control characters, so that an untrusted name stays on one line. */
-static void make_plain(char *name)
+static void sanitize(char *name)
 {
     for (; *name; name++)
         if ((unsigned char)*name < ' ' || (unsigned char)*name >= 127)
             *name = '?';
 }
 
-static void take(struct colmet_metrics *metrics, struct bytes word)
+static void add_metric(struct colmet_metrics *metrics, struct bytes word)
 {
     const char *colon = memchr(word.data, ':', word.size);
     char name[NAME_MAX_SIZE];
@@ -42,7 +42,7 @@ static void take(struct colmet_metrics *metrics, struct bytes word)
     bool fits = length < sizeof name;
     metrics->has_parts |= colon != NULL;
     snprintf(name, sizeof name, "%.*s", (int)(fits ? length : sizeof name - 1), word.data);
-    make_plain(name);
+    sanitize(name);
     if (fits && is_read_anyway(name))
         return;
     if (!length)
@@ -64,7 +64,7 @@ void colmet_metrics_read(struct colmet_metrics *metrics, struct bytes list)
         while (next < end && !strchr(", \t\r\n", *next))
             next++;
         if (next > at)
-            take(metrics, (struct bytes){ at, (size_t)(next - at) });
+            add_metric(metrics, (struct bytes){ at, (size_t)(next - at) });
         at = next + 1;
     }
 }

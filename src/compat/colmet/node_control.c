@@ -108,7 +108,7 @@ static void log_unsupported(struct colmet *colmet, const struct colmet_metrics *
 }
 
 /* answer: {"ok": false, "error": TEXT} */
-static void complain(const struct buf *answer)
+static void log_error_of(const struct buf *answer)
 {
     struct json_read read;
     struct buf key, text;
@@ -124,7 +124,7 @@ static void complain(const struct buf *answer)
     buf_clear(&text);
 }
 
-static void take(struct colmet *colmet)
+static void handle_message(struct colmet *colmet)
 {
     struct buf request, answer, error;
     struct colmet_metrics metrics;
@@ -135,7 +135,7 @@ static void take(struct colmet *colmet)
     if (!colmet_request(message, &request, &metrics, &error))
         log_warn("invalid Colmet message: %s; nothing was changed", buf_text(&error));
     else if (colmet->control.answer(colmet->control.context, request.data, request.size, &answer))
-        complain(&answer);
+        log_error_of(&answer);
     else
         log_info("applied Colmet message; 'sonde ctl show' prints the current settings");
     log_unsupported(colmet, &metrics);
@@ -152,6 +152,6 @@ void colmet_turn(struct colmet *colmet)
         if (err == AGAIN || err == IO)
             return;
         if (!err)
-            take(colmet);
+            handle_message(colmet);
     }
 }

@@ -94,7 +94,7 @@ static void set_value(struct sample *sample, size_t i, enum colmet_type type, co
 }
 
 /* "[42, 43]"; the last number of a truncated list may be incomplete, and is ignored. */
-static bool note_involved(struct colmet_host *host, struct bytes text)
+static bool add_involved(struct colmet_host *host, struct bytes text)
 {
     uint64_t number = 0;
     bool is_in_number = false;
@@ -113,7 +113,7 @@ static bool note_involved(struct colmet_host *host, struct bytes text)
     return true;
 }
 
-static enum err take_record(struct colmet_records *records, const struct colmet_backend *backend, const char *record)
+static enum err read_record(struct colmet_records *records, const struct colmet_backend *backend, const char *record)
 {
     enum err err;
     uint64_t job_number = number_at(record + JOB_AT, 8), time_s = number_at(record + TIME_AT, 8);
@@ -134,10 +134,10 @@ static enum err take_record(struct colmet_records *records, const struct colmet_
         set_value(sample, i, backend->columns[i].type, at);
         at += colmet_type_size(backend->columns[i].type);
     }
-    return !backend->has_involved || note_involved(host, text_at(at, COLMET_INVOLVED_SIZE)) ? OK : FULL;
+    return !backend->has_involved || add_involved(host, text_at(at, COLMET_INVOLVED_SIZE)) ? OK : FULL;
 }
 
-static void complain(size_t *bad, char *error, size_t error_size, const char *what)
+static void count_bad(size_t *bad, char *error, size_t error_size, const char *what)
 {
     if (!(*bad)++)
         snprintf(error, error_size, "%s", what);
@@ -158,16 +158,16 @@ static enum err read_python(struct colmet_records *records, struct bytes rest, s
         const struct colmet_backend *backend = backend_at(rest);
         size_t size = backend ? backend->record_size : distance_to_next(rest);
         if (!backend)
-            complain(bad, error, error_size, "a record of an unknown backend");
+            count_bad(bad, error, error_size, "a record of an unknown backend");
         else if (size > rest.size) {
-            complain(bad, error, error_size, "a truncated record");
+            count_bad(bad, error, error_size, "a truncated record");
             size = rest.size;
         } else {
-            enum err err = take_record(records, backend, rest.data);
+            enum err err = read_record(records, backend, rest.data);
             if (err == FULL || err == NOMEM)
                 return err;
             if (err)
-                complain(bad, error, error_size, "a record with an invalid host or time");
+                count_bad(bad, error, error_size, "a record with an invalid host or time");
         }
         rest = (struct bytes){ rest.data + size, rest.size - size };
     }
@@ -186,13 +186,13 @@ enum err colmet_records_read(struct colmet_records *records, struct bytes messag
     return !err && *bad && !records->count ? CORRUPT : err;
 }
 
-static void put_text(char *to, const char *text, size_t size)
+static void write_string(char *to, const char *text, size_t size)
 {
     memcpy(to, text, strnlen(text, size - 1));
 }
 
 /* A missing value is -1 in signed fields only; Colmet's collector rejects it in others. */
-static void put_value(char *to, const struct colmet_column *column, union value value, bool is_known)
+static void write_value(char *to, const struct colmet_column *column, union value value, bool is_known)
 {
     uint64_t raw = is_known ? value.u64 : column->type == COLMET_I64 ? UINT64_MAX : 0;
     if (column->type == COLMET_F32) {
@@ -213,16 +213,16 @@ void colmet_records_write(struct buf *out, const struct colmet_backend *backend,
     if (!record)
         return;
     memset(record, 0, backend->record_size);
-    put_text(record, backend->name, COLMET_NAME_SIZE);
-    put_text(record + COLMET_NAME_SIZE, host, COLMET_NAME_SIZE);
-    put_value(record + JOB_AT, &whole, (union value){ .u64 = job }, true);
-    put_value(record + TIME_AT, &whole, (union value){ .u64 = time_s }, true);
+    write_string(record, backend->name, COLMET_NAME_SIZE);
+    write_string(record + COLMET_NAME_SIZE, host, COLMET_NAME_SIZE);
+    write_value(record + JOB_AT, &whole, (union value){ .u64 = job }, true);
+    write_value(record + TIME_AT, &whole, (union value){ .u64 = time_s }, true);
     char *at = record + COLMET_HEAD_SIZE;
     for (size_t i = 0; i < backend->wire_count; i++) {
-        put_value(at, &backend->columns[i], values[i], known[i]);
+        write_value(at, &backend->columns[i], values[i], known[i]);
         at += colmet_type_size(backend->columns[i].type);
     }
     if (backend->has_involved)
-        put_text(at, involved, COLMET_INVOLVED_SIZE);
+        write_string(at, involved, COLMET_INVOLVED_SIZE);
     out->size += backend->record_size;
 }

@@ -23,7 +23,7 @@ static int compare_numbers(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static enum err note_jobs(struct colmet_slots *slots, const struct batch *batch)
+static enum err set_involved(struct colmet_slots *slots, const struct batch *batch)
 {
     slots->involved_count = 0;
     if (array_reserve(slots->involved, slots->involved_capacity, batch->job_count, VEC_MAX))
@@ -39,7 +39,7 @@ enum err colmet_slots_reset(struct colmet_slots *slots, const struct batch *batc
 {
     slots->batch = batch;
     slots->count = 0;
-    return note_jobs(slots, batch);
+    return set_involved(slots, batch);
 }
 
 static struct colmet_slot *next_slot(struct colmet_slots *slots)

@@ -75,7 +75,7 @@ static struct sample *add(struct ldms_batch *ldms, const struct set *set, const 
 }
 
 /* Copies metrics by name; their order is usually the same. */
-static void take_metrics(const struct sample *to, size_t first, size_t count, const struct sample *from)
+static void copy_metrics(const struct sample *to, size_t first, size_t count, const struct sample *from)
 {
     const struct set *set = from->set;
     for (size_t at = first; at < first + count; at++) {
@@ -93,12 +93,12 @@ static size_t add_stat(struct ldms_batch *ldms, const struct batch *batch, size_
     const struct sample *total = &batch->samples[first];
     size_t cpus = first + 1 < batch->count && batch->samples[first + 1].time_ns == total->time_ns
         ? run_of(batch, first + 1, "stat_cpu") : 0;
-    take_metrics(add(ldms, &stat_set, total, "cpu"), 0, STAT_SIZE, total);
+    copy_metrics(add(ldms, &stat_set, total, "cpu"), 0, STAT_SIZE, total);
     for (size_t i = 1; i <= cpus; i++) {
         const struct sample *cpu = &batch->samples[first + i];
         const struct sample *row = add(ldms, &stat_set, cpu, cpu->instance);
-        take_metrics(row, 0, TIMES_COUNT, cpu);
-        take_metrics(row, TIMES_COUNT, STAT_SIZE - TIMES_COUNT, total);
+        copy_metrics(row, 0, TIMES_COUNT, cpu);
+        copy_metrics(row, TIMES_COUNT, STAT_SIZE - TIMES_COUNT, total);
     }
     return cpus + 1;
 }

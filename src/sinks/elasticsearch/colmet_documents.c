@@ -29,7 +29,7 @@ void elasticsearch_colmet_close(struct elasticsearch_colmet *colmet)
     colmet_rows_free(&colmet->rows);
 }
 
-static void begin(struct colmet_documents *d, const struct colmet_row *row, uint32_t index, struct json *json)
+static void begin_document(struct colmet_documents *d, const struct colmet_row *row, uint32_t index, struct json *json)
 {
     elasticsearch_action_add(&d->outbox->bytes, d->indexes->list[index].name, buf_text(&d->id));
     json_init_line(json, &d->outbox->bytes);
@@ -39,7 +39,7 @@ static void begin(struct colmet_documents *d, const struct colmet_row *row, uint
     json_field_u64(json, "timestamp", row->time_s);
 }
 
-static enum err end(struct colmet_documents *d, uint32_t index, struct json *json)
+static enum err end_document(struct colmet_documents *d, uint32_t index, struct json *json)
 {
     json_end_object(json);
     json_end(json);
@@ -90,13 +90,13 @@ static enum err add_row(struct colmet_documents *d, const struct colmet_row *row
     snprintf(place, sizeof place, "%zu", row->sample);
     const struct elasticsearch_action_name name = { buf_text(&d->kind), row->sample, row->job_text, place, row->time_ns };
     elasticsearch_action_id(&d->id, d->batch, &name);
-    begin(d, row, index, &json);
+    begin_document(d, row, index, &json);
     for (size_t i = 0; i < row->backend->count; i++)
         if (row->known[i])
             add_value(&json, &row->backend->columns[i], row->values[i]);
     if (row->has_involved)
         add_involved(&json, row);
-    return end(d, index, &json);
+    return end_document(d, index, &json);
 }
 
 static uint64_t hash_labels(const struct colmet_row *row)
@@ -120,13 +120,13 @@ static enum err add_labels(struct colmet_documents *d, const struct colmet_row *
         return err;
     buf_reset(&d->id);
     buf_printf(&d->id, "%016" PRIx64, hash);
-    begin(d, row, index, &json);
+    begin_document(d, row, index, &json);
     json_field_text(&json, "metric_backend", row->backend->name);
     for (size_t i = 0; i < row->backend->count; i++)
         if (row->labels[i])
             json_field_text(&json, row->backend->columns[i].name, row->labels[i]);
     *written = hash;
-    return end(d, index, &json);
+    return end_document(d, index, &json);
 }
 
 enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct outbox *outbox,

@@ -14,14 +14,14 @@ struct documents {
     struct buf id;
 };
 
-static void make_id(struct documents *d, const char *kind, size_t place, const char *job, const char *instance,
+static void set_id(struct documents *d, const char *kind, size_t place, const char *job, const char *instance,
                     uint64_t time_ns)
 {
     const struct elasticsearch_action_name name = { kind, place, job, instance, time_ns };
     elasticsearch_action_id(&d->id, d->batch, &name);
 }
 
-static enum err begin(struct documents *d, uint32_t index, uint64_t time_ns)
+static enum err begin_document(struct documents *d, uint32_t index, uint64_t time_ns)
 {
     struct json *json = &d->json;
     elasticsearch_action_add(&d->outbox->bytes, d->indexes->list[index].name, buf_text(&d->id));
@@ -34,7 +34,7 @@ static enum err begin(struct documents *d, uint32_t index, uint64_t time_ns)
     return buf_err(&d->id);
 }
 
-static enum err end(struct documents *d, uint32_t index)
+static enum err end_document(struct documents *d, uint32_t index)
 {
     json_end_object(&d->json);
     json_end(&d->json);
@@ -76,8 +76,8 @@ static enum err add_sample(struct documents *d, size_t place)
     enum err err = elasticsearch_index_of(d->indexes, sample->set->name, sample->set, false, &index);
     if (err)
         return err;
-    make_id(d, d->batch->sequence ? "" : sample->set->name, place, sample->job, sample->instance, sample->time_ns);
-    err = begin(d, index, sample->time_ns);
+    set_id(d, d->batch->sequence ? "" : sample->set->name, place, sample->job, sample->instance, sample->time_ns);
+    err = begin_document(d, index, sample->time_ns);
     if (sample->job)
         json_field_text(&d->json, "job", sample->job);
     if (job && *job->user)
@@ -86,7 +86,7 @@ static enum err add_sample(struct documents *d, size_t place)
     if (*sample->instance)
         json_field_text(&d->json, "instance", sample->instance);
     add_values(&d->json, sample);
-    return err ? err : end(d, index);
+    return err ? err : end_document(d, index);
 }
 
 static uint64_t newest_of(const struct batch *batch)
@@ -109,8 +109,8 @@ static enum err add_event(struct documents *d, size_t place)
     if (err)
         return err;
     time_ns = time_ns ? time_ns : newest_of(d->batch);
-    make_id(d, names[event->event], place, job->id, "", time_ns);
-    err = begin(d, index, time_ns);
+    set_id(d, names[event->event], place, job->id, "", time_ns);
+    err = begin_document(d, index, time_ns);
     json_field_text(&d->json, "event", names[event->event]);
     json_field_text(&d->json, "job", job->id);
     if (*job->user)
@@ -119,7 +119,7 @@ static enum err add_event(struct documents *d, size_t place)
         json_field_u64(&d->json, "cores_milli", job->cores_milli);
     if (job->memory_bytes && job->memory_bytes <= INT64_MAX)
         json_field_u64(&d->json, "memory_bytes", job->memory_bytes);
-    return err ? err : end(d, index);
+    return err ? err : end_document(d, index);
 }
 
 static enum err add_gap(struct documents *d, size_t place)
@@ -129,15 +129,15 @@ static enum err add_gap(struct documents *d, size_t place)
     enum err err = elasticsearch_index_of(d->indexes, "gaps", NULL, false, &index);
     if (err)
         return err;
-    make_id(d, "gap", place, NULL, "", gap->from_ns);
-    err = begin(d, index, gap->to_ns ? gap->to_ns : newest_of(d->batch));
+    set_id(d, "gap", place, NULL, "", gap->from_ns);
+    err = begin_document(d, index, gap->to_ns ? gap->to_ns : newest_of(d->batch));
     if (gap->from_ns)
         json_field_u64(&d->json, "from_ns", gap->from_ns);
     if (gap->to_ns)
         json_field_u64(&d->json, "to_ns", gap->to_ns);
     json_field_u64(&d->json, "batches", gap->batches);
     json_field_text(&d->json, "reason", gap->reason);
-    return err ? err : end(d, index);
+    return err ? err : end_document(d, index);
 }
 
 enum err elasticsearch_documents_add(struct outbox *outbox, struct elasticsearch_indexes *indexes, const struct batch *batch)

@@ -61,7 +61,7 @@ static enum err get_version(struct elasticsearch_state *s, uint64_t deadline_ns)
     return OK;
 }
 
-static enum err make_index(struct elasticsearch_state *s, struct elasticsearch_index *index, uint64_t deadline_ns)
+static enum err create_index(struct elasticsearch_state *s, struct elasticsearch_index *index, uint64_t deadline_ns)
 {
     char path[ELASTICSEARCH_NAME_MAX + 2];
     struct curl_response *answer = &s->sender.answer;
@@ -89,7 +89,7 @@ static enum err ready_index(struct elasticsearch_state *s, struct elasticsearch_
     snprintf(path, sizeof path, "/%s", index->name);
     enum err err = curl_client_send(&s->sender.client, &request, answer, deadline_ns);
     if (!err && answer->status == 404)
-        err = make_index(s, index, deadline_ns);
+        err = create_index(s, index, deadline_ns);
     else if (!err)
         err = curl_client_check_status(&s->sender.client, &request, answer);
     index->is_ready = !err;
@@ -107,7 +107,7 @@ static enum err ready_indexes(struct elasticsearch_state *s, size_t count, uint6
     return err;
 }
 
-static void judge_document(void *user, size_t place, unsigned status, const char *type, const char *reason)
+static void handle_result(void *user, size_t place, unsigned status, const char *type, const char *reason)
 {
     struct elasticsearch_state *s = user;
     struct outbox_item *item = &s->sender.outbox.items[place];
@@ -132,7 +132,7 @@ static void judge_document(void *user, size_t place, unsigned status, const char
     }
 }
 
-static enum err take_verdicts(struct elasticsearch_state *s, size_t count)
+static enum err handle_response(struct elasticsearch_state *s, size_t count)
 {
     struct curl_client *client = &s->sender.client;
     struct bytes text = { buf_text(&s->sender.answer.body), s->sender.answer.body.size };
@@ -149,7 +149,7 @@ static enum err take_verdicts(struct elasticsearch_state *s, size_t count)
         return IO;
     }
     if (failed)
-        elasticsearch_response_bulk(text, judge_document, s, &items, &failed);
+        elasticsearch_response_bulk(text, handle_result, s, &items, &failed);
     else
         http_sender_mark_delivered(&s->sender, count);
     return s->busy || s->is_lost ? AGAIN : OK;
@@ -172,7 +172,7 @@ static enum err elasticsearch_post(void *sink, size_t count, size_t bytes, uint6
     if (!err)
         err = curl_client_check_status(&s->sender.client, &request, &s->sender.answer);
     if (!err)
-        err = take_verdicts(s, count);
+        err = handle_response(s, count);
     if (err == IO || (err && !s->sender.answer.status)) /* no response, or none of Elasticsearch */
         s->major = 0;
     return err;

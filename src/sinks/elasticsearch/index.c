@@ -29,7 +29,7 @@ void elasticsearch_field(char *text, size_t size, const char *name)
 }
 
 /* Index names may contain lower-case letters, digits and few other characters. */
-static void make_name(char name[ELASTICSEARCH_NAME_MAX], const char *prefix, const char *kind)
+static void set_name(char name[ELASTICSEARCH_NAME_MAX], const char *prefix, const char *kind)
 {
     snprintf(name, ELASTICSEARCH_NAME_MAX, "%s%s", prefix, kind);
     for (; *name; name++) {
@@ -53,7 +53,7 @@ static void add_fields(struct json *json, const struct set *set)
 }
 
 /* "meminfo": {"properties": {"mem_total": {"type": "long"}, …}}, allocated; NULL: out of memory. */
-static char *make_properties(const struct set *set)
+static char *build_properties(const struct set *set)
 {
     char field[128];
     struct buf out;
@@ -81,7 +81,7 @@ static enum err add_index(struct elasticsearch_indexes *indexes, const struct el
         return NOMEM;
     struct elasticsearch_index *added = &indexes->list[indexes->count];
     *added = *index;
-    if (set && !(added->properties = make_properties(set)))
+    if (set && !(added->properties = build_properties(set)))
         return NOMEM;
     indexes->count++;
     return OK;
@@ -91,7 +91,7 @@ enum err elasticsearch_index_of(struct elasticsearch_indexes *indexes, const cha
                                 bool is_colmet, uint32_t *number)
 {
     struct elasticsearch_index index = { .is_colmet = is_colmet, .fields = set ? set->size : 0 };
-    make_name(index.name, indexes->prefix, kind);
+    set_name(index.name, indexes->prefix, kind);
     for (*number = 0; *number < indexes->count; ++*number)
         if (strcmp(indexes->list[*number].name, index.name) == 0)
             return OK;

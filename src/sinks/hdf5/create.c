@@ -209,7 +209,7 @@ struct reason {
 };
 
 /* Called from the outermost to the innermost error: the last call, with the cause, wins. */
-static herr_t take_reason(unsigned n, const H5E_error2_t *error, void *context)
+static herr_t save_reason(unsigned n, const H5E_error2_t *error, void *context)
 {
     const struct reason *reason = context;
     (void)n;
@@ -221,5 +221,5 @@ void hdf5_create_reason(char *text, size_t size)
 {
     struct reason reason = { text, size };
     text[0] = '\0';
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, take_reason, &reason);
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, save_reason, &reason);
 }

@@ -22,7 +22,7 @@ struct opened {
     haddr_t end_of_addresses;
 };
 
-static uint32_t turn(uint32_t x, unsigned bits)
+static uint32_t rotate(uint32_t x, unsigned bits)
 {
     return x << bits | x >> (32 - bits);
 }
@@ -34,22 +34,22 @@ static uint32_t word_at(const uint8_t *data)
 
 static void mix(uint32_t v[3])
 {
-    static const uint8_t turns[] = { 4, 6, 8, 16, 19, 4 };
+    static const uint8_t rotations[] = { 4, 6, 8, 16, 19, 4 };
     for (unsigned i = 0; i < 6; i++) { /* rotating a, b, c */
         uint32_t *x = &v[i % 3], *y = &v[(i + 1) % 3], *z = &v[(i + 2) % 3];
         *x -= *z;
-        *x ^= turn(*z, turns[i]);
+        *x ^= rotate(*z, rotations[i]);
         *z += *y;
     }
 }
 
 static uint32_t finish(uint32_t v[3])
 {
-    static const uint8_t turns[] = { 14, 11, 25, 16, 4, 14, 24 };
+    static const uint8_t rotations[] = { 14, 11, 25, 16, 4, 14, 24 };
     for (unsigned i = 0; i < 7; i++) { /* rotating c, a, b */
         uint32_t *x = &v[(i + 2) % 3], *y = &v[(i + 1) % 3];
         *x ^= *y;
-        *x -= turn(*y, turns[i]);
+        *x -= rotate(*y, rotations[i]);
     }
     return v[2];
 }
@@ -124,7 +124,7 @@ static enum err extend(struct hdf5_driver *driver, uint64_t end)
     return hdf5_pages_pwrite(driver->fd, 0, block, sizeof block);
 }
 
-static herr_t note(struct hdf5_driver *driver, enum err err)
+static herr_t record_failure(struct hdf5_driver *driver, enum err err)
 {
     if (err && !driver->failure)
         driver->failure = err;
@@ -179,7 +179,7 @@ static herr_t driver_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address)
     struct opened *opened = (struct opened *)file;
     (void)type;
     opened->end_of_addresses = address;
-    return note(opened->driver, extend(opened->driver, address));
+    return record_failure(opened->driver, extend(opened->driver, address));
 }
 
 static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type)
@@ -209,10 +209,10 @@ static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t
     enum err err = hdf5_pages_read(&driver->pages, driver->fd, at, data, size);
     if (!err && at < SUPERBLOCK && driver->end)
         err = show_end(driver, at, data, size);
-    return note(driver, err);
+    return record_failure(driver, err);
 }
 
-static enum err put(struct hdf5_driver *driver, uint64_t at, const void *data, size_t size)
+static enum err write_bytes(struct hdf5_driver *driver, uint64_t at, const void *data, size_t size)
 {
     if (driver->is_held)
         return hdf5_pages_write(&driver->pages, driver->fd, at, data, size);
@@ -234,12 +234,12 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
         memcpy(block, data, sizeof block);
         driver->end = end_in(block);
         seal(block, driver->is_closing || driver->announced_end < driver->end ? driver->end : driver->announced_end);
-        err = put(driver, 0, block, sizeof block);
+        err = write_bytes(driver, 0, block, sizeof block);
         at += sizeof block;
         size -= sizeof block;
         data = (const uint8_t *)data + sizeof block;
     }
-    return note(driver, err || !size ? err : put(driver, at, data, size));
+    return record_failure(driver, err || !size ? err : write_bytes(driver, at, data, size));
 }
 
 static const H5FD_class_t class = {

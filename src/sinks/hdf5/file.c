@@ -34,7 +34,7 @@ static enum err open_path(struct hdf5_file *file, const char *path)
 }
 
 /* Created under a temporary name: a file of this name is always complete. */
-static enum err make_file(struct hdf5_file *file, uint64_t position)
+static enum err create_file(struct hdf5_file *file, uint64_t position)
 {
     char making[PATH_MAX];
     if (snprintf(making, sizeof making, "%s.new", file->path) >= (int)sizeof making)
@@ -84,7 +84,7 @@ enum err hdf5_file_open(struct hdf5_file *file, const struct hdf5_file_settings 
         err = open_path(file, file->path);
     bool is_new = err == ABSENT;
     if (is_new)
-        err = make_file(file, settings->position);
+        err = create_file(file, settings->position);
     else if (!err)
         err = hdf5_redo_recover(file->driver.fd, file->path);
     if (!err && !is_new)
@@ -188,7 +188,7 @@ static enum err append_all(struct hdf5_file *file)
 }
 
 /* Writes the commit record: from here on the rows count. */
-static enum err note(struct hdf5_file *file)
+static enum err write_record(struct hdf5_file *file)
 {
     struct hdf5_record next;
     enum err err = hdf5_structure_record(file, true, &next);
@@ -240,7 +240,7 @@ enum err hdf5_file_commit(struct hdf5_file *file)
     if (!err && file->tables.buffered_bytes)
         err = append_all(file);
     if (!err)
-        err = note(file);
+        err = write_record(file);
     if (!err)
         hdf5_tables_committed(&file->tables);
     else if (!file->message[0])

@@ -38,7 +38,7 @@ static const struct setting hdf5_settings[] = {
     { 0 },
 };
 
-static void complain(struct hdf5_state *s, const char *path)
+static void set_message(struct hdf5_state *s, const char *path)
 {
     snprintf(s->message, sizeof s->message, "%.200s: %s", path, s->file.message);
 }
@@ -50,7 +50,7 @@ static enum err open_file(struct hdf5_state *s, const char *path, uint64_t posit
     };
     enum err err = hdf5_file_open(&s->file, &settings);
     if (err)
-        complain(s, path);
+        set_message(s, path);
     return err;
 }
 
@@ -125,7 +125,7 @@ static size_t label_count(const struct colmet_row *row)
 }
 
 /* Reserves space for the row, and for new labels of its counters. */
-static enum err want(struct hdf5_state *s, const struct colmet_row *row)
+static enum err reserve_row(struct hdf5_state *s, const struct colmet_row *row)
 {
     struct hdf5_tables *tables = &s->file.tables;
     struct hdf5_table *table = hdf5_tables_find(tables, row->job, (int)row->backend->id);
@@ -140,7 +140,7 @@ static enum err want(struct hdf5_state *s, const struct colmet_row *row)
     return err;
 }
 
-static void take(struct hdf5_state *s, const struct colmet_row *row)
+static void add_row(struct hdf5_state *s, const struct colmet_row *row)
 {
     struct hdf5_tables *tables = &s->file.tables;
     struct hdf5_table *table = hdf5_tables_find(tables, row->job, (int)row->backend->id);
@@ -169,7 +169,7 @@ static enum err commit(struct hdf5_state *s)
     enum err err = hdf5_file_commit(&s->file);
     s->committed_ns = clock_monotonic_ns();
     if (err)
-        complain(s, s->file.path);
+        set_message(s, s->file.path);
     return err;
 }
 
@@ -185,9 +185,9 @@ static enum err hdf5_write(void *state, const struct batch *batch)
     if (err)
         return err;
     for (size_t i = 0; i < count && !err; i++)
-        err = want(s, &rows[i]);
+        err = reserve_row(s, &rows[i]);
     for (size_t i = 0; i < count && !err; i++) {
-        take(s, &rows[i]);
+        add_row(s, &rows[i]);
         write_csv(s, &rows[i]);
     }
     hdf5_tables_cancel(&s->file.tables);

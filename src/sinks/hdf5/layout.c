@@ -53,14 +53,14 @@ void hdf5_layout_make(struct hdf5_layout *layout, int id, size_t involved_size)
         layout->chunk_rows = 2 * CHUNK_BYTES / layout->row_size;
 }
 
-static void put_text(uint8_t *out, size_t size, const char *text)
+static void pack_string(uint8_t *out, size_t size, const char *text)
 {
     size_t length = strnlen(text, size - 1); /* NULLTERM */
     memcpy(out, text, length);
     memset(out + length, 0, size - length);
 }
 
-static void put_value(const struct hdf5_column *column, const struct colmet_row *row, uint8_t *out)
+static void pack_value(const struct hdf5_column *column, const struct colmet_row *row, uint8_t *out)
 {
     size_t i = column->value;
     if (column->type == HDF5_F32) {
@@ -73,29 +73,29 @@ static void put_value(const struct hdf5_column *column, const struct colmet_row 
     memcpy(out, &number, sizeof number);
 }
 
-static void put(const struct hdf5_column *column, const struct colmet_row *row, size_t label, uint8_t *out)
+static void pack_column(const struct hdf5_column *column, const struct colmet_row *row, size_t label, uint8_t *out)
 {
     int64_t number = (int64_t)(column->source == HDF5_JOB ? row->job : row->time_s);
     switch (column->source) {
-    case HDF5_VALUE: put_value(column, row, out); break;
-    case HDF5_HOST: put_text(out, column->size, row->host); break;
-    case HDF5_BACKEND: put_text(out, column->size, row->backend->name); break;
+    case HDF5_VALUE: pack_value(column, row, out); break;
+    case HDF5_HOST: pack_string(out, column->size, row->host); break;
+    case HDF5_BACKEND: pack_string(out, column->size, row->backend->name); break;
     case HDF5_JOB:
     case HDF5_TIME: memcpy(out, &number, sizeof number); break;
     case HDF5_INVOLVED: colmet_rows_involved(row, (char *)out, column->size); break;
-    case HDF5_COUNTER: put_text(out, column->size, row->backend->columns[label].name); break;
-    case HDF5_MEANING: put_text(out, column->size, row->labels[label]); break;
+    case HDF5_COUNTER: pack_string(out, column->size, row->backend->columns[label].name); break;
+    case HDF5_MEANING: pack_string(out, column->size, row->labels[label]); break;
     }
 }
 
 void hdf5_layout_pack(const struct hdf5_layout *layout, const struct colmet_row *row, uint8_t *out)
 {
     for (size_t i = 0; i < layout->count; i++)
-        put(&layout->columns[i], row, 0, out + layout->columns[i].offset);
+        pack_column(&layout->columns[i], row, 0, out + layout->columns[i].offset);
 }
 
 void hdf5_layout_pack_label(const struct hdf5_layout *layout, const struct colmet_row *row, size_t label, uint8_t *out)
 {
     for (size_t i = 0; i < layout->count; i++)
-        put(&layout->columns[i], row, label, out + layout->columns[i].offset);
+        pack_column(&layout->columns[i], row, label, out + layout->columns[i].offset);
 }

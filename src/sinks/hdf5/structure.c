@@ -45,7 +45,7 @@ enum err hdf5_structure_record(const struct hdf5_file *file, bool with_buffered,
 }
 
 /* A contiguous dataset at a fixed offset: commits write there without the library. */
-static hid_t make_record_dataset(hid_t at, size_t bytes)
+static hid_t create_record_dataset(hid_t at, size_t bytes)
 {
     hsize_t size = bytes;
     hid_t space = H5Screate_simple(1, &size, NULL), properties = H5Pcreate(H5P_DATASET_CREATE), dataset = -1;
@@ -60,7 +60,7 @@ static hid_t make_record_dataset(hid_t at, size_t bytes)
 }
 
 /* Writes both copies, so that an older one cannot be read later. */
-static enum err put_record(struct hdf5_file *file, hid_t at, const struct hdf5_record *record)
+static enum err write_record(struct hdf5_file *file, hid_t at, const struct hdf5_record *record)
 {
     bool fits = hdf5_record_size(record->count) <= file->record_size;
     if (!fits) {
@@ -68,7 +68,7 @@ static enum err put_record(struct hdf5_file *file, hid_t at, const struct hdf5_r
         if (H5Lexists(at, HDF5_RECORD_NAME, H5P_DEFAULT) > 0 && H5Ldelete(at, HDF5_RECORD_NAME, H5P_DEFAULT) < 0)
             return hdf5_structure_failure(file);
     }
-    hid_t dataset = fits ? H5Dopen2(at, HDF5_RECORD_NAME, H5P_DEFAULT) : make_record_dataset(at, 2 * file->record_size);
+    hid_t dataset = fits ? H5Dopen2(at, HDF5_RECORD_NAME, H5P_DEFAULT) : create_record_dataset(at, 2 * file->record_size);
     uint8_t *bytes = dataset < 0 ? NULL : malloc(2 * file->record_size);
     herr_t failed = -1;
     if (bytes) {
@@ -90,7 +90,7 @@ static enum err renew_record(struct hdf5_file *file, hid_t at)
     struct hdf5_record next;
     enum err err = hdf5_structure_record(file, false, &next);
     if (!err)
-        err = put_record(file, at, &next);
+        err = write_record(file, at, &next);
     if (err) {
         hdf5_record_clear(&next);
         return err;
@@ -274,7 +274,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Table numbers must be consecutive from 0. */
-static enum err take_tables(struct hdf5_file *file, struct search *search)
+static enum err load_tables(struct hdf5_file *file, struct search *search)
 {
     if (search->count)
         qsort(search->found, search->count, sizeof *search->found, compare_numbers);
@@ -369,7 +369,7 @@ enum err hdf5_structure_load(struct hdf5_file *file)
     if (opened >= 0)
         H5Fclose(opened);
     if (!err)
-        err = take_tables(file, &search);
+        err = load_tables(file, &search);
     if (!err)
         err = truncate_tables(file, &search);
     if (err == CORRUPT)

@@ -50,7 +50,7 @@ static void add_escaped(struct buf *out, const char *name, const char *value)
     }
 }
 
-static enum err make_path(struct influx_state *s)
+static enum err build_path(struct influx_state *s)
 {
     struct buf path;
     buf_init(&path, sizeof s->write_path - 1);
@@ -163,7 +163,7 @@ static enum err influx_open(void *state)
         return s->append ? output_append(&s->output, s->path, &is_new) : output_open(&s->output, s->path);
     enum err err = check_destination(s);
     if (!err)
-        err = make_path(s);
+        err = build_path(s);
     return err ? err : http_sender_open(&s->sender);
 }
 

@@ -11,7 +11,7 @@ static void on_log(const rd_kafka_t *kafka, int level, const char *facility, con
     (void)kafka, (void)level, (void)facility, (void)text; /* warns about producer properties that a consumer ignores */
 }
 
-static rd_kafka_resp_err_t complain(struct kafka_producer *p, rd_kafka_resp_err_t code)
+static rd_kafka_resp_err_t set_error(struct kafka_producer *p, rd_kafka_resp_err_t code)
 {
     bool is_missing = code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
     snprintf(p->error, sizeof p->error, "cannot read the committed position in topic %.120s: %s%s", p->marks_topic,
@@ -66,7 +66,7 @@ rd_kafka_resp_err_t kafka_committed_read(struct kafka_producer *p, struct kafka_
     *last = (struct kafka_committed){ 0 };
     rd_kafka_resp_err_t code = find_topic(p, timeout_ms);
     if (code)
-        return complain(p, code);
+        return set_error(p, code);
     rd_kafka_t *consumer = create_consumer(p);
     if (!consumer)
         return RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE;
@@ -79,7 +79,7 @@ rd_kafka_resp_err_t kafka_committed_read(struct kafka_producer *p, struct kafka_
         parse_offset(&list->elems[0], last);
     rd_kafka_topic_partition_list_destroy(list);
     rd_kafka_destroy_flags(consumer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-    return code ? complain(p, code) : code;
+    return code ? set_error(p, code) : code;
 }
 
 rd_kafka_error_t *kafka_committed_write(const struct kafka_producer *p, int timeout_ms)

@@ -22,7 +22,7 @@ static void on_log(const rd_kafka_t *kafka, int level, const char *facility, con
     (void)kafka, (void)level, (void)facility, (void)text; /* errors arrive through on_error and on_report */
 }
 
-static enum err make_conf(struct kafka_producer *p, rd_kafka_conf_t **conf)
+static enum err create_conf(struct kafka_producer *p, rd_kafka_conf_t **conf)
 {
     bool exact = kafka_transaction_is_used(p);
     bool idempotent = exact || (p->idempotence != KAFKA_NEVER && !p->is_plain);
@@ -43,7 +43,7 @@ enum err kafka_producer_create(struct kafka_producer *p)
 {
     rd_kafka_conf_t *conf;
     char reason[256];
-    enum err err = make_conf(p, &conf);
+    enum err err = create_conf(p, &conf);
     if (err)
         return err;
     rd_kafka_conf_set_opaque(conf, p);
@@ -63,7 +63,7 @@ enum err kafka_producer_create(struct kafka_producer *p)
 enum err kafka_producer_check(struct kafka_producer *p)
 {
     rd_kafka_conf_t *conf;
-    enum err err = make_conf(p, &conf);
+    enum err err = create_conf(p, &conf);
     if (!err)
         rd_kafka_conf_destroy(conf);
     return err;
@@ -148,7 +148,7 @@ static void on_report(rd_kafka_t *kafka, const rd_kafka_message_t *report, void 
     p->wait_ns = 0;
 }
 
-static rd_kafka_headers_t *make_headers(const struct kafka_message *message)
+static rd_kafka_headers_t *create_headers(const struct kafka_message *message)
 {
     rd_kafka_headers_t *headers = rd_kafka_headers_new(4);
     char text[24];
@@ -164,7 +164,7 @@ static rd_kafka_headers_t *make_headers(const struct kafka_message *message)
 
 static rd_kafka_resp_err_t produce(const struct kafka_producer *p, struct kafka_message *message)
 {
-    rd_kafka_headers_t *headers = p->headers ? make_headers(message) : NULL;
+    rd_kafka_headers_t *headers = p->headers ? create_headers(message) : NULL;
     void *key = (void *)(uintptr_t)message->name.key.data, *body = (void *)(uintptr_t)message->body.data;
     rd_kafka_resp_err_t err = rd_kafka_producev(
         p->kafka, RD_KAFKA_V_TOPIC(message->topic), RD_KAFKA_V_KEY(key, message->name.key.size),

@@ -96,7 +96,8 @@ static bool is_reserved(const char *name)
 }
 
 /* A metric named like a reserved field gets the prefix "metric_". */
-static void add_metric(const struct kafka_rows *rows, struct row_encoder *row, const struct set *set, size_t at, union value value)
+static void add_metric(const struct kafka_rows *rows, struct row_encoder *row, const struct set *set, size_t at,
+                       union value value)
 {
     char other[128];
     const struct metric *metric = &set->metrics[at];
@@ -119,7 +120,8 @@ static uint64_t job_number(const char *job)
     return number;
 }
 
-static void add_time(const struct kafka_rows *rows, struct row_encoder *row, const struct kafka_batch_id *batch_id, const char *job,
+static void add_time(const struct kafka_rows *rows, struct row_encoder *row, const struct kafka_batch_id *batch_id,
+                     const char *job,
                      uint64_t time_ns)
 {
     if (rows->ldms) {
@@ -162,7 +164,8 @@ static void add_list(struct row_encoder *row, const struct batch *batch, const s
     add_text(row, name, sample->instance);
 }
 
-static void add_sample(const struct kafka_rows *rows, struct row_encoder *row, const struct batch *batch, const struct sample *sample)
+static void add_sample(const struct kafka_rows *rows, struct row_encoder *row, const struct batch *batch,
+                       const struct sample *sample)
 {
     const struct job *job = batch_job(batch, sample);
     if (sample->job)

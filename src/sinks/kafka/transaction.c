@@ -1,6 +1,6 @@
 /* A state machine: fence off earlier producers, read the committed position; then begin, send, mark, commit. No
- * transaction is open between two flushes, so readers are not held up. An error that librdkafka cannot handle
- * destroys the producer; the next one reads the committed position to learn what the brokers have. */
+ * transaction is open between two flushes, so readers are not held up. An error that librdkafka cannot handle destroys
+ * the producer; the next one reads the committed position to learn what the brokers have. */
 #include "sinks/kafka/transaction.h"
 
 #include "base/clock.h"
@@ -197,7 +197,7 @@ static void send_messages(struct kafka_producer *p)
     }
 }
 
-static void begin(struct kafka_producer *p, uint64_t deadline_ns)
+static void begin_transaction(struct kafka_producer *p, uint64_t deadline_ns)
 {
     rd_kafka_error_t *error = rd_kafka_begin_transaction(p->kafka);
     if (error) {
@@ -219,7 +219,7 @@ static void mark_position(struct kafka_producer *p, uint64_t deadline_ns)
         p->stage = KAFKA_STAGE_MARKED;
 }
 
-static void commit(struct kafka_producer *p, uint64_t deadline_ns)
+static void commit_transaction(struct kafka_producer *p, uint64_t deadline_ns)
 {
     rd_kafka_error_t *error = rd_kafka_commit_transaction(p->kafka, left_ms(deadline_ns, UINT32_MAX));
     if (error) {
@@ -250,8 +250,8 @@ enum err kafka_transaction_find_committed(struct kafka_producer *p, uint64_t dea
 enum err kafka_transaction_flush(struct kafka_producer *p, uint64_t deadline_ns)
 {
     static void (*const steps[])(struct kafka_producer *, uint64_t) = {
-        [KAFKA_STAGE_NONE] = init_producer,       [KAFKA_STAGE_FENCED] = read_committed, [KAFKA_STAGE_READY] = begin,
-        [KAFKA_STAGE_BEGUN] = mark_position, [KAFKA_STAGE_MARKED] = commit,
+        [KAFKA_STAGE_NONE] = init_producer,       [KAFKA_STAGE_FENCED] = read_committed, [KAFKA_STAGE_READY] = begin_transaction,
+        [KAFKA_STAGE_BEGUN] = mark_position, [KAFKA_STAGE_MARKED] = commit_transaction,
     };
     while (kafka_transaction_is_used(p)) {
         if (!p->queue->count)

@@ -147,7 +147,7 @@ static enum err read_labels(struct prometheus_state *s)
     return OK;
 }
 
-static void forget(struct prometheus_state *s)
+static void free_state(struct prometheus_state *s)
 {
     remote_write_clear(&s->write);
     buf_clear(&s->packed);
@@ -176,7 +176,7 @@ static enum err prometheus_open(void *state)
     if (!err)
         err = http_sender_open(&s->sender);
     if (err)
-        forget(s);
+        free_state(s);
     return err;
 }
 
@@ -208,7 +208,7 @@ static void prometheus_close(void *state)
 {
     struct prometheus_state *s = state;
     http_sender_close(&s->sender);
-    forget(s);
+    free_state(s);
 }
 
 static const char *prometheus_message(const void *state)

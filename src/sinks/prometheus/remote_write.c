@@ -28,7 +28,7 @@ void remote_write_clear(struct remote_write *write)
     buf_clear(&write->labels);
 }
 
-static size_t put_varint(uint8_t *to, uint64_t value)
+static size_t encode_varint(uint8_t *to, uint64_t value)
 {
     size_t size = 0;
     for (; value >= 0x80; value >>= 7)
@@ -42,13 +42,13 @@ static void add_head(struct buf *out, unsigned field, size_t size)
 {
     uint8_t head[1 + VARINT_MAX];
     head[0] = (uint8_t)(field << 3 | 2);
-    buf_add(out, head, 1 + put_varint(head + 1, size));
+    buf_add(out, head, 1 + encode_varint(head + 1, size));
 }
 
 static size_t head_size(size_t size)
 {
     uint8_t scratch[VARINT_MAX];
-    return 1 + put_varint(scratch, size);
+    return 1 + encode_varint(scratch, size);
 }
 
 static size_t label_size(size_t name, size_t value)
@@ -95,7 +95,7 @@ struct labels {
 };
 
 /* Inserts in sorted order. The first value of a name wins; an empty value is skipped. */
-static void put_label(struct labels *labels, const char *name, const char *value)
+static void insert_label(struct labels *labels, const char *name, const char *value)
 {
     size_t at = 0;
     if (!value || !*value || labels->count == sizeof labels->list / sizeof *labels->list)
@@ -112,7 +112,7 @@ static void put_label(struct labels *labels, const char *name, const char *value
 static void finish_labels(struct remote_write *write, struct labels *labels)
 {
     for (size_t i = 0; i < write->fixed_count; i++)
-        put_label(labels, write->fixed[i].name, write->fixed[i].value);
+        insert_label(labels, write->fixed[i].name, write->fixed[i].value);
     buf_reset(&write->labels);
     for (size_t i = 0; i < labels->count; i++)
         add_label_text(&write->labels, labels->list[i].name, labels->list[i].value);
@@ -120,13 +120,13 @@ static void finish_labels(struct remote_write *write, struct labels *labels)
         write->out->failed = true;
 }
 
-static size_t put_sample(uint8_t *to, uint64_t bits, int64_t time_ms)
+static size_t encode_sample(uint8_t *to, uint64_t bits, int64_t time_ms)
 {
     to[0] = 1 << 3 | 1;
     for (unsigned i = 0; i < 8; i++) /* little-endian on every host */
         to[1 + i] = (uint8_t)(bits >> 8 * i);
     to[9] = 2 << 3;
-    return 10 + put_varint(to + 10, (uint64_t)time_ms);
+    return 10 + encode_varint(to + 10, (uint64_t)time_ms);
 }
 
 static uint64_t bits_of(double value)
@@ -142,7 +142,7 @@ static void add_series(struct remote_write *write, struct bytes name, double val
     static const char name_label[] = "__name__"; /* sorts before all others, which start with lower-case letters */
     uint8_t samples[2][SAMPLE_BODY_MAX];
     int64_t time_ms = (int64_t)(time_ns / NS_PER_MS);
-    size_t sizes[2] = { put_sample(samples[0], bits_of(value), time_ms), put_sample(samples[1], STALE_BITS, time_ms + 1) };
+    size_t sizes[2] = { encode_sample(samples[0], bits_of(value), time_ms), encode_sample(samples[1], STALE_BITS, time_ms + 1) };
     size_t body = label_size(strlen(name_label), name.size);
     body += head_size(body) + write->labels.size;
     for (int i = 0; i <= is_last; i++)
@@ -178,10 +178,10 @@ void remote_write_sample(struct remote_write *write, const struct batch *batch, 
     const struct job *job = batch_job(batch, sample);
     const char *what, *instance = prom_label_instance(sample->set, sample->instance, &what);
     bool is_last = ends_now(batch, sample->job);
-    put_label(&labels, "host", batch->host);
-    put_label(&labels, "job", sample->job);
-    put_label(&labels, "user", job ? job->user : NULL);
-    put_label(&labels, what, instance);
+    insert_label(&labels, "host", batch->host);
+    insert_label(&labels, "job", sample->job);
+    insert_label(&labels, "user", job ? job->user : NULL);
+    insert_label(&labels, what, instance);
     finish_labels(write, &labels);
     for (size_t i = 0; i < sample->set->size; i++) {
         const struct metric *metric = &sample->set->metrics[i];
@@ -201,9 +201,9 @@ static void add_job(struct remote_write *write, const struct batch *batch, const
 {
     bool is_last = ends_now(batch, job->id);
     struct labels labels = { 0 };
-    put_label(&labels, "host", batch->host);
-    put_label(&labels, "job", job->id);
-    put_label(&labels, "user", job->user);
+    insert_label(&labels, "host", batch->host);
+    insert_label(&labels, "job", job->id);
+    insert_label(&labels, "user", job->user);
     finish_labels(write, &labels);
     if (job->start_ns)
         add_series(write, bytes_of("sonde_job_start_time_seconds"), (double)job->start_ns / 1e9, time_ns, is_last);
@@ -211,8 +211,8 @@ static void add_job(struct remote_write *write, const struct batch *batch, const
         add_series(write, bytes_of("sonde_job_cores_allowed"), (double)job->cores_milli / 1e3, time_ns, is_last);
     if (job->memory_bytes)
         add_series(write, bytes_of("sonde_job_memory_limit_bytes"), (double)job->memory_bytes, time_ns, is_last);
-    put_label(&labels, "source", job->source);
-    put_label(&labels, "other_id", job->other_id);
+    insert_label(&labels, "source", job->source);
+    insert_label(&labels, "other_id", job->other_id);
     finish_labels(write, &labels);
     add_series(write, bytes_of("sonde_job_info"), 1, time_ns, is_last);
 }

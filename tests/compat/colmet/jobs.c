@@ -1,4 +1,4 @@
-/* Jobs of Colmet's nodes, whose beginnings and ends nobody tells. */
+/* Start and end of jobs on Colmet nodes, which Colmet does not report. */
 #include "compat/colmet/jobs.h"
 
 #include "tools/unit.h"
@@ -6,8 +6,8 @@
 static const struct job job42 = { .id = "42", .user = "" }, job43 = { .id = "43", .user = "" };
 static struct colmet_jobs jobs;
 
-/* What a message with these jobs becomes: "+42-43 of 2". */
-static const char *hear(size_t count, const struct job *first, const struct job *second)
+/* The events after a message with these jobs: "+42-43 of 2". */
+static const char *receive(size_t count, const struct job *first, const struct job *second)
 {
     static char text[128];
     const struct job *list[] = { first, second };
@@ -25,15 +25,15 @@ static const char *hear(size_t count, const struct job *first, const struct job 
 static void a_job_ends_after_two_messages_without_it(void **state)
 {
     (void)state;
-    assert_string_equal(hear(0, NULL, NULL), " of 0");
-    assert_string_equal(hear(1, &job42, NULL), "+42 of 1");
-    assert_string_equal(hear(2, &job42, &job43), "+43 of 2");
-    assert_string_equal(hear(1, &job43, NULL), " of 2"); /* it may be back */
-    assert_string_equal(hear(2, &job43, &job42), " of 2");
-    assert_string_equal(hear(1, &job43, NULL), " of 2");
-    assert_string_equal(hear(1, &job43, NULL), "-42 of 2"); /* still among them in the message that tells so */
-    assert_string_equal(hear(1, &job43, NULL), " of 1");
-    assert_string_equal(hear(1, &job42, NULL), "+42 of 2");
+    assert_string_equal(receive(0, NULL, NULL), " of 0");
+    assert_string_equal(receive(1, &job42, NULL), "+42 of 1");
+    assert_string_equal(receive(2, &job42, &job43), "+43 of 2");
+    assert_string_equal(receive(1, &job43, NULL), " of 2"); /* missing once: it may return */
+    assert_string_equal(receive(2, &job43, &job42), " of 2");
+    assert_string_equal(receive(1, &job43, NULL), " of 2");
+    assert_string_equal(receive(1, &job43, NULL), "-42 of 2"); /* still listed in the batch with its end */
+    assert_string_equal(receive(1, &job43, NULL), " of 1");
+    assert_string_equal(receive(1, &job42, NULL), "+42 of 2");
     colmet_jobs_clear(&jobs);
 }
 

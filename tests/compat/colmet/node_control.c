@@ -1,4 +1,4 @@
-/* Messages of Colmet's kind, as its scripts send them, become what sonde ctl would say. */
+/* Messages of Colmet's configuration scripts become requests like those of `sonde ctl`. */
 #include "compat/colmet/node_control.h"
 
 #include "base/clock.h"

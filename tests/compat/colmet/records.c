@@ -1,4 +1,5 @@
-/* Messages of Colmet's nodes, captured from real ones (tests/colmet), whole, cut and spoilt; and written by us. */
+/* Messages captured from real Colmet nodes (rs_v2020.bin and others in this directory): complete, truncated and
+ * corrupted; and messages written by Sonde. */
 #include "compat/colmet/records.h"
 
 #include "base/clock.h"
@@ -68,7 +69,7 @@ static int64_t number(const char *set, const char *name)
     return value->i64;
 }
 
-/* What formats say of these bytes. */
+/* Values as documented for the captured bytes. */
 static void all_ten_python_records_are_read(void **state)
 {
     (void)state;
@@ -160,7 +161,7 @@ static void rows_of_a_node_list_its_jobs(void **state)
     colmet_records_write(&out, &colmet_backends[COLMET_IPMI], "vm", 0, 1700000000, &watts, &known, "[42, 4711, 9");
     assert_int_equal(take(out.data, out.size), OK);
     const struct batch *batch = colmet_records_batch(records, 0);
-    assert_int_equal(batch->job_count, 2); /* the last one was cut */
+    assert_int_equal(batch->job_count, 2); /* the last one was truncated */
     assert_string_equal(batch->jobs[1]->id, "4711");
     buf_clear(&out);
 }
@@ -176,7 +177,7 @@ static void invalid_messages_are_rejected(void **state)
     assert_int_equal(take("\x81\x2a", 2), CORRUPT);
     assert_int_equal(take("\xdf\xff\xff\xff\xff", 5), FULL);
     load("golden_all10.bin");
-    message[255] = '/'; /* a host that would be a path */
+    message[255] = '/'; /* an invalid host name */
     assert_int_equal(take(message, 762), CORRUPT);
     memset(message + 255, 0, 255);
     assert_int_equal(take(message, 762), CORRUPT);

@@ -1,4 +1,4 @@
-/* Samples of ours as rows of Colmet's: names against the real samplers, units, differences, slots, jobs. */
+/* Sonde's samples as Colmet's rows: names checked against the samplers, units, differences, columns, jobs. */
 #include "compat/colmet/rows.h"
 
 #include "base/clock.h"
@@ -89,7 +89,7 @@ static const struct colmet_row *only(const char *backend)
     return &list[0];
 }
 
-/* Every value of a sampler's own set is given: every column that it feeds must be there. */
+/* With every value of a sampler's set, every column that it feeds must be set. */
 static void source_names_match_the_samplers(void **state)
 {
     (void)state;
@@ -181,7 +181,7 @@ static void the_sets_of_proc_are_one_row(void **state)
     assert_int_equal(row->involved_count, 2);
     assert_int_equal(row->involved[0], 9);
     assert_int_equal(row->involved[1], 43);
-    add(&memory_set, "", NULL); /* the next tick in the same batch, of which nothing is known */
+    add(&memory_set, "", NULL); /* a second sample in the batch, with all values missing */
     sample_set_u64(&batch.samples[batch.count - 1], 0, 1 << 20);
     make();
     assert_int_equal(count, 2);
@@ -258,7 +258,7 @@ static void a_reset_counter_is_missing_once(void **state)
     read_perf(TIME_NS + 5, 1, 900, 12);
     assert_false(is_known(only("perfhwstats_default"), "counter_1"));
     assert_int_equal(value(&list[0], "counter_2"), 2);
-    read_perf(TIME_NS + 6, 2, 5000, 5000); /* the agent was started anew */
+    read_perf(TIME_NS + 6, 2, 5000, 5000); /* the agent restarted */
     assert_int_equal(count, 0);
     read_perf(TIME_NS + 7, 2, 5001, 5002);
     assert_int_equal(value(only("perfhwstats_default"), "counter_2"), 2);
@@ -352,7 +352,7 @@ static void sets_from_colmet_pass_through(void **state)
     assert_false(is_known(&list[0], "counter_2"));
 }
 
-/* The same names at other places, in a set at the same address. */
+/* The same names at other indexes, in a set at the same address. */
 static void a_changed_set_is_mapped_again(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The rows of procstat2 and procinterrupts, made of ours. */
+/* Conversion to the rows of procstat2 and procinterrupts. */
 #include "compat/ldms/batch.h"
 
 #include "compat/ldms/names.h"
@@ -13,7 +13,7 @@ static const struct metric stat_metrics[] = {
     { "idle", "us", COUNTER, U64 }, { "iowait", "us", COUNTER, U64 }, { "irq", "us", COUNTER, U64 },
     { "softirq", "us", COUNTER, U64 }, { "steal", "us", COUNTER, U64 }, { "guest", "us", COUNTER, U64 },
     { "guest_nice", "us", COUNTER, U64 }, { "interrupts", "1", COUNTER, U64, "", "intr" },
-    { "softirqs", "1", COUNTER, U64 }, /* not at the place where this version has it */
+    { "softirqs", "1", COUNTER, U64 }, /* at another index than in this version */
     { "context_switches", "1", COUNTER, U64, "", "ctxt" }, { "boot_time", "s", GAUGE, U64, "", "btime" },
     { "forks", "1", COUNTER, U64, "", "processes" }, { "running", "1", GAUGE, U64, "", "procs_running" },
     { "blocked", "1", GAUGE, U64, "", "procs_blocked" },
@@ -42,7 +42,7 @@ static void add(struct batch *batch, const struct set *set, const char *instance
             sample_set_u64(sample, i, first + i);
 }
 
-/* "SOURCE=VALUE …" of a sample; "?" what is not known. */
+/* "SOURCE=VALUE …" of a sample; "?" for missing values. */
 static const char *row_of(const struct sample *sample)
 {
     static char text[1024];
@@ -98,7 +98,7 @@ static void interrupts_are_one_row(void **state)
     struct batch batch;
     const struct batch *made;
     batch_init(&batch);
-    for (int round = 0; round < 600; round++) { /* nodes with other interrupts and CPUs in turn */
+    for (int round = 0; round < 600; round++) { /* alternating kinds of nodes */
         const struct set *set = round % 2 ? &others : &irqs;
         char last[16];
         snprintf(last, sizeof last, "cpu%d", 3 + round % 300);
@@ -129,7 +129,7 @@ static void two_kinds_of_nodes_share_a_batch(void **state)
     struct batch batch;
     const struct batch *made;
     batch_init(&batch);
-    for (int i = 0; i < 300; i++) { /* more than there are places: none goes while the batch is there */
+    for (int i = 0; i < 300; i++) { /* more than the cache holds: none may be freed while the batch uses it */
         static char names[300][16];
         snprintf(names[i], sizeof names[i], "cpu%d", i);
         add(&batch, i % 2 ? &others : &irqs, names[i], (uint64_t)i);
@@ -156,7 +156,7 @@ static void other_sets_are_unchanged(void **state)
     assert_int_equal(ldms_batch_make(&ldms, &batch, &made), OK);
     assert_ptr_equal(made, &batch);
     add(&batch, &stat, "", 100);
-    batch.samples[4].job = "7"; /* of a job: LDMS has none */
+    batch.samples[4].job = "7"; /* of a job, which LDMS does not have */
     assert_int_equal(ldms_batch_make(&ldms, &batch, &made), OK);
     assert_ptr_equal(made, &batch);
     batch_clear(&batch);

@@ -1,4 +1,4 @@
-/* Samples as CSV, as a program that reads CSV would see them. */
+/* The sinks csv and json. */
 #include "sinks/csv/csv.h"
 
 #include "sinks/sink.h"
@@ -54,7 +54,7 @@ static void fill(struct batch *batch)
     sample_set_u64(sample, 0, 7);
 }
 
-/* What the sink has written to its file. */
+/* The file written by the sink. */
 static const char *written(const struct sink *sink, const char *key, const char *value)
 {
     static char text[4096];
@@ -152,7 +152,7 @@ static void *open_to_add(const struct sink *sink, const char *path)
     return state;
 }
 
-/* As the agent does at SIGHUP: what is open writes the rest and is closed when the new one is open. */
+/* As at SIGHUP: the old state is flushed and closed after the new one was opened. */
 static void a_reopened_file_has_one_header(void **state)
 {
     (void)state;

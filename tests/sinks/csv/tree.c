@@ -1,4 +1,4 @@
-/* Samples in a tree of files: who finds what where, rows that are whole and there once, files that are renamed. */
+/* A tree of CSV files: paths, whole rows without duplicates, rotation. */
 #include "sinks/csv/path.h"
 #include "sinks/sink.h"
 #include "tools/temp.h"
@@ -85,7 +85,7 @@ static const char *content(struct fixture *f, const char *name)
     return text;
 }
 
-/* A tick: memory of the node at second tick; position is its journal's. */
+/* Writes the memory of the node at second tick, at a journal position. */
 static void write_tick(struct fixture *f, uint64_t tick, uint64_t position, const struct set *set)
 {
     batch_reset(&f->batch);
@@ -170,7 +170,7 @@ static void no_duplicates_after_a_crash(void **state)
             write_tick(f, tick, tick * 100, &meminfo);
         bool good = f->sink->flush(f->state, 0) == OK && f->sink->durable(f->state) == 300;
         write_tick(f, 4, 400, &meminfo);
-        write_tick(f, 4, 400, &wider); /* the file is renamed, and there is a new one */
+        write_tick(f, 4, 400, &wider); /* renames the file and starts a new one */
         good = good && f->sink->flush(f->state, 1) == OK && f->sink->durable(f->state) == 300;
         _exit(good ? 7 : 1); /* without a commit */
     }
@@ -190,7 +190,7 @@ static void no_duplicates_after_a_crash(void **state)
     end(f);
 }
 
-/* Between the commit of a position and the new undo log. */
+/* A crash between the commit and the new undo log. */
 static void an_undo_log_of_an_older_position_is_ignored(void **state)
 {
     struct fixture *f = *state;
@@ -206,7 +206,7 @@ static void an_undo_log_of_an_older_position_is_ignored(void **state)
     assert_non_null(strstr(content(f, "node/n017/meminfo.csv"), "1.001246"));
     end(f);
     log = fopen(path, "w");
-    fputs("B 100\nT 80 node/n017/meminfo.csv\nT 7 node/cut sho", log); /* its last line is not whole */
+    fputs("B 100\nT 80 node/n017/meminfo.csv\nT 7 node/cut sho", log); /* its last line is incomplete */
     fclose(log);
     begin(f, NULL, NULL);
     assert_int_equal(strlen(content(f, "node/n017/meminfo.csv")), 80);
@@ -223,12 +223,12 @@ static void a_changed_header_starts_a_new_file(void **state)
     assert_string_equal(content(f, "node/n017/meminfo.csv"),
                         "#Time,Time_usec,ProducerName,component_id,job_id,app_id,MemTotal\n2.001246,1246,n017,17,0,0,4\n");
     begin(f, NULL, NULL);
-    write_tick(f, 3, 0, &wider); /* the same: goes on */
+    write_tick(f, 3, 0, &wider); /* the same header: continues */
     end(f);
     assert_non_null(strstr(content(f, "node/n017/meminfo.csv"), "\n2.001246,1246,n017,17,0,0,4\n3.001246,"));
 }
 
-/* What a shell counts: files ("wc -l"), or with xargs their lines. */
+/* Counts files ("wc -l"), or with xargs their lines, in a shell. */
 static unsigned count(struct fixture *f, const char *how)
 {
     char command[TEMP_PATH_MAX + 128];

@@ -1,4 +1,4 @@
-/* Documents as Colmet sent them: the lines of a captured exchange of its collector with Elasticsearch, byte for byte. */
+/* Documents are byte for byte those of a captured session of Colmet's collector with Elasticsearch. */
 #include "sinks/elasticsearch/colmet_documents.h"
 
 #include "base/clock.h"
@@ -30,7 +30,7 @@ static int end(void **state)
     return 0;
 }
 
-/* A sample that came from a Colmet, all of its columns 7, on a node with jobs 42 and 43. */
+/* A sample received from Colmet, with 7 in all columns, on a node with jobs 42 and 43. */
 static void came(enum colmet_backend_id id)
 {
     static const struct job a = { .id = "43" }, b = { .id = "42" };
@@ -98,7 +98,7 @@ static void counter_labels_are_written_once(void **state)
     for (const char *at = buf_text(&outbox.bytes); (at = strstr(at, "colmet_dahu_mapping")); at++)
         mappings++;
     assert_int_equal(mappings, 1);
-    assert_int_equal(outbox.count, 3); /* the first energy has none before it: that is no row */
+    assert_int_equal(outbox.count, 3); /* the first energy has no difference, and gives no row */
     assert_non_null(strstr(buf_text(&outbox.bytes), "\"metric_backend\": \"RAPLstats_default\", \"counter_1\": \""));
 }
 

@@ -1,4 +1,4 @@
-/* Documents, ids, mappings and answers of Elasticsearch, without one; tests/scenes/elasticsearch.bats has real ones. */
+/* Documents, ids, mappings and responses without a server; tests/scenes/elasticsearch.bats uses real ones. */
 #include "sinks/elasticsearch/documents.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Colmet's rows as bytes, and the names of its files. */
+/* Packing of Colmet's rows, and file names. */
 #include "sinks/hdf5/layout.h"
 
 #include "sinks/hdf5/names.h"

@@ -1,4 +1,4 @@
-/* How far a file is, in two places of which one is always whole. */
+/* The commit record: two copies, of which one is always valid. */
 #include "sinks/hdf5/record.h"
 
 #include "tools/unit.h"

@@ -1,4 +1,4 @@
-/* Many places of a file changed at once: all or nothing, whenever somebody is killed. */
+/* Atomic changes of a file, interrupted at any time. */
 #include "sinks/hdf5/redo.h"
 
 #include "tools/temp.h"
@@ -74,12 +74,12 @@ static void a_change_is_applied_completely(void **state)
     assert_int_not_equal(access(redo, F_OK), 0);
 }
 
-/* What a kill leaves beside the file: the first size bytes of a redo. */
+/* Creates what a kill leaves: the first size bytes of a redo file. */
 static size_t leave_redo(size_t size)
 {
     static char whole[64 * 1024];
     hold_changes();
-    /* A descriptor that cannot be written to makes the change end behind the redo. */
+    /* A read-only descriptor makes the change fail after writing the redo file. */
     int readonly = open(path, O_RDONLY);
     assert_int_not_equal(hdf5_redo_change(readonly, path, &pages, 3 * HDF5_PAGE), OK);
     close(readonly);

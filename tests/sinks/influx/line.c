@@ -1,4 +1,4 @@
-/* Lines of InfluxDB: what is escaped, what is left out. */
+/* InfluxDB lines: escaping, and values that are left out. */
 #include "sinks/influx/line.h"
 
 #include "base/clock.h"

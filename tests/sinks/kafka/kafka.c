@@ -1,4 +1,4 @@
-/* What a batch becomes in Kafka: rows, topics, and the queue in which messages wait. */
+/* Rows, records, topic names and the message queue of the sink kafka. */
 #include "sinks/kafka/queue.h"
 #include "sinks/kafka/records.h"
 #include "sinks/kafka/rows.h"
@@ -121,7 +121,7 @@ static void topic_names_follow_the_pattern(void **state)
     kafka_topics_clear(&topics);
 }
 
-/* The envelope of batch n, whose first sample says 11 + n. */
+/* The envelope of batch n, whose first value is 11 + n. */
 static void make_envelope(struct kafka_records *records, uint64_t n, struct buf *out, struct kafka_envelope *envelope)
 {
     struct batch batch;
@@ -165,14 +165,14 @@ static void each_record_decodes_alone_and_in_sequence(void **state)
         assert_int_equal(envelope.before, before);
         epoch = envelope.epoch;
         before = n;
-        assert_decoded(follower, &envelope, n); /* it needs no state but what it made itself */
+        assert_decoded(follower, &envelope, n); /* continues from its own state */
         assert_int_equal(stream_new(&stranger), OK);
         assert_int_equal(stream_restore(stranger, envelope.state), OK);
         assert_decoded(stranger, &envelope, n);
         stream_free(&stranger);
         buf_clear(&out);
     }
-    /* one that could not be sent is made again: it says that it does not follow the one before */
+    /* a record that is encoded again carries a snapshot, because it does not follow the last one */
     make_envelope(seldom, 19, &out, &envelope);
     assert_true(envelope.state.size > 0);
     kafka_records_free(&seldom);
@@ -208,7 +208,7 @@ static void batches_are_queued_whole_and_in_order(void **state)
     put(&queue, "3", OK);
     kafka_queue_commit_batch(&queue);
     assert_int_equal(queue.waiting, 3);
-    /* all go, the second comes back before the others: it is next, and nothing is forgotten */
+    /* all are in flight, the second fails first: it is the next to send */
     for (struct kafka_message *message = queue.head; message; message = message->next)
         kafka_queue_set_state(&queue, message, KAFKA_IN_FLIGHT);
     queue.next = NULL;
@@ -227,7 +227,7 @@ static void batches_are_queued_whole_and_in_order(void **state)
     assert_int_equal(queue.bytes, 0);
     assert_null(queue.tail);
     assert_null(queue.next);
-    put(&queue, "6", OK); /* and is left there */
+    put(&queue, "6", OK); /* freed by kafka_queue_clear */
     kafka_queue_clear(&queue);
 }
 

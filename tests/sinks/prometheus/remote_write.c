@@ -1,4 +1,4 @@
-/* Remote write, read back as protobuf says: labels sorted, values in base units, marks of what has ended. */
+/* Remote write, decoded: sorted labels, values in base units, staleness markers. */
 #include "sinks/prometheus/remote_write.h"
 
 #include "base/clock.h"
@@ -50,7 +50,7 @@ static uint64_t varint(struct reader *r)
     return 0;
 }
 
-/* The next field, which has a length and must be the one of that number. */
+/* The next field, which must be length-delimited and have this number. */
 static struct reader part(struct reader *r, unsigned field)
 {
     assert_int_equal(varint(r), field << 3 | 2);
@@ -87,7 +87,7 @@ static void read_sample(struct reader sample)
         buf_printf(&text, " %.10g@%" PRIu64, value, time_ms);
 }
 
-/* The request as lines. */
+/* The request in a readable form. */
 static const char *read_back(void)
 {
     struct reader request = { (const uint8_t *)out.data, (const uint8_t *)out.data + out.size };

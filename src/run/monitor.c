@@ -2,7 +2,7 @@
 #include "run/monitor.h"
 
 #include "base/clock.h"
-#include "run/usage.h"
+#include "model/rusage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ static void on_ended(struct monitor *monitor, pid_t pid, int status, const struc
     struct wait_record record = {
         .waiter = (uint64_t)getpid(), .pid = (uint64_t)pid, .time_ns = clock_realtime_ns(), .status = (uint32_t)status,
     };
-    usage_counters(usage, &record.usage);
+    rusage_set(&record.usage, usage);
     spool_writer_add_wait(&monitor->writer, &record);
     if (pid != monitor->command)
         return;
@@ -215,6 +215,17 @@ static uint64_t read_lost(const struct monitor *monitor)
     return lost;
 }
 
+/* The usage since `before`; peak memory is known only if it has grown since. */
+static void usage_since(const struct rusage *usage, const struct rusage *before, struct counters *counters)
+{
+    struct counters earlier = { 0 };
+    rusage_set(counters, usage);
+    rusage_set(&earlier, before);
+    counters_subtract(counters, &earlier);
+    if (before->ru_maxrss && before->ru_maxrss >= usage->ru_maxrss)
+        counters->known &= ~(1ull << COUNTER_rssmax);
+}
+
 void monitor_record_end(struct monitor *monitor, bool with_total)
 {
     struct run_end_record record = {
@@ -227,7 +238,7 @@ void monitor_record_end(struct monitor *monitor, bool with_total)
     };
     struct rusage usage;
     if (with_total && getrusage(RUSAGE_CHILDREN, &usage) == 0)
-        usage_counters_since(&usage, &monitor->children_before, &record.total);
+        usage_since(&usage, &monitor->children_before, &record.total);
     spool_writer_add_run_end(&monitor->writer, &record);
     spool_writer_flush(&monitor->writer);
 }

@@ -11,7 +11,7 @@ struct prom_name {
     size_t size;
     const char *unit;            /* base unit, the end of text; "": none */
     uint64_t times;              /* value * times / 10^decimals is in the base unit */
-    unsigned decimals;           
+    unsigned decimals;
     bool is_counter;
 };
 

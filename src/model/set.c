@@ -1,4 +1,4 @@
-/* Sets are copied into one piece of memory: the set, its metrics, then all texts. */
+/* A copy is one allocation: the set, its metrics, then all strings. */
 #include "model/set.h"
 
 #include <stdlib.h>
@@ -32,12 +32,12 @@ static const char *copy_text(char **at, const char *text)
 
 struct set *set_copy(const struct set *set)
 {
-    size_t texts = text_size(set->name) + text_size(set->instances);
+    size_t strings = text_size(set->name) + text_size(set->instances);
     for (size_t i = 0; i < set->size; i++) {
         const struct metric *m = &set->metrics[i];
-        texts += text_size(m->name) + text_size(m->unit) + text_size(m->help) + text_size(m->source);
+        strings += text_size(m->name) + text_size(m->unit) + text_size(m->help) + text_size(m->source);
     }
-    struct set *copy = malloc(sizeof *copy + set->size * sizeof(struct metric) + texts);
+    struct set *copy = malloc(sizeof *copy + set->size * sizeof(struct metric) + strings);
     if (!copy)
         return NULL;
     struct metric *metrics = (struct metric *)(copy + 1);

@@ -3,7 +3,7 @@
 
 #include "tools/unit.h"
 
-static void is_empty_at_first(void **state)
+static void a_new_buffer_is_empty(void **state)
 {
     (void)state;
     struct buf buf;
@@ -13,7 +13,7 @@ static void is_empty_at_first(void **state)
     buf_clear(&buf);
 }
 
-static void holds_what_was_added(void **state)
+static void additions_are_appended(void **state)
 {
     (void)state;
     struct buf buf;
@@ -42,7 +42,7 @@ static void adds_numbers(void **state)
     buf_clear(&buf);
 }
 
-static void grows_beyond_its_first_room(void **state)
+static void it_grows_beyond_its_first_capacity(void **state)
 {
     (void)state;
     struct buf buf;
@@ -54,7 +54,7 @@ static void grows_beyond_its_first_room(void **state)
     buf_clear(&buf);
 }
 
-static void takes_exactly_its_maximum(void **state)
+static void it_accepts_exactly_its_maximum(void **state)
 {
     (void)state;
     struct buf buf;
@@ -65,7 +65,7 @@ static void takes_exactly_its_maximum(void **state)
     buf_clear(&buf);
 }
 
-static void refuses_more_than_its_maximum(void **state)
+static void it_rejects_more_than_its_maximum(void **state)
 {
     (void)state;
     struct buf buf;
@@ -79,7 +79,7 @@ static void refuses_more_than_its_maximum(void **state)
     buf_clear(&buf);
 }
 
-static void says_full_when_it_is_full(void **state)
+static void full_is_reported(void **state)
 {
     (void)state;
     struct buf buf;
@@ -90,7 +90,7 @@ static void says_full_when_it_is_full(void **state)
     buf_clear(&buf);
 }
 
-static void a_reset_forgets_the_failure_and_keeps_the_memory(void **state)
+static void reset_clears_the_failure_and_keeps_the_memory(void **state)
 {
     (void)state;
     struct buf buf;
@@ -127,7 +127,7 @@ static void bytes_compare_by_content(void **state)
     assert_int_equal(bytes_of(NULL).size, 0);
 }
 
-static void bytes_are_trimmed_and_compared_with_words(void **state)
+static void bytes_are_trimmed_and_compared_without_case(void **state)
 {
     (void)state;
     assert_true(bytes_equal(bytes_trim(bytes_of(" \ta b\t ")), bytes_of("a b")));
@@ -141,17 +141,17 @@ static void bytes_are_trimmed_and_compared_with_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_empty_at_first),
-        cmocka_unit_test(holds_what_was_added),
+        cmocka_unit_test(a_new_buffer_is_empty),
+        cmocka_unit_test(additions_are_appended),
         cmocka_unit_test(adds_numbers),
-        cmocka_unit_test(grows_beyond_its_first_room),
-        cmocka_unit_test(takes_exactly_its_maximum),
-        cmocka_unit_test(refuses_more_than_its_maximum),
-        cmocka_unit_test(says_full_when_it_is_full),
-        cmocka_unit_test(a_reset_forgets_the_failure_and_keeps_the_memory),
+        cmocka_unit_test(it_grows_beyond_its_first_capacity),
+        cmocka_unit_test(it_accepts_exactly_its_maximum),
+        cmocka_unit_test(it_rejects_more_than_its_maximum),
+        cmocka_unit_test(full_is_reported),
+        cmocka_unit_test(reset_clears_the_failure_and_keeps_the_memory),
         cmocka_unit_test(a_huge_addition_does_not_wrap_around),
         cmocka_unit_test(bytes_compare_by_content),
-        cmocka_unit_test(bytes_are_trimmed_and_compared_with_words),
+        cmocka_unit_test(bytes_are_trimmed_and_compared_without_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

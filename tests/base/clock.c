@@ -1,4 +1,4 @@
-/* The distance of the two clocks, measured while others want the CPU. */
+/* The offset between the two clocks, measured while other threads compete for the CPU. */
 #include "base/clock.h"
 
 #include "tools/unit.h"
@@ -18,7 +18,7 @@ static void *want_the_cpu(void *nothing)
     return nothing;
 }
 
-static void the_offset_is_right_also_when_we_are_preempted(void **state)
+static void the_offset_is_correct_under_preemption(void **state)
 {
     (void)state;
     pthread_t threads[CROWD];
@@ -37,7 +37,7 @@ static void the_offset_is_right_also_when_we_are_preempted(void **state)
     assert_in_range(most_ns - least_ns, 0, 20 * NS_PER_US);
 }
 
-static void the_offset_leads_from_one_clock_to_the_other(void **state)
+static void the_offset_converts_between_the_clocks(void **state)
 {
     (void)state;
     uint64_t told_ns = clock_monotonic_ns() + clock_offset_ns(), real_ns = clock_realtime_ns();
@@ -47,8 +47,8 @@ static void the_offset_leads_from_one_clock_to_the_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_offset_is_right_also_when_we_are_preempted),
-        cmocka_unit_test(the_offset_leads_from_one_clock_to_the_other),
+        cmocka_unit_test(the_offset_is_correct_under_preemption),
+        cmocka_unit_test(the_offset_converts_between_the_clocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
-/* Errors: their names, and errno's way to them. */
+/* Error messages and the mapping from errno. */
 #include "base/err.h"
 
 #include "tools/unit.h"
 
 #include <errno.h>
 
-static void each_error_has_its_own_text(void **state)
+static void each_error_has_its_own_message(void **state)
 {
     (void)state;
     for (enum err a = OK; a <= NOFILES; a++) {
@@ -15,13 +15,13 @@ static void each_error_has_its_own_text(void **state)
     }
 }
 
-static void a_number_that_is_no_error_has_a_text_too(void **state)
+static void an_unknown_error_has_a_message(void **state)
 {
     (void)state;
     assert_string_equal(err_text((enum err)99), "unknown error");
 }
 
-static void errno_finds_its_error(void **state)
+static void errno_is_mapped(void **state)
 {
     (void)state;
     static const struct { int number; enum err err; } pairs[] = {
@@ -37,9 +37,9 @@ static void errno_finds_its_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_error_has_its_own_text),
-        cmocka_unit_test(a_number_that_is_no_error_has_a_text_too),
-        cmocka_unit_test(errno_finds_its_error),
+        cmocka_unit_test(each_error_has_its_own_message),
+        cmocka_unit_test(an_unknown_error_has_a_message),
+        cmocka_unit_test(errno_is_mapped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Small files below a root. */
+/* Reading small files relative to a root. */
 #include "base/file.h"
 
 #include "tools/temp.h"
@@ -25,7 +25,7 @@ static int remove_files(void **state)
     return 0;
 }
 
-static void a_file_is_read_whole(void **state)
+static void a_file_is_read_completely(void **state)
 {
     (void)state;
     char text[64];
@@ -35,7 +35,7 @@ static void a_file_is_read_whole(void **state)
     assert_string_equal(text, "one\ntwo\n");
 }
 
-static void what_does_not_fit_is_cut_and_ends_with_nul(void **state)
+static void too_long_content_is_truncated_and_terminated(void **state)
 {
     (void)state;
     char text[5] = "xxxx";
@@ -45,7 +45,7 @@ static void what_does_not_fit_is_cut_and_ends_with_nul(void **state)
     assert_int_equal(got, 4);
 }
 
-static void a_line_comes_without_its_newline(void **state)
+static void a_line_is_read_without_its_newline(void **state)
 {
     (void)state;
     char text[64];
@@ -63,7 +63,7 @@ static void a_missing_file_is_absent(void **state)
     assert_int_equal(fd, -1);
 }
 
-static void an_open_file_is_read_again_from_its_beginning(void **state)
+static void an_open_file_is_read_again_from_the_start(void **state)
 {
     (void)state;
     char text[16];
@@ -76,7 +76,7 @@ static void an_open_file_is_read_again_from_its_beginning(void **state)
     close(fd);
 }
 
-static void no_root_is_this_machine(void **state)
+static void no_root_is_this_node(void **state)
 {
     (void)state;
     char path[FILE_PATH_MAX];
@@ -87,12 +87,12 @@ static void no_root_is_this_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_read_whole),
-        cmocka_unit_test(what_does_not_fit_is_cut_and_ends_with_nul),
-        cmocka_unit_test(a_line_comes_without_its_newline),
+        cmocka_unit_test(a_file_is_read_completely),
+        cmocka_unit_test(too_long_content_is_truncated_and_terminated),
+        cmocka_unit_test(a_line_is_read_without_its_newline),
         cmocka_unit_test(a_missing_file_is_absent),
-        cmocka_unit_test(an_open_file_is_read_again_from_its_beginning),
-        cmocka_unit_test(no_root_is_this_machine),
+        cmocka_unit_test(an_open_file_is_read_again_from_the_start),
+        cmocka_unit_test(no_root_is_this_node),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -1,4 +1,4 @@
-/* Numbers as people read and write them. */
+/* Formatting (base/format.h) and parsing (base/parse.h) of numbers, sizes, durations and times. */
 #include "base/format.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-static void durations_read_well(void **state)
+static void durations_are_formatted(void **state)
 {
     (void)state;
     static const struct { uint64_t ns; const char *text, *narrow; } cases[] = {
@@ -34,7 +34,7 @@ static void durations_read_well(void **state)
     }
 }
 
-static void bytes_read_well(void **state)
+static void bytes_are_formatted(void **state)
 {
     (void)state;
     assert_string_equal(format_bytes(0).s, "0 B");
@@ -51,7 +51,7 @@ static void bytes_read_well(void **state)
     assert_string_equal(format_bytes_short(1288490189).s, "1.2G");
 }
 
-static void counts_read_well(void **state)
+static void counts_are_formatted(void **state)
 {
     (void)state;
     assert_string_equal(format_count(0).s, "0");
@@ -67,7 +67,7 @@ static void counts_read_well(void **state)
     assert_string_equal(format_tenths(14750).s, "14.8");
 }
 
-static void numbers_are_whole_or_refused(void **state)
+static void numbers_are_parsed_or_rejected(void **state)
 {
     (void)state;
     uint64_t n = 7;
@@ -80,7 +80,7 @@ static void numbers_are_whole_or_refused(void **state)
     assert_int_equal(n, 7);
 }
 
-static void bytes_are_understood(void **state)
+static void bytes_are_parsed(void **state)
 {
     (void)state;
     static const struct { const char *text; uint64_t bytes; } cases[] = {
@@ -99,7 +99,7 @@ static void bytes_are_understood(void **state)
     assert_int_equal(bytes, 7);
 }
 
-static void durations_are_understood(void **state)
+static void durations_are_parsed(void **state)
 {
     (void)state;
     static const struct { const char *text; uint64_t ns; } cases[] = {
@@ -124,7 +124,7 @@ static void durations_are_understood(void **state)
     }
 }
 
-static void what_is_no_duration_is_refused(void **state)
+static void invalid_durations_are_rejected(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", " ", "abc", "s", "1x", "-1s", "1.s", ".5s", "1h2", "1 s ago", "1e3",
@@ -137,7 +137,7 @@ static void what_is_no_duration_is_refused(void **state)
 
 #define NOW (1763200000ull * NS_PER_S) /* 2025-11-15 09:46:40 UTC */
 
-static void times_are_understood(void **state)
+static void times_are_parsed(void **state)
 {
     (void)state;
     setenv("TZ", "UTC-1", 1); /* an hour before Greenwich, the whole year */
@@ -169,7 +169,7 @@ static void times_are_understood(void **state)
     }
 }
 
-static void what_is_no_time_is_refused(void **state)
+static void invalid_times_are_rejected(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "tomorrow", "2025-13-01", "2025-02-30", "2025-1-1", "2025-11-15T", "25:00",
@@ -182,7 +182,7 @@ static void what_is_no_time_is_refused(void **state)
     assert_int_equal(ns, 7);
 }
 
-static void times_are_shown_in_local_time(void **state)
+static void times_are_formatted_in_local_time(void **state)
 {
     (void)state;
     setenv("TZ", "UTC-1", 1);
@@ -193,7 +193,7 @@ static void times_are_shown_in_local_time(void **state)
     assert_string_equal(format_time_iso(NOW + NS_PER_S - 1).s, "2025-11-15T06:16:40.999999999-03:30");
 }
 
-/* The first of 15, 16 and 17 figures that is read back as the same. */
+/* The first of 15, 16 and 17 digits that parses to the same value. */
 static void assert_shortest(double value)
 {
     char text[40];
@@ -205,7 +205,7 @@ static void assert_shortest(double value)
     assert_string_equal(format_f64(value).s, text);
 }
 
-static void fractions_are_as_short_as_they_can_be(void **state)
+static void fractions_are_as_short_as_possible(void **state)
 {
     (void)state;
     const double some[] = { 0, -0.0, 1, 10, 1e5, 1e14, 1e15, 1e16, 0.1, 0.3, 1.0 / 3, 1e-4, 0.00010001, 9.9999e-5, 1e-9,
@@ -224,17 +224,17 @@ static void fractions_are_as_short_as_they_can_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_read_well),
-        cmocka_unit_test(bytes_read_well),
-        cmocka_unit_test(bytes_are_understood),
-        cmocka_unit_test(counts_read_well),
-        cmocka_unit_test(numbers_are_whole_or_refused),
-        cmocka_unit_test(durations_are_understood),
-        cmocka_unit_test(what_is_no_duration_is_refused),
-        cmocka_unit_test(times_are_understood),
-        cmocka_unit_test(what_is_no_time_is_refused),
-        cmocka_unit_test(times_are_shown_in_local_time),
-        cmocka_unit_test(fractions_are_as_short_as_they_can_be),
+        cmocka_unit_test(durations_are_formatted),
+        cmocka_unit_test(bytes_are_formatted),
+        cmocka_unit_test(bytes_are_parsed),
+        cmocka_unit_test(counts_are_formatted),
+        cmocka_unit_test(numbers_are_parsed_or_rejected),
+        cmocka_unit_test(durations_are_parsed),
+        cmocka_unit_test(invalid_durations_are_rejected),
+        cmocka_unit_test(times_are_parsed),
+        cmocka_unit_test(invalid_times_are_rejected),
+        cmocka_unit_test(times_are_formatted_in_local_time),
+        cmocka_unit_test(fractions_are_as_short_as_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The probe is found from where the program stands. The test copies itself into trees and asks the copy. */
+/* Paths are relative to the executable: the test copies itself into directory trees and runs the copy. */
 #include "base/install_paths.h"
 
 #include "base/code_pages.h"
@@ -36,7 +36,7 @@ static void put_file(const char *name)
     temp_write(path, "x", 1);
 }
 
-/* What the copy at dir/name says; its own path when asked for "path". */
+/* Output of the copy at dir/name; with the argument "path" that is its own path. */
 static void ask_copy(const char *name, const char *question, char answer[PATH_MAX])
 {
     char command[4 * PATH_MAX], own[PATH_MAX];
@@ -57,7 +57,7 @@ static void expect(const char *answer, const char *name)
     assert_string_equal(answer, path);
 }
 
-static void it_knows_its_own_path(void **state)
+static void the_executable_is_found(void **state)
 {
     (void)state;
     char answer[PATH_MAX];
@@ -65,7 +65,7 @@ static void it_knows_its_own_path(void **state)
     expect(answer, "bin/copy");
 }
 
-static void a_probe_that_is_nowhere_is_absent(void **state)
+static void a_missing_probe_is_absent(void **state)
 {
     (void)state;
     char answer[PATH_MAX];
@@ -85,7 +85,7 @@ static void the_build_tree_is_searched_last(void **state)
     expect(answer, "lib/sonde/libsonde-process.so");
 }
 
-static void beside_the_program_is_searched_first(void **state)
+static void the_directory_of_the_executable_is_searched_first(void **state)
 {
     (void)state;
     char answer[PATH_MAX];
@@ -95,7 +95,7 @@ static void beside_the_program_is_searched_first(void **state)
     expect(answer, "bin/libsonde-process.so");
 }
 
-static void a_moved_tree_is_found_again(void **state)
+static void a_moved_tree_works(void **state)
 {
     (void)state;
     char answer[PATH_MAX];
@@ -108,7 +108,7 @@ static void a_moved_tree_is_found_again(void **state)
     expect(answer, "moved/lib/sonde/libsonde-process.so");
 }
 
-static void a_path_that_does_not_fit_is_refused(void **state)
+static void a_path_that_is_too_long_is_rejected(void **state)
 {
     (void)state;
     char small[4];
@@ -118,7 +118,8 @@ static void a_path_that_does_not_fit_is_refused(void **state)
 static int answer(const char *question)
 {
     char path[PATH_MAX];
-    enum err err = strcmp(question, "path") == 0 ? install_paths_executable(path, sizeof path) : install_paths_find(PROBE_LIBRARY, path, sizeof path);
+    enum err err = strcmp(question, "path") == 0 ? install_paths_executable(path, sizeof path)
+                                                 : install_paths_find(PROBE_LIBRARY, path, sizeof path);
     printf("%s", err ? err_text(err) : path);
     return 0;
 }
@@ -135,7 +136,7 @@ static long resident_pages(void)
 
 static long written = 1; /* in a page that can be written, which must be as it was left */
 
-static void code_is_given_back_and_returns(void **state)
+static void released_code_is_mapped_again(void **state)
 {
     (void)state;
     resident_pages();
@@ -152,13 +153,13 @@ int main(int argc, char **argv)
     if (argc > 1)
         return answer(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_knows_its_own_path, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_probe_that_is_nowhere_is_absent, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_executable_is_found, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_missing_probe_is_absent, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_build_tree_is_searched_last, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(beside_the_program_is_searched_first, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_moved_tree_is_found_again, make_dir, remove_dir),
-        cmocka_unit_test(code_is_given_back_and_returns),
-        cmocka_unit_test(a_path_that_does_not_fit_is_refused),
+        cmocka_unit_test_setup_teardown(the_directory_of_the_executable_is_searched_first, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_moved_tree_works, make_dir, remove_dir),
+        cmocka_unit_test(released_code_is_mapped_again),
+        cmocka_unit_test(a_path_that_is_too_long_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

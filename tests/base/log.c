@@ -1,4 +1,4 @@
-/* What a module says bears the name that was typed, and is as loud as the program: stderr is a file meanwhile. */
+/* A module logs with the name and level of the program. stderr is redirected to a file. */
 #include "base/log.h"
 
 #include "base/module.h"
@@ -24,7 +24,7 @@ static const struct log_module *load(void)
     return found;
 }
 
-/* text: what was written to stderr by say. */
+/* text: what say wrote to stderr. */
 static void listen_to(void (*say)(const char *text), const char *word, char text[256])
 {
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -42,7 +42,7 @@ static void listen_to(void (*say)(const char *text), const char *word, char text
     temp_remove(dir);
 }
 
-static void a_module_speaks_under_the_name_that_was_typed_and_as_loud_as_the_program(void **state)
+static void a_module_uses_the_log_name_and_level_of_the_program(void **state)
 {
     (void)state;
     char text[256];
@@ -65,7 +65,7 @@ static void a_module_speaks_under_the_name_that_was_typed_and_as_loud_as_the_pro
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_module_speaks_under_the_name_that_was_typed_and_as_loud_as_the_program),
+        cmocka_unit_test(a_module_uses_the_log_name_and_level_of_the_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

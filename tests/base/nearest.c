@@ -12,7 +12,7 @@ static const char *meant(const char *typed)
     return nearest.best ? nearest.best : "-";
 }
 
-static void finds_the_slip(void **state)
+static void typing_errors_are_found(void **state)
 {
     (void)state;
     assert_string_equal(meant("rnu"), "run");
@@ -25,7 +25,7 @@ static void finds_the_slip(void **state)
     assert_string_equal(meant("psx"), "ps");
 }
 
-static void says_nothing_when_nothing_is_near(void **state)
+static void dissimilar_words_are_not_suggested(void **state)
 {
     (void)state;
     assert_string_equal(meant("xyzzy"), "-");
@@ -37,8 +37,8 @@ static void says_nothing_when_nothing_is_near(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_the_slip),
-        cmocka_unit_test(says_nothing_when_nothing_is_near),
+        cmocka_unit_test(typing_errors_are_found),
+        cmocka_unit_test(dissimilar_words_are_not_suggested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

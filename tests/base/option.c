@@ -1,4 +1,4 @@
-/* argv against a table. */
+/* Parsing argv with a table of options. */
 #include "base/option.h"
 
 #include "base/clock.h"
@@ -91,7 +91,7 @@ static void every_spelling_works(void **state)
     assert_int_equal(settings.since_ns, 5 * NS_PER_S);
 }
 
-static void lists_keep_all_in_order(void **state)
+static void lists_keep_the_given_order(void **state)
 {
     (void)state;
     assert_int_equal(parse(false, "-t", "a=1", "--tag=b=2", "-tc", NULL), OK);
@@ -188,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_apply_unless_overridden),
         cmocka_unit_test(every_spelling_works),
-        cmocka_unit_test(lists_keep_all_in_order),
+        cmocka_unit_test(lists_keep_the_given_order),
         cmocka_unit_test(operands_can_be_anywhere),
         cmocka_unit_test(the_first_operand_can_end_the_options),
         cmocka_unit_test(invalid_values_are_reported),

@@ -1,4 +1,4 @@
-/* Numbers in any order become the same ranges, and each is found. */
+/* Sets of numbers, compared with an array of flags. */
 #include "base/ranges.h"
 
 #include "tools/unit.h"
@@ -19,7 +19,7 @@ static void add(struct ranges *ranges, uint64_t first, uint64_t last)
     assert_int_equal(ranges_add(ranges, (struct range){ first, last }), OK);
 }
 
-static void neighbours_become_one(void **state)
+static void adjacent_ranges_are_merged(void **state)
 {
     struct ranges ranges = { 0 };
     (void)state;
@@ -38,7 +38,7 @@ static void neighbours_become_one(void **state)
     ranges_clear(&ranges);
 }
 
-static void the_ends_of_all_numbers_are_in(void **state)
+static void the_smallest_and_largest_numbers_work(void **state)
 {
     struct ranges ranges = { 0 };
     (void)state;
@@ -51,7 +51,7 @@ static void the_ends_of_all_numbers_are_in(void **state)
     ranges_clear(&ranges);
 }
 
-static void what_touches_is_told(void **state)
+static void touching_ranges_are_counted(void **state)
 {
     struct ranges ranges = { 0 };
     size_t from;
@@ -69,7 +69,7 @@ static void what_touches_is_told(void **state)
     ranges_clear(&ranges);
 }
 
-static void two_meet_where_a_number_is_in_both(void **state)
+static void sets_intersect_if_a_number_is_in_both(void **state)
 {
     struct ranges a = { 0 }, b = { 0 };
     (void)state;
@@ -86,8 +86,8 @@ static void two_meet_where_a_number_is_in_both(void **state)
     ranges_clear(&b);
 }
 
-/* Against an array of flags, in many orders. */
-static void any_order_is_the_same_set(void **state)
+/* Compared with an array of flags, in many orders. */
+static void the_order_of_additions_does_not_matter(void **state)
 {
     enum { SIZE = 60, ROUNDS = 300 };
     (void)state;
@@ -112,11 +112,11 @@ static void any_order_is_the_same_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_become_one),
-        cmocka_unit_test(the_ends_of_all_numbers_are_in),
-        cmocka_unit_test(what_touches_is_told),
-        cmocka_unit_test(two_meet_where_a_number_is_in_both),
-        cmocka_unit_test(any_order_is_the_same_set),
+        cmocka_unit_test(adjacent_ranges_are_merged),
+        cmocka_unit_test(the_smallest_and_largest_numbers_work),
+        cmocka_unit_test(touching_ranges_are_counted),
+        cmocka_unit_test(sets_intersect_if_a_number_is_in_both),
+        cmocka_unit_test(the_order_of_additions_does_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

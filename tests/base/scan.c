@@ -1,9 +1,9 @@
-/* Numbers and lines in texts of the kernel. */
+/* Numbers and lines of /proc files. */
 #include "base/scan.h"
 
 #include "tools/unit.h"
 
-static void numbers_are_read_behind_blanks(void **state)
+static void numbers_are_read_after_spaces(void **state)
 {
     (void)state;
     const char *text = " \t42 7x", *at = text;
@@ -16,7 +16,7 @@ static void numbers_are_read_behind_blanks(void **state)
     assert_string_equal(at, "x");
 }
 
-static void a_number_that_does_not_fit_is_none(void **state)
+static void overflow_is_rejected(void **state)
 {
     (void)state;
     const char *largest = "18446744073709551615", *larger = "18446744073709551616", *at = largest;
@@ -33,7 +33,7 @@ static void a_number_that_does_not_fit_is_none(void **state)
     assert_int_equal(value, 42);
 }
 
-static void minus_is_no_number(void **state)
+static void negative_numbers_are_rejected(void **state)
 {
     (void)state;
     const char *at = "-1";
@@ -41,7 +41,7 @@ static void minus_is_no_number(void **state)
     assert_false(scan_u64(&at, &value));
 }
 
-static void decimals_have_their_fraction(void **state)
+static void decimals_are_read(void **state)
 {
     (void)state;
     const char *at = "120.25 3 x";
@@ -53,7 +53,7 @@ static void decimals_have_their_fraction(void **state)
     assert_false(scan_decimal(&at, &value));
 }
 
-static void decimals_are_those_of_the_compiler(void **state)
+static void decimals_equal_those_of_the_compiler(void **state)
 {
     (void)state;
     static const struct { const char *text; double value; } rows[] = {
@@ -69,7 +69,7 @@ static void decimals_are_those_of_the_compiler(void **state)
     }
 }
 
-static void lines_are_found_by_their_beginning(void **state)
+static void lines_are_found_by_key(void **state)
 {
     (void)state;
     const char *text = "Xa: 1\na: 2\nab: 3";
@@ -85,12 +85,12 @@ static void lines_are_found_by_their_beginning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_read_behind_blanks),
-        cmocka_unit_test(a_number_that_does_not_fit_is_none),
-        cmocka_unit_test(minus_is_no_number),
-        cmocka_unit_test(decimals_have_their_fraction),
-        cmocka_unit_test(decimals_are_those_of_the_compiler),
-        cmocka_unit_test(lines_are_found_by_their_beginning),
+        cmocka_unit_test(numbers_are_read_after_spaces),
+        cmocka_unit_test(overflow_is_rejected),
+        cmocka_unit_test(negative_numbers_are_rejected),
+        cmocka_unit_test(decimals_are_read),
+        cmocka_unit_test(decimals_equal_those_of_the_compiler),
+        cmocka_unit_test(lines_are_found_by_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

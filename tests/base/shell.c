@@ -1,4 +1,4 @@
-/* Words as one would type them. */
+/* Quoting for a shell. */
 #include "base/shell.h"
 
 #include "tools/unit.h"
@@ -14,7 +14,7 @@ static void check(struct bytes words, const char *expected)
     buf_clear(&out);
 }
 
-static void quotes_what_a_shell_would_change(void **state)
+static void special_characters_are_quoted(void **state)
 {
     (void)state;
     check(BYTES("make\0-j4\0"), "make -j4");
@@ -29,6 +29,6 @@ static void quotes_what_a_shell_would_change(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(quotes_what_a_shell_would_change) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(special_characters_are_quoted) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

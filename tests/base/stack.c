@@ -1,4 +1,4 @@
-/* A small stack: what needs more runs all the same, and the limit stays. */
+/* With a small stack limit a function that needs more runs, and the limit is unchanged. */
 #include "base/stack.h"
 
 #include "tools/unit.h"
@@ -20,14 +20,14 @@ static int use_much(int argc, char **argv)
     return argc + (int)strlen(argv[0]) + (limit.rlim_cur == 64 << 10) * 100 + room[1024];
 }
 
-static void it_is_called_with_its_arguments(void **state)
+static void arguments_and_result_are_passed(void **state)
 {
     (void)state;
     char *words[] = { "abc", NULL };
     assert_int_equal(stack_call(use_much, 1, words), 4);
 }
 
-static void a_small_stack_is_no_hindrance(void **state)
+static void a_small_stack_limit_is_no_problem(void **state)
 {
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -48,8 +48,8 @@ static void a_small_stack_is_no_hindrance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_called_with_its_arguments),
-        cmocka_unit_test(a_small_stack_is_no_hindrance),
+        cmocka_unit_test(arguments_and_result_are_passed),
+        cmocka_unit_test(a_small_stack_limit_is_no_problem),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

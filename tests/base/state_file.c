@@ -1,4 +1,4 @@
-/* A file that is replaced as a whole. */
+/* State files are replaced atomically. */
 #include "base/state_file.h"
 
 #include "tools/temp.h"
@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-static void files_are_replaced_as_a_whole(void **state)
+static void files_are_replaced_atomically(void **state)
 {
     (void)state;
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -35,7 +35,7 @@ static void files_are_replaced_as_a_whole(void **state)
     temp_remove(dir);
 }
 
-static void the_start_of_the_machine_has_a_name(void **state)
+static void the_boot_id_is_known(void **state)
 {
     (void)state;
     char one[STATE_FILE_BOOT_ID_MAX], other[STATE_FILE_BOOT_ID_MAX];
@@ -48,7 +48,7 @@ static void the_start_of_the_machine_has_a_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_replaced_as_a_whole), cmocka_unit_test(the_start_of_the_machine_has_a_name),
+        cmocka_unit_test(files_are_replaced_atomically), cmocka_unit_test(the_boot_id_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
-/* Bytes from outside on a screen. */
+/* Untrusted strings on a terminal. */
 #include "base/utf8.h"
 
 #include "tools/unit.h"
 
 #define BYTES(text) ((struct bytes){ text, sizeof(text) - 1 })
 
-static void tells_valid_from_invalid(void **state)
+static void valid_and_invalid_sequences(void **state)
 {
     (void)state;
     assert_true(utf8_valid(BYTES("")));
@@ -27,7 +27,7 @@ static const char *safe(struct buf *out, struct bytes text, bool utf8)
     return buf_text(out);
 }
 
-static void escapes_what_could_harm(void **state)
+static void harmful_characters_are_escaped(void **state)
 {
     (void)state;
     struct buf out;
@@ -45,7 +45,7 @@ static void escapes_what_could_harm(void **state)
     buf_clear(&out);
 }
 
-static void counts_columns_as_printed(void **state)
+static void columns_are_counted_as_printed(void **state)
 {
     (void)state;
     assert_int_equal(utf8_columns(BYTES("abc"), true), 3);
@@ -65,7 +65,7 @@ static const char *fit(struct buf *out, const char *text, size_t columns, bool u
     return buf_text(out);
 }
 
-static void cuts_to_the_columns_there_are(void **state)
+static void strings_are_truncated_to_columns(void **state)
 {
     (void)state;
     struct buf out;
@@ -84,10 +84,10 @@ static void cuts_to_the_columns_there_are(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_valid_from_invalid),
-        cmocka_unit_test(escapes_what_could_harm),
-        cmocka_unit_test(counts_columns_as_printed),
-        cmocka_unit_test(cuts_to_the_columns_there_are),
+        cmocka_unit_test(valid_and_invalid_sequences),
+        cmocka_unit_test(harmful_characters_are_escaped),
+        cmocka_unit_test(columns_are_counted_as_printed),
+        cmocka_unit_test(strings_are_truncated_to_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A batch of samples: it grows, moves and is used again. */
+/* A batch of samples grows, moves and is reused. */
 #include "model/batch.h"
 
 #include "tools/unit.h"
@@ -26,7 +26,7 @@ static void values_are_unknown_until_they_are_set(void **state)
     batch_clear(&batch);
 }
 
-static void an_instance_may_be_missing(void **state)
+static void the_instance_is_optional(void **state)
 {
     (void)state;
     struct batch batch;
@@ -35,7 +35,7 @@ static void an_instance_may_be_missing(void **state)
     batch_clear(&batch);
 }
 
-static void samples_stay_right_when_the_arena_moves(void **state)
+static void samples_stay_valid_when_the_values_move(void **state)
 {
     (void)state;
     struct batch batch;
@@ -56,7 +56,7 @@ static void samples_stay_right_when_the_arena_moves(void **state)
     batch_clear(&batch);
 }
 
-static void a_second_tick_allocates_nothing_and_forgets_the_first(void **state)
+static void a_second_tick_allocates_nothing(void **state)
 {
     (void)state;
     struct batch batch;
@@ -77,9 +77,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_unknown_until_they_are_set),
-        cmocka_unit_test(an_instance_may_be_missing),
-        cmocka_unit_test(samples_stay_right_when_the_arena_moves),
-        cmocka_unit_test(a_second_tick_allocates_nothing_and_forgets_the_first),
+        cmocka_unit_test(the_instance_is_optional),
+        cmocka_unit_test(samples_stay_valid_when_the_values_move),
+        cmocka_unit_test(a_second_tick_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

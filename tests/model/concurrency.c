@@ -1,5 +1,5 @@
-/* Peaks and the time of short processes, on trees small enough to be counted by hand, and against a slow and plain count
- * on trees made by chance. */
+/* Peaks and the time of short processes, on small trees counted by hand, and on random trees compared with a slow and simple
+ * computation. */
 #include "model/concurrency.h"
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@ static struct summary sweep(struct process *processes, size_t count)
     return summary;
 }
 
-static void a_shell_that_waits_for_short_ones_does_not_count(void **state)
+static void a_shell_that_waits_for_short_processes_does_not_count(void **state)
 {
     (void)state;
     struct process tree[] = { life(NONE, 0, 100), life(0, 10, 15), life(0, 20, 26), life(0, 24, 30) };
@@ -32,7 +32,7 @@ static void a_shell_that_waits_for_short_ones_does_not_count(void **state)
     assert_int_equal(summary.threads_peak, 3);
 }
 
-static void a_long_one_beside_them_does(void **state)
+static void a_concurrent_long_process_counts(void **state)
 {
     (void)state;
     struct process tree[] = { life(NONE, 0, 100), life(0, 12, 60), life(0, 10, 15), life(0, 70, 75) };
@@ -41,7 +41,7 @@ static void a_long_one_beside_them_does(void **state)
     assert_int_equal(summary.live_peak, 3);
 }
 
-static void every_long_one_must_be_an_ancestor(void **state)
+static void every_long_process_must_be_an_ancestor(void **state)
 {
     (void)state;
     /* make, two shells below it, a short one below each. */
@@ -51,35 +51,35 @@ static void every_long_one_must_be_an_ancestor(void **state)
     assert_int_equal(summary.live_peak, 5);
 }
 
-static void a_short_one_between_is_passed_over(void **state)
+static void a_short_process_in_between_is_skipped(void **state)
 {
     (void)state;
     struct process tree[] = { life(NONE, 0, 100), life(0, 10, 14), life(1, 11, 18) };
     assert_int_equal(sweep(tree, 3).short_wall_ns, MS(8));
 }
 
-static void an_ancestor_that_has_ended_is_not_waited_for(void **state)
+static void an_ancestor_that_has_ended_does_not_count(void **state)
 {
     (void)state;
     struct process tree[] = { life(NONE, 0, 100), life(0, 5, 20), life(1, 30, 35) };
     assert_int_equal(sweep(tree, 3).short_wall_ns, MS(5));
 }
 
-static void an_exec_is_no_second_process(void **state)
+static void an_exec_is_not_a_second_process(void **state)
 {
     (void)state;
     struct process tree[] = { life(NONE, 0, 100), life(0, 10, 40), life(0, 40, 90) };
     assert_int_equal(sweep(tree, 3).live_peak, 2);
 }
 
-static void a_life_of_no_length_is_a_life(void **state)
+static void a_process_of_zero_duration_counts(void **state)
 {
     (void)state;
     struct process tree[] = { life(NONE, 0, 100), life(0, 10, 10) };
     assert_int_equal(sweep(tree, 2).live_peak, 2);
 }
 
-static void times_that_are_not_known_do_no_harm(void **state)
+static void unknown_times_are_ignored(void **state)
 {
     (void)state;
     struct process tree[] = { { .parent = NONE }, life(0, 10, 15), { .parent = 0, .start_ns = 5 },
@@ -89,7 +89,7 @@ static void times_that_are_not_known_do_no_harm(void **state)
     assert_int_equal(summary.short_wall_ns, MS(5));
 }
 
-static void threads_are_counted_beside_the_main_one(void **state)
+static void threads_are_counted_with_the_main_thread(void **state)
 {
     (void)state;
     struct process process = life(NONE, 0, 100);
@@ -144,7 +144,7 @@ static bool only_short(const struct process *tree, uint32_t count, uint64_t at_n
     return any;
 }
 
-static void chance_trees_agree_with_the_definition(void **state)
+static void random_trees_agree_with_the_definition(void **state)
 {
     (void)state;
     enum { COUNT = 40, LENGTH_MS = 120 };
@@ -182,16 +182,16 @@ static void a_chain_of_100000_is_no_trouble(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shell_that_waits_for_short_ones_does_not_count),
-        cmocka_unit_test(a_long_one_beside_them_does),
-        cmocka_unit_test(every_long_one_must_be_an_ancestor),
-        cmocka_unit_test(a_short_one_between_is_passed_over),
-        cmocka_unit_test(an_ancestor_that_has_ended_is_not_waited_for),
-        cmocka_unit_test(an_exec_is_no_second_process),
-        cmocka_unit_test(a_life_of_no_length_is_a_life),
-        cmocka_unit_test(times_that_are_not_known_do_no_harm),
-        cmocka_unit_test(threads_are_counted_beside_the_main_one),
-        cmocka_unit_test(chance_trees_agree_with_the_definition),
+        cmocka_unit_test(a_shell_that_waits_for_short_processes_does_not_count),
+        cmocka_unit_test(a_concurrent_long_process_counts),
+        cmocka_unit_test(every_long_process_must_be_an_ancestor),
+        cmocka_unit_test(a_short_process_in_between_is_skipped),
+        cmocka_unit_test(an_ancestor_that_has_ended_does_not_count),
+        cmocka_unit_test(an_exec_is_not_a_second_process),
+        cmocka_unit_test(a_process_of_zero_duration_counts),
+        cmocka_unit_test(unknown_times_are_ignored),
+        cmocka_unit_test(threads_are_counted_with_the_main_thread),
+        cmocka_unit_test(random_trees_agree_with_the_definition),
         cmocka_unit_test(a_chain_of_100000_is_no_trouble),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,9 +1,9 @@
-/* Sums and differences of counters, and what is not known in them. */
+/* Sums and differences of counters, with unknown ones. */
 #include "model/counters.h"
 
 #include "tools/unit.h"
 
-static void nothing_is_known_at_first(void **state)
+static void all_are_unknown_at_first(void **state)
 {
     (void)state;
     struct counters c = { 0 };
@@ -21,7 +21,7 @@ static void zero_is_a_value(void **state)
     assert_false(counters_has(&c, COUNTER_minflt));
 }
 
-static void counters_add_and_gauges_take_the_larger(void **state)
+static void counters_are_summed_and_gauges_maximized(void **state)
 {
     (void)state;
     struct counters a = { 0 }, b = { 0 };
@@ -38,7 +38,7 @@ static void counters_add_and_gauges_take_the_larger(void **state)
     assert_false(counters_has(&a, COUNTER_systemtime));
 }
 
-static void a_difference_needs_both_and_never_wraps(void **state)
+static void a_difference_needs_both_and_is_never_negative(void **state)
 {
     (void)state;
     struct counters a = { 0 }, b = { 0 };
@@ -58,7 +58,7 @@ static void a_difference_needs_both_and_never_wraps(void **state)
     assert_false(counters_has(&a, COUNTER_rchar));
 }
 
-static void filling_keeps_what_is_known(void **state)
+static void fill_keeps_known_values(void **state)
 {
     (void)state;
     struct counters a = { 0 }, b = { 0 };
@@ -89,11 +89,11 @@ static void every_counter_is_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_known_at_first),
+        cmocka_unit_test(all_are_unknown_at_first),
         cmocka_unit_test(zero_is_a_value),
-        cmocka_unit_test(counters_add_and_gauges_take_the_larger),
-        cmocka_unit_test(a_difference_needs_both_and_never_wraps),
-        cmocka_unit_test(filling_keeps_what_is_known),
+        cmocka_unit_test(counters_are_summed_and_gauges_maximized),
+        cmocka_unit_test(a_difference_needs_both_and_is_never_negative),
+        cmocka_unit_test(fill_keeps_known_values),
         cmocka_unit_test(every_counter_is_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

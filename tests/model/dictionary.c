@@ -1,9 +1,9 @@
-/* Each different text gets one number, however many there are. */
+/* Each different string gets one number. */
 #include "model/dictionary.h"
 
 #include "tools/unit.h"
 
-static void equal_texts_have_one_number(void **state)
+static void equal_strings_have_one_number(void **state)
 {
     (void)state;
     struct dictionary dictionary;
@@ -20,7 +20,7 @@ static void equal_texts_have_one_number(void **state)
     dictionary_clear(&dictionary);
 }
 
-static void many_texts_are_all_found_again(void **state)
+static void many_strings_are_found_again(void **state)
 {
     (void)state;
     enum { MANY = 20000, SIZE = 16 };
@@ -41,8 +41,8 @@ static void many_texts_are_all_found_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_texts_have_one_number),
-        cmocka_unit_test(many_texts_are_all_found_again),
+        cmocka_unit_test(equal_strings_have_one_number),
+        cmocka_unit_test(many_strings_are_found_again),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

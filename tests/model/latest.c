@@ -1,4 +1,4 @@
-/* The newest samples: taken over, found again, dropped; also very many of them. */
+/* The latest samples: updated, found, dropped; also with many entries. */
 #include "model/latest.h"
 
 #include "base/clock.h"
@@ -60,7 +60,7 @@ static const struct latest_entry *find(struct fixture *f, const char *set, const
     return NULL;
 }
 
-static void a_set_made_anew_replaces_the_old(void **state)
+static void an_extended_set_replaces_the_old_one(void **state)
 {
     struct fixture *f = *state;
     static const struct set longer = { "disk", metrics, 2 };
@@ -82,7 +82,7 @@ static void a_set_made_anew_replaces_the_old(void **state)
     assert_int_equal(find(f, "disk", NULL, "sdb")->set->size, 2);
 }
 
-static void the_newest_is_kept(void **state)
+static void the_latest_sample_is_kept(void **state)
 {
     struct fixture *f = *state;
     add(f, &net, NULL, "eth0", 1);
@@ -101,7 +101,7 @@ static void the_newest_is_kept(void **state)
     assert_null(entry->set->metrics[1].source);
 }
 
-static void jobs_and_instances_are_told_apart(void **state)
+static void jobs_and_instances_are_distinguished(void **state)
 {
     struct fixture *f = *state;
     static const char *const jobs[] = { NULL, "1", "2" };
@@ -125,7 +125,7 @@ static void jobs_and_instances_are_told_apart(void **state)
     assert_int_equal(find(f, "disk", NULL, "sda")->values[0].u64, 1);
 }
 
-static void sets_stand_in_a_row_in_the_order_of_coming(void **state)
+static void entries_are_grouped_by_set(void **state)
 {
     struct fixture *f = *state;
     add(f, &net, NULL, "a", 1);
@@ -141,7 +141,7 @@ static void sets_stand_in_a_row_in_the_order_of_coming(void **state)
     assert_null(latest_next(f->live, &at));
 }
 
-static void a_job_is_dropped_alone(void **state)
+static void only_the_entries_of_the_job_are_dropped(void **state)
 {
     struct fixture *f = *state;
     add(f, &net, "1", "eth0", 1);
@@ -168,8 +168,8 @@ static void take_as_whole(struct fixture *f, const void *source)
     latest_drop_missing(f->live, source, since_ns);
 }
 
-/* A process that ended, a device that was taken away. */
-static void what_is_not_read_any_more_is_dropped(void **state)
+/* A process that has ended, a device that was removed. */
+static void missing_entries_are_dropped(void **state)
 {
     struct fixture *f = *state;
     int here, there;
@@ -191,7 +191,7 @@ static void what_is_not_read_any_more_is_dropped(void **state)
     assert_int_equal(latest_count(f->live), 3);
 }
 
-static void those_of_a_source_are_dropped(void **state)
+static void the_entries_of_a_source_are_dropped(void **state)
 {
     struct fixture *f = *state;
     int here, there;
@@ -207,7 +207,7 @@ static void those_of_a_source_are_dropped(void **state)
     assert_int_equal(latest_count(f->live), 2);
 }
 
-static void what_is_not_taken_any_more_grows_stale(void **state)
+static void entries_without_updates_become_stale(void **state)
 {
     struct fixture *f = *state;
     add(f, &net, NULL, "quick", 1);
@@ -223,7 +223,7 @@ static void what_is_not_taken_any_more_grows_stale(void **state)
     assert_non_null(find(f, "net", NULL, "slow"));
 }
 
-static void what_a_reading_in_part_did_not_give_is_not_stale(void **state)
+static void entries_missing_in_a_partial_batch_are_not_stale(void **state)
 {
     struct fixture *f = *state;
     int here, there;
@@ -239,8 +239,8 @@ static void what_a_reading_in_part_did_not_give_is_not_stale(void **state)
     assert_int_equal(latest_count(f->live), 1);
 }
 
-/* A sampler that makes its set when it is opened frees it when it is closed, and the next one has its address. */
-static void sets_may_be_freed_and_made_anew(void **state)
+/* A sampler that allocates its set frees it when it is closed; the next one can get the same address. */
+static void sets_can_be_freed_and_allocated_again(void **state)
 {
     struct fixture *f = *state;
     struct set *set = malloc(sizeof *set);
@@ -268,7 +268,7 @@ static void fill_many(struct fixture *f, char (*names)[16])
     }
 }
 
-static void very_many_are_taken_without_allocation(void **state)
+static void many_updates_do_not_allocate(void **state)
 {
     struct fixture *f = *state;
     char(*names)[16] = calloc(MANY, sizeof *names);
@@ -299,17 +299,17 @@ static void very_many_are_taken_without_allocation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_newest_is_kept, begin, end),
-        cmocka_unit_test_setup_teardown(a_set_made_anew_replaces_the_old, begin, end),
-        cmocka_unit_test_setup_teardown(jobs_and_instances_are_told_apart, begin, end),
-        cmocka_unit_test_setup_teardown(sets_stand_in_a_row_in_the_order_of_coming, begin, end),
-        cmocka_unit_test_setup_teardown(a_job_is_dropped_alone, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_not_read_any_more_is_dropped, begin, end),
-        cmocka_unit_test_setup_teardown(those_of_a_source_are_dropped, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_not_taken_any_more_grows_stale, begin, end),
-        cmocka_unit_test_setup_teardown(what_a_reading_in_part_did_not_give_is_not_stale, begin, end),
-        cmocka_unit_test_setup_teardown(sets_may_be_freed_and_made_anew, begin, end),
-        cmocka_unit_test_setup_teardown(very_many_are_taken_without_allocation, begin, end),
+        cmocka_unit_test_setup_teardown(the_latest_sample_is_kept, begin, end),
+        cmocka_unit_test_setup_teardown(an_extended_set_replaces_the_old_one, begin, end),
+        cmocka_unit_test_setup_teardown(jobs_and_instances_are_distinguished, begin, end),
+        cmocka_unit_test_setup_teardown(entries_are_grouped_by_set, begin, end),
+        cmocka_unit_test_setup_teardown(only_the_entries_of_the_job_are_dropped, begin, end),
+        cmocka_unit_test_setup_teardown(missing_entries_are_dropped, begin, end),
+        cmocka_unit_test_setup_teardown(the_entries_of_a_source_are_dropped, begin, end),
+        cmocka_unit_test_setup_teardown(entries_without_updates_become_stale, begin, end),
+        cmocka_unit_test_setup_teardown(entries_missing_in_a_partial_batch_are_not_stale, begin, end),
+        cmocka_unit_test_setup_teardown(sets_can_be_freed_and_allocated_again, begin, end),
+        cmocka_unit_test_setup_teardown(many_updates_do_not_allocate, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

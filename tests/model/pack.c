@@ -1,4 +1,4 @@
-/* Numbers, texts and counters in bytes, and what is refused. */
+/* Encoding of numbers, strings and counters, and invalid input. */
 #include "model/pack.h"
 
 #include "tools/unit.h"
@@ -13,7 +13,7 @@ static struct unpacker unpacker_of(const uint8_t *memory, size_t size)
     return (struct unpacker){ memory, memory + size, false };
 }
 
-static void numbers_come_back(void **state)
+static void numbers_are_decoded(void **state)
 {
     (void)state;
     static const uint64_t numbers[] = { 0, 1, 127, 128, 300, 16383, 16384, UINT32_MAX, 1ull << 63, UINT64_MAX };
@@ -38,7 +38,7 @@ static void small_numbers_take_one_byte(void **state)
     assert_int_equal(p.at - memory, 1);
 }
 
-static void texts_of_any_bytes_come_back(void **state)
+static void strings_of_any_bytes_are_decoded(void **state)
 {
     (void)state;
     uint8_t memory[64];
@@ -51,7 +51,7 @@ static void texts_of_any_bytes_come_back(void **state)
     assert_false(u.bad);
 }
 
-static void a_full_packer_stays_within_its_memory(void **state)
+static void a_full_packer_does_not_overflow(void **state)
 {
     (void)state;
     uint8_t memory[40];
@@ -65,7 +65,7 @@ static void a_full_packer_stays_within_its_memory(void **state)
         assert_int_equal(memory[i], 0xee);
 }
 
-static void a_number_cut_short_is_bad(void **state)
+static void a_truncated_number_is_bad(void **state)
 {
     (void)state;
     static const uint8_t cut[] = { 0x80, 0x80 };
@@ -84,7 +84,7 @@ static void a_number_without_end_is_bad(void **state)
     assert_true(u.bad);
 }
 
-static void a_text_longer_than_what_follows_is_bad(void **state)
+static void a_truncated_string_is_bad(void **state)
 {
     (void)state;
     static const uint8_t lies[] = { 5, 'a', 'b' };
@@ -93,7 +93,7 @@ static void a_text_longer_than_what_follows_is_bad(void **state)
     assert_true(u.bad);
 }
 
-static void only_known_counters_travel(void **state)
+static void only_known_counters_are_encoded(void **state)
 {
     (void)state;
     uint8_t memory[512];
@@ -127,7 +127,7 @@ static void counters_of_a_newer_writer_are_skipped(void **state)
     assert_false(u.bad);
 }
 
-static void counters_cut_short_are_bad(void **state)
+static void truncated_counters_are_bad(void **state)
 {
     (void)state;
     static const uint8_t cut[] = { 3, 1 };
@@ -139,16 +139,16 @@ static void counters_cut_short_are_bad(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_come_back),
+        cmocka_unit_test(numbers_are_decoded),
         cmocka_unit_test(small_numbers_take_one_byte),
-        cmocka_unit_test(texts_of_any_bytes_come_back),
-        cmocka_unit_test(a_full_packer_stays_within_its_memory),
-        cmocka_unit_test(a_number_cut_short_is_bad),
+        cmocka_unit_test(strings_of_any_bytes_are_decoded),
+        cmocka_unit_test(a_full_packer_does_not_overflow),
+        cmocka_unit_test(a_truncated_number_is_bad),
         cmocka_unit_test(a_number_without_end_is_bad),
-        cmocka_unit_test(a_text_longer_than_what_follows_is_bad),
-        cmocka_unit_test(only_known_counters_travel),
+        cmocka_unit_test(a_truncated_string_is_bad),
+        cmocka_unit_test(only_known_counters_are_encoded),
         cmocka_unit_test(counters_of_a_newer_writer_are_skipped),
-        cmocka_unit_test(counters_cut_short_are_bad),
+        cmocka_unit_test(truncated_counters_are_bad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Numbers as text, each read back. */
+/* Formatted numbers parse to the same value. */
 #include "tools/unit.h"
 
 #include "model/prom_number.h"
@@ -52,7 +52,7 @@ static void fractions(void **state)
     assert_string_equal(i64(-1250, 3), "-1.25");
 }
 
-static void floating_ones_read_back_the_same(void **state)
+static void floats_parse_to_the_same_value(void **state)
 {
     (void)state;
     static const double values[] = { 0, 1, -1, 0.5, 0.1, 42.125, 1.0 / 3, 1e15, 1e16, 1e300, -1e-300, 123456.789012, 0.35,
@@ -90,7 +90,7 @@ static void floating_ones_read_back_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers), cmocka_unit_test(fractions), cmocka_unit_test(floating_ones_read_back_the_same),
+        cmocka_unit_test(whole_numbers), cmocka_unit_test(fractions), cmocka_unit_test(floats_parse_to_the_same_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* Names of ranks: written and read again, said to people, in order. */
+/* Names of ranks: formatted, parsed, compared. */
 #include "model/rank_name.h"
 
 #include "tools/unit.h"
 
-static void what_is_written_is_read_again(void **state)
+static void names_are_parsed_back(void **state)
 {
     static const struct {
         struct rank_name name;
@@ -28,7 +28,7 @@ static void what_is_written_is_read_again(void **state)
     }
 }
 
-static void what_is_no_name_is_refused(void **state)
+static void invalid_names_are_rejected(void **state)
 {
     static const char *const bad[] = { "", "x", " 3", "-3", "3#", "3@", "3#@1", "3@-1", "4294967296", "3@99999999999" };
     struct rank_name name;
@@ -39,7 +39,7 @@ static void what_is_no_name_is_refused(void **state)
     }
 }
 
-static void programs_come_before_worlds_and_worlds_before_ranks(void **state)
+static void order_is_program_world_rank(void **state)
 {
     (void)state;
     assert_true(rank_name_compare((struct rank_name){ 9, 1, 9 }, (struct rank_name){ 0, 2, 0 }) < 0);
@@ -51,9 +51,9 @@ static void programs_come_before_worlds_and_worlds_before_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read_again),
-        cmocka_unit_test(what_is_no_name_is_refused),
-        cmocka_unit_test(programs_come_before_worlds_and_worlds_before_ranks),
+        cmocka_unit_test(names_are_parsed_back),
+        cmocka_unit_test(invalid_names_are_rejected),
+        cmocka_unit_test(order_is_program_world_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

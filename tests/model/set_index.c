@@ -1,11 +1,11 @@
-/* Equal sets have one number, wherever they are kept. */
+/* Equal sets have one number at any address. */
 #include "tools/unit.h"
 
 #include "model/set_index.h"
 
 static const struct metric metrics[] = { { "a", "1", GAUGE, U64, "" }, { "b", "1", GAUGE, U64, "" } };
 
-static void equal_ones_are_one(void **state)
+static void equal_sets_have_one_number(void **state)
 {
     (void)state;
     struct set_index index;
@@ -45,7 +45,7 @@ static void many_addresses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(equal_ones_are_one), cmocka_unit_test(many_addresses) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(equal_sets_have_one_number), cmocka_unit_test(many_addresses) };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Settings by table. */
+/* Parsing settings with a table. */
 #include "model/setting.h"
 
 #include "tools/unit.h"
@@ -42,7 +42,7 @@ static void a_value_replaces_the_default(void **state)
     assert_int_equal(things.count, 12);
 }
 
-static void nonsense_is_refused(void **state)
+static void invalid_values_are_rejected(void **state)
 {
     (void)state;
     struct things things = { .count = 5 };
@@ -59,7 +59,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_parsed_like_values),
         cmocka_unit_test(a_value_replaces_the_default),
-        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(invalid_values_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The few numbers of a run, counted by hand, and how two of them become one. */
+/* The summary of a run, and the sum of two. */
 #include "model/summary.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ static struct counters cpu(uint64_t user_us, uint64_t system_us)
     return counters;
 }
 
-static void processes_are_counted_by_how_they_ended(void **state)
+static void processes_are_counted_by_exit_status(void **state)
 {
     (void)state;
     struct process processes[] = {
@@ -56,7 +56,7 @@ static struct counters moved(uint64_t rchar, uint64_t syscr)
     return counters;
 }
 
-static void calls_are_those_that_moved_the_bytes_or_not_known(void **state)
+static void calls_are_unknown_if_missing_for_some_bytes(void **state)
 {
     (void)state;
     struct process processes[] = { { .parent = PROCESS_NO_PARENT, .counters = moved(99000, 18) },
@@ -75,7 +75,7 @@ static void calls_are_those_that_moved_the_bytes_or_not_known(void **state)
     assert_int_equal(counters_get(&some.sum, COUNTER_rchar), 1198900);
 }
 
-static void short_ones_are_those_under_ten_ms(void **state)
+static void short_processes_are_those_under_ten_ms(void **state)
 {
     (void)state;
     struct process processes[] = {
@@ -95,7 +95,7 @@ static void short_ones_are_those_under_ten_ms(void **state)
     assert_int_equal(counters_cpu_us(&summary.total), 9900);
 }
 
-static void the_peak_of_memory_is_that_of_the_samples(void **state)
+static void the_memory_peak_is_that_of_the_samples(void **state)
 {
     (void)state;
     const struct metric metrics[] = { { "cpu", "us", COUNTER, U64, "" }, { "rss", "B", GAUGE, U64, "" } };
@@ -112,7 +112,7 @@ static void the_peak_of_memory_is_that_of_the_samples(void **state)
     assert_int_equal(summary.rss_peak_bytes, 700); /* 9000 is not known */
 }
 
-static void two_runs_add_up_and_peaks_stay(void **state)
+static void two_runs_are_summed_and_peaks_maximized(void **state)
 {
     (void)state;
     struct summary a = { .processes = 2, .threads = 3, .images = 4, .failed = 1, .short_wall_ns = 10, .rss_peak_bytes = 50,
@@ -140,11 +140,11 @@ static void two_runs_add_up_and_peaks_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes_are_counted_by_how_they_ended),
-        cmocka_unit_test(calls_are_those_that_moved_the_bytes_or_not_known),
-        cmocka_unit_test(short_ones_are_those_under_ten_ms),
-        cmocka_unit_test(the_peak_of_memory_is_that_of_the_samples),
-        cmocka_unit_test(two_runs_add_up_and_peaks_stay),
+        cmocka_unit_test(processes_are_counted_by_exit_status),
+        cmocka_unit_test(calls_are_unknown_if_missing_for_some_bytes),
+        cmocka_unit_test(short_processes_are_those_under_ten_ms),
+        cmocka_unit_test(the_memory_peak_is_that_of_the_samples),
+        cmocka_unit_test(two_runs_are_summed_and_peaks_maximized),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Processes summed by the executable that they ran. */
+/* Processes summed by executable. */
 #include "model/summary.h"
 
 #include "base/clock.h"
@@ -52,7 +52,7 @@ static void one_row_for_each_path_and_name(void **state)
     summary_executables_clear(&executables);
 }
 
-static void many_executables_are_all_there(void **state)
+static void many_executables(void **state)
 {
     (void)state;
     enum { MANY = 3000 };
@@ -75,7 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_row_for_each_path_and_name),
-        cmocka_unit_test(many_executables_are_all_there),
+        cmocka_unit_test(many_executables),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Open files through a socket: one is taken, more are closed, bytes without one are bytes. */
+/* Passing open files through a socket: one is received, further ones are closed. */
 #include "net/fd_pass.h"
 
 #include "base/err.h"
@@ -31,7 +31,7 @@ static int end(void **state)
     return 0;
 }
 
-/* Descriptors that are open: the number of the next one tells. */
+/* Number of open descriptors: that of the next one. */
 static int next_fd(void)
 {
     int fd = dup(ends[0]);
@@ -39,7 +39,7 @@ static int next_fd(void)
     return fd;
 }
 
-static void a_file_comes_with_the_bytes(void **state)
+static void a_file_is_received_with_the_bytes(void **state)
 {
     (void)state;
     char text[16], content[16];
@@ -54,7 +54,7 @@ static void a_file_comes_with_the_bytes(void **state)
     close(fd);
 }
 
-static void bytes_alone_bring_none(void **state)
+static void bytes_without_a_file(void **state)
 {
     (void)state;
     char text[16];
@@ -83,7 +83,7 @@ static void send_many(unsigned count)
     assert_int_equal(sendmsg(ends[0], &message, 0), 1);
 }
 
-static void of_many_one_is_kept(void **state)
+static void only_one_of_several_files_is_kept(void **state)
 {
     (void)state;
     char text[16];
@@ -101,9 +101,9 @@ static void of_many_one_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_file_comes_with_the_bytes, begin, end),
-        cmocka_unit_test_setup_teardown(bytes_alone_bring_none, begin, end),
-        cmocka_unit_test_setup_teardown(of_many_one_is_kept, begin, end),
+        cmocka_unit_test_setup_teardown(a_file_is_received_with_the_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(bytes_without_a_file, begin, end),
+        cmocka_unit_test_setup_teardown(only_one_of_several_files_is_kept, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Request heads, as clients send them and as nobody should. */
+/* Valid and invalid request heads. */
 #include "tools/unit.h"
 
 #include "net/http_request.h"
@@ -10,7 +10,7 @@ static int status_of(const char *text, struct http_request *request)
     return err == OK ? 200 : err == AGAIN ? 0 : status;
 }
 
-static void reads_what_curl_sends(void **state)
+static void a_request_of_curl_is_parsed(void **state)
 {
     (void)state;
     struct http_request r;
@@ -26,7 +26,7 @@ static void reads_what_curl_sends(void **state)
     assert_int_equal(r.head_size, strlen(text) - 3);
 }
 
-static void waits_for_the_rest(void **state)
+static void incomplete_requests_are_continued(void **state)
 {
     (void)state;
     struct http_request r;
@@ -42,7 +42,7 @@ static void waits_for_the_rest(void **state)
     assert_true(r.expects_continue);
 }
 
-static void knows_when_to_close(void **state)
+static void keep_alive_follows_version_and_header(void **state)
 {
     (void)state;
     struct http_request r;
@@ -54,7 +54,7 @@ static void knows_when_to_close(void **state)
     assert_false(r.keep_alive);
 }
 
-static void takes_absolute_targets(void **state)
+static void absolute_targets_are_accepted(void **state)
 {
     (void)state;
     struct http_request r;
@@ -64,7 +64,7 @@ static void takes_absolute_targets(void **state)
     assert_bytes(r.path, "/");
 }
 
-static void refuses(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     (void)state;
     static const struct { int status; const char *text; } bad[] = {
@@ -97,7 +97,7 @@ static void refuses(void **state)
             fail_msg("%s: %d, not %d", bad[i].text, status_of(bad[i].text, &r), bad[i].status);
 }
 
-static void has_an_end(void **state)
+static void the_size_of_a_head_is_limited(void **state)
 {
     (void)state;
     struct http_request r;
@@ -113,7 +113,7 @@ static void has_an_end(void **state)
     free(text);
 }
 
-static void finds_words_in_lists(void **state)
+static void items_are_found_in_lists(void **state)
 {
     (void)state;
     assert_true(http_request_has_item(bytes_of("a , Close;q=1"), "close"));
@@ -124,10 +124,10 @@ static void finds_words_in_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_curl_sends), cmocka_unit_test(waits_for_the_rest),
-        cmocka_unit_test(knows_when_to_close),   cmocka_unit_test(takes_absolute_targets),
-        cmocka_unit_test(refuses),               cmocka_unit_test(has_an_end),
-        cmocka_unit_test(finds_words_in_lists),
+        cmocka_unit_test(a_request_of_curl_is_parsed), cmocka_unit_test(incomplete_requests_are_continued),
+        cmocka_unit_test(keep_alive_follows_version_and_header),   cmocka_unit_test(absolute_targets_are_accepted),
+        cmocka_unit_test(invalid_requests_are_rejected),               cmocka_unit_test(the_size_of_a_head_is_limited),
+        cmocka_unit_test(items_are_found_in_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The server on a socket of its own, in the same thread: the test is the client, and turns the server by hand. */
+/* Server and client in one thread: the test is the client and calls http_server_run. */
 #include "tools/unit.h"
 
 #include "net/fd_pass.h"
@@ -81,7 +81,7 @@ static void say(int fd, const char *text)
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-/* What comes until end is in it, or until the other side closes; "closed" then stands behind it. */
+/* What is received until it contains end, or until the server closes; then "closed" is appended. */
 static const char *hear(struct fixture *f, int fd, const char *end)
 {
     static char text[1 << 16];
@@ -100,7 +100,7 @@ static const char *hear(struct fixture *f, int fd, const char *end)
     return text;
 }
 
-static void keeps_alive_and_takes_pipelines(void **state)
+static void keep_alive_and_pipelining(void **state)
 {
     (void)state;
     struct fixture f;
@@ -126,7 +126,7 @@ static void keeps_alive_and_takes_pipelines(void **state)
     http_server_close(&f.http);
 }
 
-static void says_no_body_to_head(void **state)
+static void head_has_no_body(void **state)
 {
     (void)state;
     struct fixture f;
@@ -140,7 +140,7 @@ static void says_no_body_to_head(void **state)
     http_server_close(&f.http);
 }
 
-static void answers_one_who_has_said_all(void **state)
+static void a_client_that_has_shut_down_its_side_is_answered(void **state)
 {
     (void)state;
     struct fixture f;
@@ -153,8 +153,8 @@ static void answers_one_who_has_said_all(void **state)
     http_server_close(&f.http);
 }
 
-/* All of it arrives, although more was sent than is read. */
-static void refuses_garbage_and_goes_on(void **state)
+/* The answer arrives although the server did not read all that was sent. */
+static void garbage_is_rejected_and_others_are_served(void **state)
 {
     (void)state;
     struct fixture f;
@@ -177,7 +177,7 @@ static void refuses_garbage_and_goes_on(void **state)
     http_server_close(&f.http);
 }
 
-static void tells_to_continue(void **state)
+static void continue_is_sent(void **state)
 {
     (void)state;
     struct fixture f;
@@ -192,7 +192,7 @@ static void tells_to_continue(void **state)
     http_server_close(&f.http);
 }
 
-static void three_hundred_idle_ones_are_harmless(void **state)
+static void idle_connections_are_limited(void **state)
 {
     (void)state;
     struct fixture f;
@@ -216,7 +216,7 @@ static void three_hundred_idle_ones_are_harmless(void **state)
     http_server_close(&f.http);
 }
 
-static void slow_readers_cost_a_bounded_amount(void **state)
+static void slow_clients_cost_bounded_memory(void **state)
 {
     (void)state;
     struct fixture f;
@@ -248,8 +248,8 @@ static void slow_readers_cost_a_bounded_amount(void **state)
     http_server_close(&f.http);
 }
 
-/* More answers than there is room for: who takes what comes gets all of it, also while others take nothing. */
-static void a_crowd_of_readers_is_answered(void **state)
+/* More answers than fit into memory: clients that read get all of theirs, even while others read nothing. */
+static void many_clients_are_all_answered(void **state)
 {
     (void)state;
     struct fixture f;
@@ -289,7 +289,7 @@ static void a_crowd_of_readers_is_answered(void **state)
     http_server_close(&f.http);
 }
 
-static void a_large_answer_arrives_whole(void **state)
+static void a_large_answer_is_complete(void **state)
 {
     (void)state;
     struct fixture f;
@@ -311,8 +311,8 @@ static void a_large_answer_arrives_whole(void **state)
     http_server_close(&f.http);
 }
 
-/* Nobody says anything, half of it, or takes nothing: each is gone when its time is over. */
-static void time_runs_out(void **state)
+/* Clients that send nothing, half a request, or do not read are closed at their deadlines. */
+static void deadlines_close_connections(void **state)
 {
     (void)state;
     struct fixture f;
@@ -338,7 +338,7 @@ static void time_runs_out(void **state)
     http_server_close(&f.http);
 }
 
-static void knows_who_is_at_a_unix_socket(void **state)
+static void the_user_of_a_unix_socket_is_known(void **state)
 {
     (void)state;
     struct fixture f;
@@ -382,7 +382,7 @@ static int local_client(const struct fixture *f)
     return ends[0];
 }
 
-static void a_file_comes_with_one_request_and_is_closed_after_it(void **state)
+static void a_file_belongs_to_one_request_and_is_closed_after_it(void **state)
 {
     (void)state;
     struct fixture f;
@@ -411,7 +411,7 @@ static void a_file_comes_with_one_request_and_is_closed_after_it(void **state)
     http_server_close(&f.http);
 }
 
-static void descriptors_run_out(void **state)
+static void running_out_of_descriptors(void **state)
 {
     (void)state;
     struct fixture f;
@@ -436,7 +436,7 @@ static void descriptors_run_out(void **state)
     http_server_close(&f.http);
 }
 
-static void addresses(void **state)
+static void listen_addresses(void **state)
 {
     (void)state;
     int fd, other;
@@ -452,20 +452,20 @@ static void addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_alive_and_takes_pipelines),
-        cmocka_unit_test(says_no_body_to_head),
-        cmocka_unit_test(answers_one_who_has_said_all),
-        cmocka_unit_test(refuses_garbage_and_goes_on),
-        cmocka_unit_test(tells_to_continue),
-        cmocka_unit_test(three_hundred_idle_ones_are_harmless),
-        cmocka_unit_test(slow_readers_cost_a_bounded_amount),
-        cmocka_unit_test(a_crowd_of_readers_is_answered),
-        cmocka_unit_test(a_large_answer_arrives_whole),
-        cmocka_unit_test(time_runs_out),
-        cmocka_unit_test(knows_who_is_at_a_unix_socket),
-        cmocka_unit_test(a_file_comes_with_one_request_and_is_closed_after_it),
-        cmocka_unit_test(descriptors_run_out),
-        cmocka_unit_test(addresses),
+        cmocka_unit_test(keep_alive_and_pipelining),
+        cmocka_unit_test(head_has_no_body),
+        cmocka_unit_test(a_client_that_has_shut_down_its_side_is_answered),
+        cmocka_unit_test(garbage_is_rejected_and_others_are_served),
+        cmocka_unit_test(continue_is_sent),
+        cmocka_unit_test(idle_connections_are_limited),
+        cmocka_unit_test(slow_clients_cost_bounded_memory),
+        cmocka_unit_test(many_clients_are_all_answered),
+        cmocka_unit_test(a_large_answer_is_complete),
+        cmocka_unit_test(deadlines_close_connections),
+        cmocka_unit_test(the_user_of_a_unix_socket_is_known),
+        cmocka_unit_test(a_file_belongs_to_one_request_and_is_closed_after_it),
+        cmocka_unit_test(running_out_of_descriptors),
+        cmocka_unit_test(listen_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static void end_equal(struct fixture *f, const char *expected)
     buf_clear(&f->out);
 }
 
-static void puts_commas_and_lines_where_they_belong(void **state)
+static void commas_and_line_breaks(void **state)
 {
     (void)state;
     struct fixture *f = begin();
@@ -58,7 +58,7 @@ static void an_empty_array_is_one_line(void **state)
     end_equal(f, "[]\n");
 }
 
-static void escapes_every_control(void **state)
+static void all_control_characters_are_escaped(void **state)
 {
     (void)state;
     struct fixture *f = begin();
@@ -66,7 +66,7 @@ static void escapes_every_control(void **state)
     end_equal(f, "\"a\\\"b\\\\c\\n\\t\\r\\b\\f\\u0001\\u007f\\u0000é\\u2028😀\"");
 }
 
-static void bad_bytes_become_replacement_characters(void **state)
+static void invalid_bytes_become_replacement_characters(void **state)
 {
     (void)state;
     struct fixture *f = begin();
@@ -105,7 +105,7 @@ static void base64_pads(void **state)
     end_equal(f, "[\n  \"\",\n  \"Zg==\",\n  \"Zm8=\",\n  \"Zm9v\",\n  \"Zm9vYg==\"\n]");
 }
 
-static void numbers_read_back(void **state)
+static void numbers_parse_to_the_same_value(void **state)
 {
     (void)state;
     struct fixture *f = begin();
@@ -125,13 +125,13 @@ static void numbers_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(puts_commas_and_lines_where_they_belong),
+        cmocka_unit_test(commas_and_line_breaks),
         cmocka_unit_test(an_empty_array_is_one_line),
-        cmocka_unit_test(escapes_every_control),
-        cmocka_unit_test(bad_bytes_become_replacement_characters),
+        cmocka_unit_test(all_control_characters_are_escaped),
+        cmocka_unit_test(invalid_bytes_become_replacement_characters),
         cmocka_unit_test(a_field_keeps_bad_bytes_in_base64),
         cmocka_unit_test(base64_pads),
-        cmocka_unit_test(numbers_read_back),
+        cmocka_unit_test(numbers_parse_to_the_same_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

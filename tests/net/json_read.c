@@ -1,4 +1,4 @@
-/* Reading JSON: each form, what is wrong, and what json.c wrote. */
+/* Reading JSON: each type, errors, and the output of json.c. */
 #include "net/json_read.h"
 
 #include "net/json.h"
@@ -11,7 +11,7 @@ static struct json_read reader(const char *text)
     return read;
 }
 
-static void objects_and_arrays_are_walked(void **state)
+static void objects_and_arrays_are_read(void **state)
 {
     (void)state;
     struct json_read read = reader(" { \"a\" : [1, 2.5 ,[], {} ], \"b\":\"x\", \"c\": true,\"d\":null, \"e\":{\"f\":0}} ");
@@ -56,7 +56,7 @@ static void check_text(const char *json, const char *expected)
     buf_clear(&text);
 }
 
-static void texts_lose_their_escapes(void **state)
+static void escapes_are_decoded(void **state)
 {
     (void)state;
     check_text("\"\"", "");
@@ -73,7 +73,7 @@ static void texts_lose_their_escapes(void **state)
     check_text("\"\\", NULL);
 }
 
-static void numbers_have_their_form(void **state)
+static void the_syntax_of_numbers_is_checked(void **state)
 {
     (void)state;
     static const char *const good[] = { "0", "-0", "12", "-1.5e+10", "1E5", "0.25" };
@@ -95,7 +95,7 @@ static void numbers_have_their_form(void **state)
     assert_false(json_read_u64(&part, &whole));
 }
 
-static void mistakes_are_found(void **state)
+static void errors_are_detected(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "{", "[", "[1", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}",
@@ -114,7 +114,7 @@ static void mistakes_are_found(void **state)
     assert_true(read.failed);
 }
 
-static void what_json_writes_is_read(void **state)
+static void output_of_the_writer_is_read(void **state)
 {
     (void)state;
     struct buf out, key, text;
@@ -145,11 +145,11 @@ static void what_json_writes_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_and_arrays_are_walked),
-        cmocka_unit_test(texts_lose_their_escapes),
-        cmocka_unit_test(numbers_have_their_form),
-        cmocka_unit_test(mistakes_are_found),
-        cmocka_unit_test(what_json_writes_is_read),
+        cmocka_unit_test(objects_and_arrays_are_read),
+        cmocka_unit_test(escapes_are_decoded),
+        cmocka_unit_test(the_syntax_of_numbers_is_checked),
+        cmocka_unit_test(errors_are_detected),
+        cmocka_unit_test(output_of_the_writer_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static int socket_of(int family, uint32_t uid)
     return fd;
 }
 
-/* False: this machine has no such address. */
+/* False: this node has no such address. */
 static bool connect_pair(struct pair *pair, const char *listen, const char *to, uint32_t uid)
 {
     struct sockaddr_in v4 = { .sin_family = AF_INET };
@@ -71,7 +71,7 @@ static void expect_user(const char *listen, const char *to, uint32_t uid)
     close(pair.ours);
 }
 
-static void knows_the_own_user(void **state)
+static void our_own_user_is_found(void **state)
 {
     (void)state;
     expect_user("127.0.0.1", "127.0.0.1", geteuid());
@@ -84,7 +84,7 @@ static void knows_the_own_user_through_ipv6(void **state)
     expect_user("::1", "::1", geteuid());
 }
 
-static void knows_another_user(void **state)
+static void another_user_is_found(void **state)
 {
     (void)state;
     if (geteuid() != 0)
@@ -126,7 +126,7 @@ static int look_from_afar(void)
     return result;
 }
 
-static void tells_this_machine_from_others(void **state)
+static void other_nodes_are_distinguished(void **state)
 {
     (void)state;
     int status;
@@ -145,10 +145,10 @@ static void tells_this_machine_from_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(knows_the_own_user),
+        cmocka_unit_test(our_own_user_is_found),
         cmocka_unit_test(knows_the_own_user_through_ipv6),
-        cmocka_unit_test(knows_another_user),
-        cmocka_unit_test(tells_this_machine_from_others),
+        cmocka_unit_test(another_user_is_found),
+        cmocka_unit_test(other_nodes_are_distinguished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
-/* Frames: whole ones, torn ones, damaged ones, and the way back to the next good one. */
+/* Complete, torn and damaged frames, and finding the next valid one. */
 #include "spool/frame.h"
 
 #include "tools/unit.h"
 
 static uint8_t memory[1 << 16];
 
-/* A frame with size bytes of the letter at place; returns its size. */
+/* Writes a frame with size bytes of the letter; returns its size. */
 static size_t put(uint8_t *place, size_t size, char letter)
 {
     memset(place + FRAME_HEAD, letter, size);
@@ -18,7 +18,7 @@ static enum err read_at(size_t from, size_t to, struct bytes *body, size_t *size
     return frame_read((struct bytes){ (char *)memory + from, to - from }, &kind, body, size);
 }
 
-static void a_frame_comes_back_with_its_kind(void **state)
+static void a_frame_is_read_with_its_kind(void **state)
 {
     (void)state;
     enum record_kind kind;
@@ -36,7 +36,7 @@ static void a_frame_comes_back_with_its_kind(void **state)
     }
 }
 
-static void a_frame_that_is_not_whole_yet_is_to_be_waited_for(void **state)
+static void an_incomplete_frame_is_reported(void **state)
 {
     (void)state;
     struct bytes body;
@@ -45,7 +45,7 @@ static void a_frame_that_is_not_whole_yet_is_to_be_waited_for(void **state)
         assert_int_equal(read_at(0, n, &body, &size), AGAIN);
 }
 
-static void every_flipped_bit_is_found(void **state)
+static void every_flipped_bit_is_detected(void **state)
 {
     (void)state;
     struct bytes body;
@@ -60,7 +60,7 @@ static void every_flipped_bit_is_found(void **state)
     assert_int_equal(read_at(0, whole, &body, &size), OK);
 }
 
-static void behind_a_torn_frame_the_next_one_is_found(void **state)
+static void the_frame_after_a_torn_one_is_found(void **state)
 {
     (void)state;
     struct bytes body;
@@ -75,7 +75,7 @@ static void behind_a_torn_frame_the_next_one_is_found(void **state)
     }
 }
 
-static void a_size_beyond_all_sense_is_refused(void **state)
+static void an_excessive_size_is_rejected(void **state)
 {
     (void)state;
     struct bytes body;
@@ -86,7 +86,7 @@ static void a_size_beyond_all_sense_is_refused(void **state)
     assert_true(size > 0 && size <= whole);
 }
 
-static void noise_is_skipped_at_once_to_where_a_magic_may_begin(void **state)
+static void noise_is_skipped_to_the_next_magic_number(void **state)
 {
     (void)state;
     struct bytes body;
@@ -99,12 +99,12 @@ static void noise_is_skipped_at_once_to_where_a_magic_may_begin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_frame_comes_back_with_its_kind),
-        cmocka_unit_test(a_frame_that_is_not_whole_yet_is_to_be_waited_for),
-        cmocka_unit_test(every_flipped_bit_is_found),
-        cmocka_unit_test(behind_a_torn_frame_the_next_one_is_found),
-        cmocka_unit_test(a_size_beyond_all_sense_is_refused),
-        cmocka_unit_test(noise_is_skipped_at_once_to_where_a_magic_may_begin),
+        cmocka_unit_test(a_frame_is_read_with_its_kind),
+        cmocka_unit_test(an_incomplete_frame_is_reported),
+        cmocka_unit_test(every_flipped_bit_is_detected),
+        cmocka_unit_test(the_frame_after_a_torn_one_is_found),
+        cmocka_unit_test(an_excessive_size_is_rejected),
+        cmocka_unit_test(noise_is_skipped_to_the_next_magic_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

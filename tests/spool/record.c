@@ -1,11 +1,11 @@
-/* Every kind of record there and back; older, newer and damaged bodies. */
+/* Every kind of record is encoded and decoded; older, newer and damaged bodies. */
 #include "spool/record.h"
 
 #include "tools/unit.h"
 
 static uint8_t memory[4096];
 
-/* Each field gets a value of its own, so that two that were swapped are noticed. */
+/* Each field gets a different value, so that swapped fields are detected. */
 static uint64_t next_number;
 
 static uint64_t make_number(void) { return next_number++ * 1000; }
@@ -65,7 +65,7 @@ static void same_counters(struct counters a, struct counters b) { assert_memory_
 RECORD_KINDS(X)
 #undef X
 
-static void an_older_writers_record_reads_as_far_as_it_goes(void **state)
+static void a_record_of_an_older_version_is_read(void **state)
 {
     (void)state;
     struct packer p = { memory, memory + sizeof memory, false };
@@ -80,7 +80,7 @@ static void an_older_writers_record_reads_as_far_as_it_goes(void **state)
     assert_int_equal(back.self.known, 0);
 }
 
-static void kinds_never_change_their_number(void **state)
+static void kinds_keep_their_numbers(void **state)
 {
     (void)state;
     assert_int_equal(RECORD_KIND_run, 1);
@@ -96,8 +96,8 @@ int main(void)
 #define X(number, name, fields) cmocka_unit_test(name##_comes_back),
         RECORD_KINDS(X)
 #undef X
-        cmocka_unit_test(an_older_writers_record_reads_as_far_as_it_goes),
-        cmocka_unit_test(kinds_never_change_their_number),
+        cmocka_unit_test(a_record_of_an_older_version_is_read),
+        cmocka_unit_test(kinds_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

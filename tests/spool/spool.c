@@ -1,4 +1,4 @@
-/* The spool file: appended to by many at once, read by one, damaged by full disks. */
+/* The spool: concurrent writers, one reader, damage by full disks. */
 #include "spool/spool.h"
 
 #include "tools/temp.h"
@@ -30,7 +30,7 @@ static int remove_dir(void **state)
     return 0;
 }
 
-/* A fork record whose pid and time are given. Returns the frame's size. */
+/* A fork record with this pid and time. Returns the size of the frame. */
 static size_t fork_frame(uint8_t *frame, size_t room, uint64_t pid, uint64_t time_ns)
 {
     struct packer p = { frame + FRAME_HEAD, frame + room - 7, false };
@@ -46,7 +46,7 @@ static enum err append(uint64_t pid, uint64_t time_ns)
     return spool_append(path, frame, size);
 }
 
-/* Reads all; the pids in order into pids. Returns how many. */
+/* Reads all records, stores their pids in order and returns the number. */
 static size_t read_pids(uint64_t *pids, size_t max, uint64_t *damaged)
 {
     struct spool_reader reader;
@@ -91,7 +91,7 @@ static void a_missing_spool_is_absent(void **state)
     assert_int_equal(append(1, 1), ABSENT);
 }
 
-static void records_come_back_in_order(void **state)
+static void records_are_read_in_order(void **state)
 {
     (void)state;
     uint64_t damaged, pids[3];
@@ -117,7 +117,7 @@ static void appending_follows_no_symbolic_link(void **state)
     assert_int_equal(st.st_size, 0);
 }
 
-static void damage_in_the_middle_costs_only_itself(void **state)
+static void damage_in_the_middle_is_skipped(void **state)
 {
     (void)state;
     uint64_t damaged, pids[2];
@@ -143,7 +143,7 @@ static void a_torn_record_at_the_end_is_counted(void **state)
     assert_int_equal(damaged, size - 1);
 }
 
-static void a_write_cut_short_says_full(void **state)
+static void a_short_write_is_full(void **state)
 {
     (void)state;
     struct rlimit old, small;
@@ -166,7 +166,7 @@ static void write_as_one_of_many(uint64_t pid)
     _exit(0);
 }
 
-static void many_writers_at_once_lose_nothing(void **state)
+static void concurrent_writers_lose_nothing(void **state)
 {
     (void)state;
     for (uint64_t pid = 0; pid < WRITERS; pid++)
@@ -185,8 +185,8 @@ static void many_writers_at_once_lose_nothing(void **state)
         assert_int_equal(seen[i], RECORDS);
 }
 
-/* Nothing but heads of frames that promise megabytes: checking each to its end would take hours. */
-static void bytes_that_look_like_long_frames(void **state)
+/* Only heads of frames that claim megabytes: checking each to its end would take hours. */
+static void data_that_looks_like_long_frames_is_read_quickly(void **state)
 {
     const uint32_t head[4] = { FRAME_MAGIC, 8u << 20, 0, 1 };
     size_t size = 24u << 20;
@@ -203,7 +203,7 @@ static void bytes_that_look_like_long_frames(void **state)
     (void)state;
 }
 
-/* Who holds the spool, as a child sees it; in a pid namespace of its own when that is asked for. */
+/* The holder of the spool as a child sees it, optionally in a pid namespace of its own. */
 static int holder_seen(int flags)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC), status;
@@ -222,7 +222,7 @@ static int holder_seen(int flags)
     return WEXITSTATUS(status);
 }
 
-static void who_holds_a_spool_is_told_in_the_numbers_of_who_asks(void **state)
+static void the_holder_has_its_pid_in_the_namespace_of_the_caller(void **state)
 {
     (void)state;
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -252,7 +252,7 @@ static void *append_often(void *value)
     return NULL;
 }
 
-/* As a program that has used up its descriptors. 0: its limit is as it was. */
+/* A program that has used up its descriptors. 0: its limit is unchanged. */
 static int append_cramped(void)
 {
     pthread_t threads[CRAMPED_THREADS];
@@ -289,15 +289,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_empty_spool_has_no_records, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_missing_spool_is_absent, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(records_come_back_in_order, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(records_are_read_in_order, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(appending_follows_no_symbolic_link, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(damage_in_the_middle_costs_only_itself, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(damage_in_the_middle_is_skipped, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_torn_record_at_the_end_is_counted, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_write_cut_short_says_full, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(who_holds_a_spool_is_told_in_the_numbers_of_who_asks, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_short_write_is_full, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_holder_has_its_pid_in_the_namespace_of_the_caller, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(threads_without_descriptors_keep_their_limit, make_dir, remove_dir),
-        cmocka_unit_test(bytes_that_look_like_long_frames),
-        cmocka_unit_test_setup_teardown(many_writers_at_once_lose_nothing, make_dir, remove_dir),
+        cmocka_unit_test(data_that_looks_like_long_frames_is_read_quickly),
+        cmocka_unit_test_setup_teardown(concurrent_writers_lose_nothing, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,8 +27,8 @@ int fuzz_http_request(const uint8_t *data, size_t size)
         must_lie_inside(request.path, text, size);
         must_lie_inside(request.query, text, size);
         must_lie_inside(request.accept, text, size);
-        metrics_negotiate(request.accept);
+        metrics_format_negotiate(request.accept);
     }
-    metrics_negotiate((struct bytes){ text, size });
+    metrics_format_negotiate((struct bytes){ text, size });
     return 0;
 }

@@ -218,8 +218,8 @@ waits_for() {
 
 @test "those whom others wait for are named: one, all that work, or nobody" {
     for family in $(mpi_families); do
-        waits_for "$family" workers ' for ranks 1, 2, which work up to *'
-        waits_for "$family" turns ' for no rank in particular: *'
+        waits_for "$family" workers ' wait for ranks 1, 2, which work up to *'
+        waits_for "$family" turns ' wait for no rank in particular: *'
         waits_for "$family" end ' wait for rank 1, which works * outside of MPI; *'
         waits_for "$family" file ' wait for rank 1, which works * outside of MPI and on files; *'
     done

@@ -20,6 +20,16 @@ __attribute__((constructor)) static void choose_hash_key(void)
         memcpy(hash_key, from_kernel, sizeof hash_key);
 }
 
+const uint64_t *map_shared_key(void)
+{
+    return hash_key;
+}
+
+__attribute__((visibility("default"))) void sonde_map_share(const uint64_t key[2])
+{
+    memcpy(hash_key, key, sizeof hash_key);
+}
+
 static inline uint64_t rotate(uint64_t value, int bits)
 {
     return value << bits | value >> (64 - bits);

@@ -73,6 +73,11 @@ struct map_iterator { /* begins with zeros */
 };
 void *map_next(const struct map *map, struct map_iterator *iterator);
 
+/* A module (base/module.h) has its own copy of these functions. It shares the hash key of the program, so that both can use the
+ * same map. */
+const uint64_t *map_shared_key(void);
+void sonde_map_share(const uint64_t key[2]); /* found with dlsym, before the module has any map */
+
 void map_clear(struct map *map); /* frees the table; it is empty then and can be used again */
 void map_reset(struct map *map); /* empties it and keeps the memory */
 

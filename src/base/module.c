@@ -1,8 +1,9 @@
-/* dlopen, a version check, and one log level and name for program and module. */
+/* dlopen, a version check, and state that program and module share: the log level and name, the hash key of maps. */
 #include "base/module.h"
 
 #include "base/install_paths.h"
 #include "base/log.h"
+#include "base/map.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -16,13 +17,17 @@ enum err module_find(const char *name, char *path, size_t size)
     return directory && *directory ? install_paths_find_in(directory, name, path, size) : install_paths_find(name, path, size);
 }
 
-/* A module that logs nothing does not have this function. */
-static void share_log(void *library)
+/* A module that logs nothing, or has no maps, does not have the function. */
+static void share_state(void *library)
 {
-    void (*share)(struct log_state *shared);
-    *(void **)&share = dlsym(library, "sonde_log_share");
-    if (share)
-        share(log_shared());
+    void (*share_log)(struct log_state *shared);
+    void (*share_key)(const uint64_t key[2]);
+    *(void **)&share_log = dlsym(library, "sonde_log_share");
+    *(void **)&share_key = dlsym(library, "sonde_map_share");
+    if (share_log)
+        share_log(log_shared());
+    if (share_key)
+        share_key(map_shared_key());
 }
 
 enum err module_load(const struct module *module, const void **constant, char *error, size_t error_size)
@@ -40,7 +45,7 @@ enum err module_load(const struct module *module, const void **constant, char *e
     }
     *constant = dlsym(library, module->symbol);
     if (*constant && !memcmp(*constant, module->versions, module->version_count * sizeof *module->versions)) {
-        share_log(library);
+        share_state(library);
         return OK;
     }
     snprintf(error, error_size, "%s is from another version of Sonde: install both together", path);

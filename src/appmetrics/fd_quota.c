@@ -1,14 +1,7 @@
 /* A linear list: a node has few users. */
 #include "appmetrics/fd_quota.h"
 
-#include <stdlib.h>
 #include <sys/resource.h>
-
-struct fd_quota_user {
-    uint32_t uid;
-    size_t count;
-    struct fd_quota_user *next;
-};
 
 void fd_quota_init(struct fd_quota *quota, double share)
 {
@@ -20,24 +13,19 @@ void fd_quota_init(struct fd_quota *quota, double share)
 
 void fd_quota_clear(struct fd_quota *quota)
 {
-    for (struct fd_quota_user *user = quota->users, *next; user; user = next) {
-        next = user->next;
-        free(user);
-    }
+    vec_clear(&quota->users);
     *quota = (struct fd_quota){ 0 };
 }
 
 /* NULL: no memory. */
 static struct fd_quota_user *find_user(struct fd_quota *quota, uint32_t uid)
 {
-    struct fd_quota_user *user = quota->users;
-    while (user && user->uid != uid)
-        user = user->next;
-    if (user || !(user = calloc(1, sizeof *user)))
-        return user;
-    *user = (struct fd_quota_user){ .uid = uid, .next = quota->users };
-    quota->users = user;
-    return user;
+    size_t i = 0;
+    while (i < quota->users.count && quota->users.items[i].uid != uid)
+        i++;
+    if (i == quota->users.count && vec_push(&quota->users, VEC_MAX, (struct fd_quota_user){ .uid = uid }))
+        return NULL;
+    return &quota->users.items[i];
 }
 
 static size_t left(const struct fd_quota *quota)

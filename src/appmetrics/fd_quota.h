@@ -3,15 +3,20 @@
 #ifndef SONDE_APPMETRICS_FD_QUOTA_H
 #define SONDE_APPMETRICS_FD_QUOTA_H
 
+#include "base/vec.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct fd_quota_user;
+struct fd_quota_user {
+    uint32_t uid;
+    size_t count;
+};
 
 struct fd_quota {
     size_t max, taken;
-    struct fd_quota_user *users; /* few, and never removed */
+    VEC(struct fd_quota_user) users; /* few, and never removed */
 };
 
 /* share: of the descriptors that the process may have (RLIMIT_NOFILE). */

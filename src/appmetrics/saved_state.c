@@ -320,10 +320,10 @@ static bool write_all(struct registry *registry, const struct saved_state_segmen
     registry_lock(registry);
     bool has_any = saved_state_write_jobs(registry, bytes);
     if (segments)
-        has_any |= segments->write_baselines(segments->context, bytes);
+        has_any |= segments->write_baselines(segments->context, bytes, false);
     baselines_write_end(bytes);
     if (segments)
-        has_any |= segments->write_rank_baselines(segments->context, bytes);
+        has_any |= segments->write_baselines(segments->context, bytes, true);
     baselines_write_end(bytes);
     has_any |= saved_state_write_ranks(registry, bytes);
     registry_unlock(registry);

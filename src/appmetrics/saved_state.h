@@ -37,9 +37,8 @@ enum err saved_state_read(struct registry *registry, struct bytes file, struct b
 
 /* What the reader of segments adds to the file, and takes out of it. */
 struct saved_state_segments {
-    void (*write)(void *context, struct buf *file);                /* saved_state_write_segment of each finished one */
-    bool (*write_baselines)(void *context, struct buf *file);      /* under the lock; false: none */
-    bool (*write_rank_baselines)(void *context, struct buf *file); /* likewise */
+    void (*write)(void *context, struct buf *file); /* saved_state_write_segment of each finished one */
+    bool (*write_baselines)(void *context, struct buf *file, bool of_ranks); /* under the lock; false: there are none */
     struct baselines *baselines;
     saved_state_on_segment *on_segment;
     void *context;

@@ -97,49 +97,17 @@ static enum err mark_slots(struct segment_metrics *metrics, const struct segment
     return OK;
 }
 
-static enum err grow_offsets(struct segment_metrics *metrics)
-{
-    if (metrics->count < metrics->capacity)
-        return OK;
-    if (metrics->count >= SEGMENT_METRICS_MAX)
-        return FULL;
-    size_t capacity = metrics->capacity ? metrics->capacity * 2 : 16;
-    uint32_t *offsets = realloc(metrics->offsets, capacity * sizeof *offsets);
-    if (!offsets)
-        return NOMEM;
-    metrics->offsets = offsets;
-    metrics->capacity = capacity;
-    return OK;
-}
-
-static enum err grow_descriptors(struct segment_metrics *metrics, size_t more)
-{
-    size_t needed = metrics->descriptor_bytes + more;
-    size_t capacity = metrics->descriptor_capacity ? metrics->descriptor_capacity : 1024;
-    if (needed <= metrics->descriptor_capacity)
-        return OK;
-    if (needed > SEGMENT_METRICS_BYTES_MAX)
-        return FULL;
-    while (capacity < needed)
-        capacity *= 2;
-    char *descriptors = realloc(metrics->descriptors, capacity);
-    if (!descriptors)
-        return NOMEM;
-    metrics->descriptors = descriptors;
-    metrics->descriptor_capacity = capacity;
-    return OK;
-}
-
 static enum err add_one(struct segment_metrics *metrics, const struct segment_descriptor *head, const char *bytes)
 {
     if (!is_valid(head, bytes + sizeof *head))
         return CORRUPT;
-    enum err err = grow_offsets(metrics);
-    err = err ? err : grow_descriptors(metrics, head->bytes);
+    enum err err = vec_reserve(&metrics->offsets, 1, SEGMENT_METRICS_MAX);
+    err = err ? err : array_reserve(metrics->descriptors, metrics->descriptor_capacity,
+                                    metrics->descriptor_bytes + head->bytes, SEGMENT_METRICS_BYTES_MAX);
     err = err ? err : mark_slots(metrics, head);
     if (err)
         return err;
-    metrics->offsets[metrics->count++] = (uint32_t)(metrics->descriptor_bytes / 8);
+    metrics->offsets.items[metrics->offsets.count++] = (uint32_t)(metrics->descriptor_bytes / 8);
     memcpy(metrics->descriptors + metrics->descriptor_bytes, bytes, head->bytes);
     metrics->descriptor_bytes += head->bytes;
     return OK;
@@ -213,9 +181,9 @@ static void take_number(struct segment_value *value, const union segment_slot *s
                                               : (double)slot->u64;
 }
 
-void segment_metrics_value(const struct segment_metrics *metrics, size_t place, struct segment_value *value)
+void segment_metrics_value(const struct segment_metrics *metrics, size_t index, struct segment_value *value)
 {
-    const struct segment_descriptor *head = (const void *)(metrics->descriptors + (size_t)metrics->offsets[place] * 8);
+    const struct segment_descriptor *head = (const void *)(metrics->descriptors + (size_t)metrics->offsets.items[index] * 8);
     const union segment_slot *slot = metrics->slots + head->metric;
     *value = (struct segment_value){ .kind = head->kind, .type = head->type, .is_known = true };
     take_strings(value, head);
@@ -229,7 +197,7 @@ void segment_metrics_value(const struct segment_metrics *metrics, size_t place, 
 
 void segment_metrics_clear(struct segment_metrics *metrics)
 {
-    free(metrics->offsets);
+    vec_clear(&metrics->offsets);
     free(metrics->descriptors);
     free(metrics->slots);
     free(metrics->types);

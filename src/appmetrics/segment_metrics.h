@@ -3,6 +3,7 @@
 #ifndef SONDE_APPMETRICS_SEGMENT_METRICS_H
 #define SONDE_APPMETRICS_SEGMENT_METRICS_H
 
+#include "base/vec.h"
 #include "appmetrics/segment_reader.h"
 
 #define SEGMENT_METRICS_MAX (4u << 20)
@@ -14,8 +15,7 @@ union segment_slot {
 };
 
 struct segment_metrics {
-    size_t count, capacity;
-    uint32_t *offsets;        /* of each descriptor in descriptors, / 8 */
+    VEC(uint32_t) offsets;    /* of each metric: that of its descriptor in descriptors, / 8 */
     char *descriptors;        /* as in the file, one after another */
     size_t descriptor_bytes, descriptor_capacity;
     uint32_t chunks;          /* that metrics have slots in */
@@ -28,7 +28,7 @@ struct segment_metrics {
 enum err segment_metrics_add(struct segment_metrics *metrics, const char *bytes, size_t size);
 void segment_metrics_reset_values(struct segment_metrics *metrics);
 void segment_metrics_sum(struct segment_metrics *metrics, uint32_t chunk, const uint64_t *page);
-void segment_metrics_value(const struct segment_metrics *metrics, size_t place, struct segment_value *value);
+void segment_metrics_value(const struct segment_metrics *metrics, size_t index, struct segment_value *value);
 void segment_metrics_clear(struct segment_metrics *metrics);
 
 #endif

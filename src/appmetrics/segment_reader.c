@@ -26,8 +26,7 @@ struct segment_reader {
     uint64_t header_ticks, header_ns;
     uint64_t pages_seen;             /* blocks before this page have been read */
     uint64_t block, block_used;        /* the last block of descriptors: its offset, and how far it was read */
-    struct chunk_page *chunks;
-    size_t chunk_count, chunk_capacity;
+    VEC(struct chunk_page) chunks;
     struct segment_metrics metrics;
     uint64_t *buffer;                  /* for the longest run so far: most segments have few pages, and there are many */
     size_t buffer_pages;
@@ -123,16 +122,7 @@ static enum err add_chunk(struct segment_reader *reader, uint64_t page, const st
 {
     if (block->chunk >= SEGMENT_CHUNKS_MAX || block->pages != 1)
         return CORRUPT;
-    if (reader->chunk_count == reader->chunk_capacity) {
-        size_t capacity = reader->chunk_capacity ? reader->chunk_capacity * 2 : 16;
-        struct chunk_page *chunks = realloc(reader->chunks, capacity * sizeof *chunks);
-        if (!chunks)
-            return NOMEM;
-        reader->chunks = chunks;
-        reader->chunk_capacity = capacity;
-    }
-    reader->chunks[reader->chunk_count++] = (struct chunk_page){ (uint32_t)page, block->chunk };
-    return OK;
+    return vec_push(&reader->chunks, VEC_MAX, (struct chunk_page){ (uint32_t)page, block->chunk });
 }
 
 static enum err read_block(struct segment_reader *reader, uint64_t page, const struct segment_block *block)
@@ -166,8 +156,8 @@ static enum err read_blocks(struct segment_reader *reader, uint64_t pages)
 static size_t run_from(const struct segment_reader *reader, size_t first)
 {
     size_t count = 1;
-    while (count < RUN_PAGES && first + count < reader->chunk_count
-           && reader->chunks[first + count].page == reader->chunks[first].page + count)
+    while (count < RUN_PAGES && first + count < reader->chunks.count
+           && reader->chunks.items[first + count].page == reader->chunks.items[first].page + count)
         count++;
     return count;
 }
@@ -185,14 +175,14 @@ static bool grow_buffer(struct segment_reader *reader, size_t pages)
 static enum err read_values(struct segment_reader *reader)
 {
     segment_metrics_reset_values(&reader->metrics);
-    for (size_t i = 0; i < reader->chunk_count;) {
+    for (size_t i = 0; i < reader->chunks.count;) {
         size_t count = run_from(reader, i);
         if (!grow_buffer(reader, count))
             return NOMEM;
-        if (!read_at(reader, reader->buffer, count * SEGMENT_PAGE, (uint64_t)reader->chunks[i].page * SEGMENT_PAGE))
+        if (!read_at(reader, reader->buffer, count * SEGMENT_PAGE, (uint64_t)reader->chunks.items[i].page * SEGMENT_PAGE))
             return IO;
         for (size_t k = 0; k < count; k++)
-            segment_metrics_sum(&reader->metrics, reader->chunks[i + k].chunk, reader->buffer + k * SEGMENT_CHUNK_SLOTS);
+            segment_metrics_sum(&reader->metrics, reader->chunks.items[i + k].chunk, reader->buffer + k * SEGMENT_CHUNK_SLOTS);
         i += count;
     }
     return OK;
@@ -246,7 +236,7 @@ void segment_reader_close(struct segment_reader **reader)
     if (closing->fd >= 0)
         close(closing->fd);
     segment_metrics_clear(&closing->metrics);
-    free(closing->chunks);
+    vec_clear(&closing->chunks);
     free(closing->buffer);
     free(closing);
 }
@@ -258,12 +248,12 @@ const struct segment_info *segment_reader_info(const struct segment_reader *read
 
 size_t segment_reader_count(const struct segment_reader *reader)
 {
-    return reader->metrics.count;
+    return reader->metrics.offsets.count;
 }
 
-void segment_reader_value(const struct segment_reader *reader, size_t place, struct segment_value *value)
+void segment_reader_value(const struct segment_reader *reader, size_t index, struct segment_value *value)
 {
-    segment_metrics_value(&reader->metrics, place, value);
+    segment_metrics_value(&reader->metrics, index, value);
 }
 
 /* --- has the program ended? A pid alone is not enough: it may be reused, and exec starts another executable. --- */

@@ -221,35 +221,27 @@ static void write_finished(void *context, struct buf *file)
             saved_state_write_segment(file, entry->name, entry->inode);
 }
 
-static bool write_baselines(void *context, struct buf *file)
+static bool write_baselines(void *context, struct buf *file, bool of_ranks)
 {
     const struct segments *segments = context;
     const struct segment_entry *entry;
-    bool has_any = baselines_write_all(file, &segments->baselines);
-    LIST_FOREACH(entry, &segments->entries, link)
-        if (entry->is_open && entry->import.has_baseline)
-            has_any |= baselines_write(file, entry->name, segment_reader_info(entry->import.reader)->inode,
-                                       entry->import.contributions.items, entry->import.contributions.count);
-    return has_any;
-}
-
-static bool write_rank_baselines(void *context, struct buf *file)
-{
-    const struct segments *segments = context;
-    const struct segment_entry *entry;
-    bool has_any = baselines_write_all_ranks(file, &segments->baselines);
-    LIST_FOREACH(entry, &segments->entries, link)
-        if (entry->is_open && entry->import.has_baseline)
-            has_any |= baselines_write_ranks(file, entry->name, segment_reader_info(entry->import.reader)->inode,
-                                             &entry->import.ranks);
+    bool has_any = of_ranks ? baselines_write_all_ranks(file, &segments->baselines)
+                            : baselines_write_all(file, &segments->baselines);
+    LIST_FOREACH(entry, &segments->entries, link) {
+        const struct segment_import *import = &entry->import;
+        if (!entry->is_open || !import->has_baseline)
+            continue;
+        uint64_t inode = segment_reader_info(import->reader)->inode;
+        has_any |= of_ranks ? baselines_write_ranks(file, entry->name, inode, &import->ranks)
+                            : baselines_write(file, entry->name, inode, import->contributions.items,
+                                              import->contributions.count);
+    }
     return has_any;
 }
 
 static struct saved_state_segments saved_parts(struct segments *segments)
 {
-    return (struct saved_state_segments){
-        write_finished, write_baselines, write_rank_baselines, &segments->baselines, remove_saved, segments,
-    };
+    return (struct saved_state_segments){ write_finished, write_baselines, &segments->baselines, remove_saved, segments };
 }
 
 static void load_state(struct segments *segments)

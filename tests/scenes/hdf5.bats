@@ -141,7 +141,7 @@ PY
     cp theirs.hdf5 before
     run "$FEED" hdf5:path=theirs.hdf5 10
     [ "$status" -eq 1 ]
-    [[ $output == *"give another name"* ]]
+    [[ $output == *"choose another path"* ]]
     cmp theirs.hdf5 before
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # sonde run itself: its options, what it writes to the spool, series, perf events, too little of everything. What the records become
-# in the store is watch.bats' matter.
+# in the store is run-processes.bats' matter.
 load scene
 load run
 

@@ -3,7 +3,7 @@
 # it is; bad days and crowds are in files of their own.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 load scene
-load gateway
+load program-metrics
 
 # --- what works ---
 

@@ -2,7 +2,7 @@
 # Bad days of programs that speak to an agent: nonsense, names that are none, garbage on boards, a greedy user, an agent that ends.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 load scene
-load gateway
+load program-metrics
 
 @test "nonsense costs its sender the connection, and nobody else anything" {
     start </dev/null

@@ -3,7 +3,7 @@
 # had counted in jobs before they exited.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 load scene
-load gateway
+load program-metrics
 
 anew() {
     stop "$1" || :

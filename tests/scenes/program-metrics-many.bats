@@ -2,7 +2,7 @@
 # Many programs that speak to an agent, at once and one behind the other: each is whole, and nothing grows.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 load scene
-load gateway
+load program-metrics
 
 @test "who asks for all and does not read is alone with it" {
     start </dev/null

@@ -237,7 +237,8 @@ samples() {
     ticks_more 2
     end_agent
     all_taken
-    grep -q 'cannot write to the sink elasticsearch: http://127.0.0.1:[0-9]*[a-z_/]* returned HTTP 429: too many requests (.*too many requests' "$T/said"
+    grep -q 'cannot write to the sink elasticsearch: http://127.0.0.1:[0-9]*[a-z_/]* returned HTTP 429: too many requests (.*too many requests' "$T/said" ||
+        { cat "$T/said" && return 1; }
 }
 
 @test "an agent keeps sampling while Elasticsearch does not respond" {

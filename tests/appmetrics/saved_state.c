@@ -249,7 +249,8 @@ static void baselines_survive(void **state)
     assert_null(baselines_take(&baselines, "sonde.1.sonde.ab", 77)); /* once */
     struct scope *user = scopes_user(&after->scopes, 7), *job = scopes_job(&after->scopes, "2", 7);
     baseline_apply(base, after, make_hold(&counter, after, job, PROGRAM_COUNTER), user);
-    assert_true(counter.contribution.value.total == 120 && counter.contribution.base.total == 120 && counter.contribution.outside.total == 100);
+    assert_true(counter.contribution.value.total == 120 && counter.contribution.base.total == 120
+                && counter.contribution.outside.total == 100);
     assert_true(cell_in(after, user, "x_total", PROGRAM_COUNTER)->total == 100 && counter.contribution.cell->total == 0);
     baseline_apply(base, after, make_hold(&histogram, after, job, PROGRAM_HISTOGRAM), user);
     assert_true(histogram.contribution.value.total == 5 && histogram.contribution.base.total == 5);

@@ -1,11 +1,11 @@
 /* Compares the page and the JSON of fixed jobs to the files in tests/report/golden. After an intended change rewrite
- * them with SONDE_GOLDEN=write meson test -C build report/report, and review the difference before you commit it. */
+ * them with SONDE_GOLDEN=write ./check test report/report, and review the difference before you commit it. */
 #include "report/report.h"
 
 #include "base/utf8.h"
 #include "analysis/metrics_fixture.h"
 #include "report/jobs.h"
-#include "tools/unit.h"
+#include "tools/golden.h"
 
 #include <time.h>
 
@@ -45,29 +45,6 @@ static void print(void (*job)(struct facts *), const struct terminal *terminal)
     assert_int_equal(buf_err(&out), OK);
 }
 
-static void is_like(const char *name)
-{
-    char path[1024];
-    static char wanted[1 << 20];
-    snprintf(path, sizeof path, "%s/tests/report/golden/%s", getenv("SOURCE"), name);
-    const char *mode = getenv("SONDE_GOLDEN");
-    if (mode && strcmp(mode, "write") == 0) {
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        fwrite(out.data, 1, out.size, file);
-        fclose(file);
-        return;
-    }
-    FILE *file = fopen(path, "r");
-    if (!file)
-        fail_msg("there is no %s", path);
-    wanted[fread(wanted, 1, sizeof wanted - 1, file)] = '\0';
-    fclose(file);
-    if (strcmp(wanted, out.data) != 0)
-        fprintf(stderr, "---- %s should be\n%s---- but is\n%s", name, wanted, out.data);
-    assert_string_equal(wanted, out.data);
-}
-
 /* Every line is valid UTF-8, at most width columns wide and without trailing spaces; colours do not count. */
 static void fits(size_t width, bool is_ascii)
 {
@@ -97,32 +74,32 @@ static void a_good_job(void **state)
 {
     (void)state;
     print(jobs_good, &utf8);
-    is_like("good.txt");
+    assert_golden("report/golden/good.txt", out.data);
     print(jobs_good, &ascii);
-    is_like("good-ascii.txt");
+    assert_golden("report/golden/good-ascii.txt", out.data);
     fits(80, true);
     print(jobs_good, NULL);
-    is_like("good.json");
+    assert_golden("report/golden/good.json", out.data);
 }
 
 static void a_bad_job(void **state)
 {
     (void)state;
     print(jobs_bad, &utf8);
-    is_like("bad.txt");
+    assert_golden("report/golden/bad.txt", out.data);
     print(jobs_bad, &ascii);
     fits(80, true);
     print(jobs_bad, NULL);
-    is_like("bad.json");
+    assert_golden("report/golden/bad.json", out.data);
 }
 
 static void a_job_without_data(void **state)
 {
     (void)state;
     print(jobs_missing, &utf8);
-    is_like("missing.txt");
+    assert_golden("report/golden/missing.txt", out.data);
     print(jobs_missing, NULL);
-    is_like("missing.json");
+    assert_golden("report/golden/missing.json", out.data);
     assert_null(strstr(out.data, "null"));
 }
 
@@ -141,7 +118,7 @@ static void colour_does_not_change_text(void **state)
     }
     out.data[kept] = '\0';
     out.size = kept;
-    is_like("bad.txt");
+    assert_golden("report/golden/bad.txt", out.data);
 }
 
 static void nothing_exceeds_the_width(void **state)
@@ -338,11 +315,11 @@ static void program_metrics(void **state)
 {
     (void)state;
     print(jobs_programs, &utf8);
-    is_like("programs.txt");
+    assert_golden("report/golden/programs.txt", out.data);
     fits(80, false);
     forget_programs();
     print(jobs_programs, NULL);
-    is_like("programs.json");
+    assert_golden("report/golden/programs.json", out.data);
     forget_programs();
 }
 

@@ -16,8 +16,9 @@ static inline int as_user(int (*act)(void))
     pid_t pid = fork();
     if (pid == 0)
         _exit(setuid(AS_USER_NOBODY) ? 99 : act());
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    caller_assert_int_equal(waitpid(pid, &status, 0), pid);
     return WEXITSTATUS(status);
 }
+#define as_user(...) (unit_called(__FILE__, __LINE__), (as_user)(__VA_ARGS__))
 
 #endif

@@ -40,18 +40,20 @@ static inline int open_all(void **state)
     if (err && err != ABSENT && err != DENIED) /* a real failure */
         return -1;
     if (err)
-        assert_true(strlen(error) > 10);
+        caller_assert_true(strlen(error) > 10);
     return 0;
 }
+#define open_all(...) (unit_called(__FILE__, __LINE__), (open_all)(__VA_ARGS__))
 
 static inline int close_all(void **state)
 {
     (void)state;
     ebpf_close(&ebpf);
-    assert_null(ebpf);
+    caller_assert_null(ebpf);
     ebpf_close(&ebpf);
     return 0;
 }
+#define close_all(...) (unit_called(__FILE__, __LINE__), (close_all)(__VA_ARGS__))
 
 static inline int teardown(void **state)
 {
@@ -70,7 +72,7 @@ static inline void start(struct child *child, void (*part)(void))
 {
     int go[2], done[2];
     char byte;
-    assert_int_equal(pipe(go) | pipe(done), 0);
+    caller_assert_int_equal(pipe(go) | pipe(done), 0);
     child->pid = fork();
     if (child->pid == 0) {
         close(go[1]);
@@ -81,12 +83,13 @@ static inline void start(struct child *child, void (*part)(void))
         (void)!read(go[0], &byte, 1); /* children forked later hold the pipe open: wait for a byte, not for EOF */
         _exit(0);
     }
-    assert_true(child->pid > 0);
+    caller_assert_true(child->pid > 0);
     close(go[0]);
     close(done[1]);
     child->go_fd = go[1];
     child->done_fd = done[0];
 }
+#define start(...) (unit_called(__FILE__, __LINE__), (start)(__VA_ARGS__))
 
 /* Waits until the child blocks in its first read. */
 static inline void await_asleep(const struct child *child)
@@ -96,19 +99,22 @@ static inline void await_asleep(const struct child *child)
     while (taskfile_read_stat(proc_fd, (uint32_t)child->pid, &stat) == OK && stat.state != 'S')
         usleep(1000);
     close(proc_fd);
-    assert_int_equal(stat.state, 'S');
+    caller_assert_int_equal(stat.state, 'S');
 }
+#define await_asleep(...) (unit_called(__FILE__, __LINE__), (await_asleep)(__VA_ARGS__))
 
 static inline void release(const struct child *child)
 {
-    assert_int_equal(write(child->go_fd, "g", 1), 1);
+    caller_assert_int_equal(write(child->go_fd, "g", 1), 1);
 }
+#define release(...) (unit_called(__FILE__, __LINE__), (release)(__VA_ARGS__))
 
 static inline void await_done(const struct child *child)
 {
     char byte;
-    assert_int_equal(read(child->done_fd, &byte, 1), 1);
+    caller_assert_int_equal(read(child->done_fd, &byte, 1), 1);
 }
+#define await_done(...) (unit_called(__FILE__, __LINE__), (await_done)(__VA_ARGS__))
 
 static inline void end(struct child *child)
 {
@@ -121,22 +127,24 @@ static inline void end(struct child *child)
 static inline const struct sample *find(struct ebpf_job *job, const struct set *set, const char *instance)
 {
     batch_reset(&batch);
-    assert_int_equal(ebpf_job_read(job, "7", &batch), OK);
+    caller_assert_int_equal(ebpf_job_read(job, "7", &batch), OK);
     for (size_t i = 0; i < batch.count; i++)
         if (batch.samples[i].set == set && strcmp(batch.samples[i].instance, instance) == 0)
             return &batch.samples[i];
     return NULL;
 }
+#define find(...) (unit_called(__FILE__, __LINE__), (find)(__VA_ARGS__))
 
 static inline uint64_t number_of(struct ebpf_job *job, const char *instance, size_t metric)
 {
     const struct sample *sample = find(job, &syscall_set, instance);
     if (!sample)
         return 0;
-    assert_true(sample->known[metric]);
-    assert_string_equal(sample->job, "7");
+    caller_assert_true(sample->known[metric]);
+    caller_assert_string_equal(sample->job, "7");
     return sample->values[metric].u64;
 }
+#define number_of(...) (unit_called(__FILE__, __LINE__), (number_of)(__VA_ARGS__))
 
 static inline uint64_t calls_of(struct ebpf_job *job, const char *instance)
 {
@@ -149,16 +157,17 @@ static inline struct ebpf_job *count(void (*part)(void), bool with_time)
     struct ebpf_job *job;
     struct child child;
     start(&child, part);
-    assert_int_equal(ebpf_job_begin(ebpf, with_time, &job), OK);
-    assert_int_equal(ebpf_job_add(job, child.pid), OK);
-    assert_int_equal(ebpf_job_add(job, child.pid), OK);
-    assert_true(ebpf_job_has(job, child.pid));
+    caller_assert_int_equal(ebpf_job_begin(ebpf, with_time, &job), OK);
+    caller_assert_int_equal(ebpf_job_add(job, child.pid), OK);
+    caller_assert_int_equal(ebpf_job_add(job, child.pid), OK);
+    caller_assert_true(ebpf_job_has(job, child.pid));
     release(&child);
     await_done(&child);
     end(&child);
-    assert_int_equal(ebpf_job_alive(job), 0);
-    assert_false(ebpf_job_has(job, child.pid));
+    caller_assert_int_equal(ebpf_job_alive(job), 0);
+    caller_assert_false(ebpf_job_has(job, child.pid));
     return job;
 }
+#define count(...) (unit_called(__FILE__, __LINE__), (count)(__VA_ARGS__))
 
 #endif

@@ -38,12 +38,13 @@ static inline void fake_agent_init(struct fake_agent *agent, uint8_t id, const c
         .host = host, .role = "agent", .name = "", .instance = 1000u + id, .stream = 7000u + id, .id = id,
         .time_ns = 1000000000000, .version_min = 1,
     };
-    assert_int_equal(stream_new(&agent->encoder), OK);
+    caller_assert_int_equal(stream_new(&agent->encoder), OK);
     buf_init(&agent->out, 1u << 20);
     buf_init(&agent->body, 1u << 20);
     buf_init(&agent->record, 1u << 20);
     fake_agents[id] = agent;
 }
+#define fake_agent_init(...) (unit_called(__FILE__, __LINE__), (fake_agent_init)(__VA_ARGS__))
 
 static inline void fake_agent_clear(struct fake_agent *agent)
 {
@@ -65,7 +66,7 @@ static inline enum err fake_agent_receive(void *context, const struct zmq_peer *
     if (!agent || agent->is_gone)
         return GONE;
     buf_init(&plain, 1u << 20);
-    assert_int_equal(message_read(bytes, &message, &plain), OK);
+    caller_assert_int_equal(message_read(bytes, &message, &plain), OK);
     if (agent->received_count < RECEIVED_MAX)
         agent->received[agent->received_count++] = message.kind;
     const uint8_t *body = (const uint8_t *)message.body.data;
@@ -77,6 +78,7 @@ static inline enum err fake_agent_receive(void *context, const struct zmq_peer *
     buf_clear(&plain);
     return OK;
 }
+#define fake_agent_receive(...) (unit_called(__FILE__, __LINE__), (fake_agent_receive)(__VA_ARGS__))
 
 static inline bool has_received(const struct fake_agent *agent, enum message_kind kind)
 {
@@ -149,9 +151,10 @@ static inline void encode_record(struct fake_agent *agent)
     sample_set_u64(sample, 0, agent->sequence);
     sample_set_u64(sample, 1, 4096);
     buf_reset(&agent->record);
-    assert_int_equal(stream_encode(agent->encoder, &batch, &agent->record), OK);
+    caller_assert_int_equal(stream_encode(agent->encoder, &batch, &agent->record), OK);
     batch_clear(&batch);
 }
+#define encode_record(...) (unit_called(__FILE__, __LINE__), (encode_record)(__VA_ARGS__))
 
 static inline void send_record(struct receiver *receiver, struct fake_agent *agent, uint64_t sequence)
 {

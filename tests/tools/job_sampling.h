@@ -37,12 +37,13 @@ static inline void job_sampling_begin_with(struct job_sampling *s, const struct 
     *s = (struct job_sampling){ .sampler = sampler, .context = { .root = root } };
     batch_init(&s->batch);
     s->state = calloc(1, sampler->state_size);
-    assert_int_equal(setting_defaults(sampler->settings, s->state), OK);
-    assert_int_equal(key ? setting_apply(sampler->settings, s->state, key, value) : OK, OK);
-    assert_int_equal(sampler->open(s->state, &s->context), OK);
+    caller_assert_int_equal(setting_defaults(sampler->settings, s->state), OK);
+    caller_assert_int_equal(key ? setting_apply(sampler->settings, s->state, key, value) : OK, OK);
+    caller_assert_int_equal(sampler->open(s->state, &s->context), OK);
     struct jobs_listener listener = { job_sampling_event, s };
-    assert_int_equal(jobs_open(&s->jobs, root, JOB_SOURCES_ALL, &listener), OK);
+    caller_assert_int_equal(jobs_open(&s->jobs, root, JOB_SOURCES_ALL, &listener), OK);
 }
+#define job_sampling_begin_with(...) (unit_called(__FILE__, __LINE__), (job_sampling_begin_with)(__VA_ARGS__))
 
 static inline void job_sampling_begin(struct job_sampling *s, const struct sampler *sampler, const char *root)
 {
@@ -85,21 +86,23 @@ static inline const union value *job_sampling_find(const struct job_sampling *s,
 {
     const struct sample *sample = job_sampling_sample(s, job, instance);
     if (!sample)
-        fail_msg("no sample of %s '%s'", job, instance);
+        caller_fail_msg("no sample of %s '%s'", job, instance);
     for (size_t i = 0; i < sample->set->size; i++)
         if (!strcmp(sample->set->metrics[i].name, metric))
             return sample->known[i] ? &sample->values[i] : NULL;
-    fail_msg("no metric %s", metric);
+    caller_fail_msg("no metric %s", metric);
     return NULL;
 }
+#define job_sampling_find(...) (unit_called(__FILE__, __LINE__), (job_sampling_find)(__VA_ARGS__))
 
 static inline uint64_t job_sampling_u64(const struct job_sampling *s, const char *job, const char *instance,
                                         const char *metric)
 {
     const union value *value = job_sampling_find(s, job, instance, metric);
     if (!value)
-        fail_msg("%s of %s '%s' is not known", metric, job, instance);
+        caller_fail_msg("%s of %s '%s' is not known", metric, job, instance);
     return value->u64;
 }
+#define job_sampling_u64(...) (unit_called(__FILE__, __LINE__), (job_sampling_u64)(__VA_ARGS__))
 
 #endif

@@ -66,11 +66,12 @@ static inline void fixture_mkdir(const struct fixture *fixture, const char *belo
     fixture_path(fixture, below, path);
     for (char *slash = strchr(path + strlen(fixture->root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+        caller_assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
         *slash = '/';
     }
-    assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+    caller_assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
 }
+#define fixture_mkdir(...) (unit_called(__FILE__, __LINE__), (fixture_mkdir)(__VA_ARGS__))
 
 static inline void fixture_remove(const struct fixture *fixture, const char *below)
 {
@@ -102,8 +103,9 @@ static inline void fixture_open(struct fixture *fixture)
 {
     struct jobs_listener listener = { fixture_take, fixture };
     uint32_t sources = fixture->sources ? fixture->sources : JOB_SOURCES_ALL;
-    assert_int_equal(jobs_open(&fixture->jobs, fixture->root, sources, &listener), OK);
+    caller_assert_int_equal(jobs_open(&fixture->jobs, fixture->root, sources, &listener), OK);
 }
+#define fixture_open(...) (unit_called(__FILE__, __LINE__), (fixture_open)(__VA_ARGS__))
 
 static inline void fixture_end(struct fixture *fixture)
 {

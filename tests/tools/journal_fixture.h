@@ -42,8 +42,9 @@ static inline void open_journal(void)
     if (err)
         print_message("# %s\n", buf_text(&why));
     buf_clear(&why);
-    assert_int_equal(err, OK);
+    caller_assert_int_equal(err, OK);
 }
+#define open_journal(...) (unit_called(__FILE__, __LINE__), (open_journal)(__VA_ARGS__))
 
 static inline void reopen_journal(void)
 {
@@ -77,24 +78,27 @@ static inline enum err append_next(const char *host, uint64_t stream)
 static inline void append_many(const char *host, uint64_t stream, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
-        assert_int_equal(append_next(host, stream), OK);
+        caller_assert_int_equal(append_next(host, stream), OK);
 }
+#define append_many(...) (unit_called(__FILE__, __LINE__), (append_many)(__VA_ARGS__))
 
 static inline struct journal_reader *open_reader(const char *name)
 {
     struct journal_reader *reader;
-    assert_int_equal(journal_reader_open(journal, &reader, name, true, 0), OK);
+    caller_assert_int_equal(journal_reader_open(journal, &reader, name, true, 0), OK);
     return reader;
 }
+#define open_reader(...) (unit_called(__FILE__, __LINE__), (open_reader)(__VA_ARGS__))
 
 static inline void assert_body(const struct journal_entry *entry)
 {
     char body[128];
     size_t size = body_of(body, entry->host, entry->stream, entry->sequence);
-    assert_int_equal(entry->body.size, size);
-    assert_memory_equal(entry->body.data, body, size);
-    assert_int_equal(entry->time_ns, entry->sequence * STEP_NS);
+    caller_assert_int_equal(entry->body.size, size);
+    caller_assert_memory_equal(entry->body.data, body, size);
+    caller_assert_int_equal(entry->time_ns, entry->sequence * STEP_NS);
 }
+#define assert_body(...) (unit_called(__FILE__, __LINE__), (assert_body)(__VA_ARGS__))
 
 /* The next new record or gap. */
 static inline enum err next_new(struct journal_reader *reader, struct journal_entry *entry)
@@ -108,20 +112,22 @@ static inline enum err next_new(struct journal_reader *reader, struct journal_en
     }
     return err;
 }
+#define next_new(...) (unit_called(__FILE__, __LINE__), (next_new)(__VA_ARGS__))
 
 /* Reads the records from..to of a stream, and acknowledges them if requested. */
 static inline void read_records(struct journal_reader *reader, uint64_t stream, uint64_t from, uint64_t to, bool done)
 {
     struct journal_entry entry;
     for (uint64_t sequence = from; sequence <= to; sequence++) {
-        assert_int_equal(next_new(reader, &entry), OK);
-        assert_int_equal(entry.kind, JOURNAL_RECORD);
-        assert_int_equal(entry.stream, stream);
-        assert_int_equal(entry.sequence, sequence);
+        caller_assert_int_equal(next_new(reader, &entry), OK);
+        caller_assert_int_equal(entry.kind, JOURNAL_RECORD);
+        caller_assert_int_equal(entry.stream, stream);
+        caller_assert_int_equal(entry.sequence, sequence);
         if (done)
-            assert_int_equal(journal_reader_ack(reader, entry.position), OK);
+            caller_assert_int_equal(journal_reader_ack(reader, entry.position), OK);
     }
 }
+#define read_records(...) (unit_called(__FILE__, __LINE__), (read_records)(__VA_ARGS__))
 
 static inline struct journal_figures figures(void)
 {
@@ -135,7 +141,7 @@ static inline size_t segment_file(char path[TEMP_PATH_MAX], bool newest)
 {
     char best[256] = "";
     DIR *list = opendir(dir);
-    assert_non_null(list);
+    caller_assert_non_null(list);
     for (struct dirent *one; (one = readdir(list));) {
         const char *dot = strrchr(one->d_name, '.');
         if (!dot || strcmp(dot, ".journal") != 0)
@@ -145,11 +151,12 @@ static inline size_t segment_file(char path[TEMP_PATH_MAX], bool newest)
             snprintf(best, sizeof best, "%s", one->d_name);
     }
     closedir(list);
-    assert_true(*best);
+    caller_assert_true(*best);
     temp_join(path, dir, best);
     struct stat st;
-    assert_int_equal(stat(path, &st), 0);
+    caller_assert_int_equal(stat(path, &st), 0);
     return (size_t)st.st_size;
 }
+#define segment_file(...) (unit_called(__FILE__, __LINE__), (segment_file)(__VA_ARGS__))
 
 #endif

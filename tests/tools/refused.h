@@ -34,12 +34,13 @@ static inline int refused_run(int (*body)(void), long number, uint32_t second, i
 {
     int status = 0;
     pid_t pid = fork();
-    assert_true(pid >= 0);
+    caller_assert_true(pid >= 0);
     if (pid == 0)
         _exit(refused_begin(number, second, error) ? body() : REFUSED_NOT);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
+    caller_assert_int_equal(waitpid(pid, &status, 0), pid);
+    caller_assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
 }
+#define refused_run(...) (unit_called(__FILE__, __LINE__), (refused_run)(__VA_ARGS__))
 
 #endif

@@ -16,8 +16,9 @@ static inline void sampling_begin(struct sampling *sampling, const struct sample
 {
     *sampling = (struct sampling){ .list = { sampler, NULL }, .context = { .root = root, .pid = pid } };
     batch_init(&sampling->batch);
-    assert_int_equal(samplers_open(&sampling->samplers, sampling->list, &sampling->context), OK);
+    caller_assert_int_equal(samplers_open(&sampling->samplers, sampling->list, &sampling->context), OK);
 }
+#define sampling_begin(...) (unit_called(__FILE__, __LINE__), (sampling_begin)(__VA_ARGS__))
 
 static inline void sampling_end(struct sampling *sampling)
 {
@@ -35,25 +36,27 @@ static inline size_t sampling_read(struct sampling *sampling)
 
 static inline const union value *sampling_find(const struct sampling *sampling, const char *metric)
 {
-    assert_true(sampling->batch.count > 0);
+    caller_assert_true(sampling->batch.count > 0);
     const struct sample *sample = &sampling->batch.samples[0];
     for (size_t i = 0; i < sample->set->size; i++)
         if (!strcmp(sample->set->metrics[i].name, metric))
             return sample->known[i] ? &sample->values[i] : NULL;
-    fail_msg("no metric %s", metric);
+    caller_fail_msg("no metric %s", metric);
     return NULL;
 }
+#define sampling_find(...) (unit_called(__FILE__, __LINE__), (sampling_find)(__VA_ARGS__))
 
 /* Does the set of the first sample have the metric, known or not? */
 static inline bool sampling_has(const struct sampling *sampling, const char *metric)
 {
-    assert_true(sampling->batch.count > 0);
+    caller_assert_true(sampling->batch.count > 0);
     const struct set *set = sampling->batch.samples[0].set;
     for (size_t i = 0; i < set->size; i++)
         if (!strcmp(set->metrics[i].name, metric))
             return true;
     return false;
 }
+#define sampling_has(...) (unit_called(__FILE__, __LINE__), (sampling_has)(__VA_ARGS__))
 
 /* The value of a metric of one instance of a set; NULL: no such sample or metric, or the value is unknown. */
 static inline const union value *sampling_of(const struct sampling *sampling, const char *set, const char *instance,
@@ -75,22 +78,25 @@ static inline uint64_t sampling_u64_of(const struct sampling *sampling, const ch
 {
     const union value *value = sampling_of(sampling, set, instance, metric);
     if (!value)
-        fail_msg("%s of %s of %s is not known", metric, instance, set);
+        caller_fail_msg("%s of %s of %s is not known", metric, instance, set);
     return value->u64;
 }
+#define sampling_u64_of(...) (unit_called(__FILE__, __LINE__), (sampling_u64_of)(__VA_ARGS__))
 
 static inline uint64_t sampling_u64(const struct sampling *sampling, const char *metric)
 {
     const union value *value = sampling_find(sampling, metric);
-    assert_non_null(value);
+    caller_assert_non_null(value);
     return value->u64;
 }
+#define sampling_u64(...) (unit_called(__FILE__, __LINE__), (sampling_u64)(__VA_ARGS__))
 
 static inline double sampling_f64(const struct sampling *sampling, const char *metric)
 {
     const union value *value = sampling_find(sampling, metric);
-    assert_non_null(value);
+    caller_assert_non_null(value);
     return value->f64;
 }
+#define sampling_f64(...) (unit_called(__FILE__, __LINE__), (sampling_f64)(__VA_ARGS__))
 
 #endif

@@ -26,14 +26,16 @@ static inline void sensing_init(struct sensing *s, const struct sampler *sampler
     s->context.root = s->root;
     s->state = calloc(1, sampler->state_size);
     batch_init(&s->batch);
-    assert_non_null(s->state);
-    assert_int_equal(setting_defaults(sampler->settings, s->state), OK);
+    caller_assert_non_null(s->state);
+    caller_assert_int_equal(setting_defaults(sampler->settings, s->state), OK);
 }
+#define sensing_init(...) (unit_called(__FILE__, __LINE__), (sensing_init)(__VA_ARGS__))
 
 static inline void sensing_set(struct sensing *s, const char *key, const char *value)
 {
-    assert_int_equal(setting_apply(s->sampler->settings, s->state, key, value), OK);
+    caller_assert_int_equal(setting_apply(s->sampler->settings, s->state, key, value), OK);
 }
+#define sensing_set(...) (unit_called(__FILE__, __LINE__), (sensing_set)(__VA_ARGS__))
 
 /* Returns the result of open; on an error everything is freed. */
 static inline enum err sensing_open(struct sensing *s)
@@ -90,27 +92,30 @@ static inline const union value *sensing_find(const struct sensing *s, const cha
 {
     const struct sample *sample = sensing_sample(s, instance, job);
     if (!sample)
-        fail_msg("no sample of \"%s\"", instance);
+        caller_fail_msg("no sample of \"%s\"", instance);
     for (size_t i = 0; sample && i < sample->set->size; i++)
         if (!strcmp(sample->set->metrics[i].name, metric))
             return sample->known[i] ? &sample->values[i] : NULL;
-    fail_msg("no metric %s", metric);
+    caller_fail_msg("no metric %s", metric);
     return NULL;
 }
+#define sensing_find(...) (unit_called(__FILE__, __LINE__), (sensing_find)(__VA_ARGS__))
 
 static inline uint64_t sensing_u64(const struct sensing *s, const char *instance, const char *metric)
 {
     const union value *value = sensing_find(s, instance, NULL, metric);
-    assert_non_null(value);
+    caller_assert_non_null(value);
     return value->u64;
 }
+#define sensing_u64(...) (unit_called(__FILE__, __LINE__), (sensing_u64)(__VA_ARGS__))
 
 static inline double sensing_f64(const struct sensing *s, const char *instance, const char *metric)
 {
     const union value *value = sensing_find(s, instance, NULL, metric);
-    assert_non_null(value);
+    caller_assert_non_null(value);
     return value->f64;
 }
+#define sensing_f64(...) (unit_called(__FILE__, __LINE__), (sensing_f64)(__VA_ARGS__))
 
 #define assert_near(got, wanted, by) assert_true((got) >= (wanted) - (by) && (got) <= (wanted) + (by))
 
@@ -120,8 +125,9 @@ static inline void sensing_copy(char root[TEMP_PATH_MAX], const char *node)
     char command[8192];
     temp_dir(root);
     snprintf(command, sizeof command, "cp -r '%s/.' '%s'", node, root);
-    assert_int_equal(system(command), 0);
+    caller_assert_int_equal(system(command), 0);
 }
+#define sensing_copy(...) (unit_called(__FILE__, __LINE__), (sensing_copy)(__VA_ARGS__))
 
 static inline void sensing_put(const char *root, const char *name, const char *text)
 {

@@ -21,9 +21,10 @@ static inline struct store *fixture_open(const char *path, enum store_mode mode)
     enum err err = store_open(&store, path, mode, &message);
     if (err != OK)
         print_error("%s\n", message ? message : err_text(err));
-    assert_int_equal(err, OK);
+    caller_assert_int_equal(err, OK);
     return store;
 }
+#define fixture_open(...) (unit_called(__FILE__, __LINE__), (fixture_open)(__VA_ARGS__))
 
 static inline int fixture_set_up(void **state)
 {
@@ -47,18 +48,20 @@ static inline int fixture_tear_down(void **state)
 static inline void fixture_exec(const char *path, const char *sql)
 {
     sqlite3 *db;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    caller_assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    caller_assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
 }
+#define fixture_exec(...) (unit_called(__FILE__, __LINE__), (fixture_exec)(__VA_ARGS__))
 
 static inline void fixture_file(struct store *store, const struct run *run)
 {
     enum err err = store_save_run(store, run);
     if (err != OK)
         print_error("%s\n", store_message(store));
-    assert_int_equal(err, OK);
+    caller_assert_int_equal(err, OK);
 }
+#define fixture_file(...) (unit_called(__FILE__, __LINE__), (fixture_file)(__VA_ARGS__))
 
 /* Saves a generated run. */
 static inline void fixture_save_run(struct store *store, struct fake_shape shape)
@@ -72,26 +75,28 @@ static inline void fixture_save_run(struct store *store, struct fake_shape shape
 static inline struct store_job fixture_job(struct store *store, const char *job_id)
 {
     struct store_job job;
-    assert_int_equal(store_job(store, job_id, &job), OK);
+    caller_assert_int_equal(store_job(store, job_id, &job), OK);
     return job;
 }
+#define fixture_job(...) (unit_called(__FILE__, __LINE__), (fixture_job)(__VA_ARGS__))
 
 /* The first column of the first row, as another program sees it: "" for NULL, "(none)" if there is no row. */
 static inline void assert_sql(const char *path, const char *sql, const char *want)
 {
     sqlite3 *db;
     sqlite3_stmt *statement;
-    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    caller_assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
         print_error("%s: %s\n", sql, sqlite3_errmsg(db));
-    assert_non_null(statement);
+    caller_assert_non_null(statement);
     int code = sqlite3_step(statement);
-    assert_true(code == SQLITE_ROW || code == SQLITE_DONE);
+    caller_assert_true(code == SQLITE_ROW || code == SQLITE_DONE);
     const char *got = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : "(none)";
-    assert_string_equal(got ? got : "", want);
+    caller_assert_string_equal(got ? got : "", want);
     sqlite3_finalize(statement);
     sqlite3_close(db);
 }
+#define assert_sql(...) (unit_called(__FILE__, __LINE__), (assert_sql)(__VA_ARGS__))
 
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 

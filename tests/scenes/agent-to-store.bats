@@ -180,5 +180,5 @@ run_job() {
     [[ $output == *"no collector"* ]]
     run "$SONDE" --db agent: list
     [ "$status" -ne 0 ]
-    [[ $output == *"not a store"* ]]
+    [[ $output == *"cannot be read"* ]]
 }

@@ -255,7 +255,7 @@ other_node() {
     [ "$(last mpi 2/MPI_Sendrecv calls)" = none ]
     wait_for 'curl -s "http://127.0.0.1:$PORT/metrics" | grep -q "^mpi_calls_total{function=\"MPI_Sendrecv\".*} 20$"'
     "$SONDE" report >page
-    grep -q '2 of 4 seen' page
+    grep -q '2 of 4 recorded' page
     [ "$("$SONDE" report --json | python3 -c 'import json, sys; m = json.load(sys.stdin)["mpi"]; print(m["rank_count"], m["rank_total"])')" = "2 4" ]
     "$SONDE" export -f extrap | grep -q '^{"params":{"ranks":4},"metric":"tau_mpi_total{metric=\\"hits\\"}","value":[1-9]'
     "$SONDE" export -f extrap | grep -q '^{"params":{"ranks":4},"metric":"tau_hits_total{function=\\"mpi_sendrecv\\"}","value":20.0}'

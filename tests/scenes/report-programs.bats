@@ -60,7 +60,7 @@ C
     "$SONDE" run -q -n other -- true
     "$SONDE" run -q -m -n uneven -- mpirun --oversubscribe -n 2 ./uneven
     run -0 --separate-stderr "$SONDE" export -f extrap
-    [ "$(grep -c "is left out: it failed" <<<"$stderr")" -eq 1 ]
+    [ "$(grep -c "skipped: failed" <<<"$stderr")" -eq 1 ]
     [ "$(jq -c 'select(.metric == "tau_hits_total{function=\"mpi_barrier\"}") | [.params.ranks, .value]' <<<"$output" | xargs)" = "[2,10] [2,10] [3,15]" ]
     run -0 --separate-stderr "$SONDE" export -f extrap --callpath
     jq -es 'all(.params.Processes > 0 and (.callpath | length) > 0 and (.metric | IN("Hits", "Time (s)", "Size (B)", "other")))' <<<"$output" >/dev/null

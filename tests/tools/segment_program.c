@@ -74,7 +74,8 @@ static void count_ticks(char **words)
     uint64_t begin_ns = clock_monotonic_ns(), begin = segment_ticks();
     usleep(20000);
     double rate = (double)(segment_ticks() - begin) / (double)(clock_monotonic_ns() - begin_ns) * 1e9;
-    segment_add_u64(segment_slots(&segment, make(SEGMENT_COUNTER, SEGMENT_TICKS, words)), (uint64_t)(strtod(words[3], NULL) * rate));
+    uint64_t ticks = (uint64_t)(strtod(words[3], NULL) * rate);
+    segment_add_u64(segment_slots(&segment, make(SEGMENT_COUNTER, SEGMENT_TICKS, words)), ticks);
 }
 
 static void observe(char **words)

@@ -65,7 +65,8 @@ static int print_board(const char *path)
     printf("# pid=%d library=%s job=%s rank=%d/%d ", (int)facts->pid, facts->library, facts->job, facts->rank, facts->size);
     printf("bytes=%llu lost=%llu state=%s ", (unsigned long long)facts->bytes, (unsigned long long)facts->lost,
            facts->is_ended ? "ended" : "alive");
-    printf("gone=%d metrics=%zu command=%s\n", segment_reader_is_finished(reader, ""), segment_reader_count(reader), facts->command);
+    printf("gone=%d metrics=%zu command=%s\n", segment_reader_is_finished(reader, ""), segment_reader_count(reader),
+           facts->command);
     for (size_t i = 0; i < segment_reader_count(reader); i++) {
         struct segment_value value;
         segment_reader_value(reader, i, &value);

@@ -113,9 +113,9 @@ void python_text_json_float(struct buf *out, double value)
 /* Words that YAML 1.1 parsers read as a boolean or as null. */
 static bool is_yaml_word(const char *string)
 {
-    static const char *const words[] = { "y", "n", "yes", "no", "true", "false", "on", "off", "null" };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcasecmp(words[i], string) == 0)
+    static const char *const reserved[] = { "y", "n", "yes", "no", "true", "false", "on", "off", "null" };
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strcasecmp(reserved[i], string) == 0)
             return true;
     return false;
 }

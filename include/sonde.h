@@ -30,9 +30,9 @@ enum sonde_result {
     SONDE_OK = 0,
     SONDE_FULL = 1,       /* no space: the metric is not recorded */
     SONDE_OTHER_TYPE = 2, /* the name is already used by a metric of another type, or by a histogram with other bounds */
-    /* no name; a name longer than 32,766 bytes including its labels, or another string longer than 65,535; */
+    /* no name; a name longer than 32,766 bytes including its labels, or another string longer than 65,535; a label without a
+     * value; bounds that are not increasing */
     SONDE_INVALID = 3
-                          /* a label without a value; bounds that are not increasing */
 };
 
 /* Handles. Create them once, store them anywhere, share them between threads. The fields are private. */

@@ -8,7 +8,7 @@ const char *err_text(enum err err)
     switch (err) {
     case OK: return "no error";
     case AGAIN: return "busy, try again";
-    case ABSENT: return "not present";
+    case ABSENT: return "not found";
     case GONE: return "gone";
     case DENIED: return "permission denied";
     case FULL: return "no space left";

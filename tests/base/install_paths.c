@@ -70,7 +70,7 @@ static void a_missing_probe_is_absent(void **state)
     (void)state;
     char answer[PATH_MAX];
     ask_copy("bin/copy", "probe", answer);
-    assert_string_equal(answer, "not present");
+    assert_string_equal(answer, "not found");
 }
 
 static void the_build_tree_is_searched_last(void **state)

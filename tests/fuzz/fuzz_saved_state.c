@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int fuzz_kept(const uint8_t *data, size_t size);
+int fuzz_saved_state(const uint8_t *data, size_t size);
 
 static void require(int holds)
 {
@@ -23,7 +23,7 @@ static void on_segment(void *context, const char *name, uint64_t inode)
 }
 
 /* After a valid beginning, so that the rest is reached. */
-int fuzz_kept(const uint8_t *data, size_t size)
+int fuzz_saved_state(const uint8_t *data, size_t size)
 {
     struct registry *registry, *other;
     struct registry_settings settings = { .host = "n", .metrics_max = 100, .is_by_user = true, .aliases = tau_alias_list };

@@ -1,5 +1,6 @@
-/* A board with any bytes, which change between two readings: it is read, or refused, and no text or number lies outside. The
- * first byte says whether the header is made right, so that what is behind it is reached too, and how the file changes. */
+/* A metrics segment with arbitrary bytes, which change between two readings: it is read or rejected, and nothing outside of it
+ * is touched. The first byte selects whether the header is repaired, so that the code after it is reached too, and how the file
+ * changes. */
 #include "appmetrics/segment_reader.h"
 
 #include <fcntl.h>
@@ -7,9 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int fuzz_board(const uint8_t *data, size_t size);
+int fuzz_segment(const uint8_t *data, size_t size);
 
-enum { MEND_HEADER = 1, CHANGE = 2, CUT = 4 };
+enum { REPAIR_HEADER = 1, CHANGE = 2, CUT = 4 };
 
 static char path[64];
 
@@ -76,7 +77,7 @@ static void look_at(const struct segment_reader *reader)
     require(sum < UINT32_MAX || sum); /* it is used */
 }
 
-int fuzz_board(const uint8_t *data, size_t size)
+int fuzz_segment(const uint8_t *data, size_t size)
 {
     struct segment_reader *reader;
     if (size < 1 || size > (1u << 20))
@@ -85,16 +86,16 @@ int fuzz_board(const uint8_t *data, size_t size)
     int flags = data[0];
     data++;
     size--;
-    write_file(data, flags & CUT ? size / 2 : size, flags & MEND_HEADER);
+    write_file(data, flags & CUT ? size / 2 : size, flags & REPAIR_HEADER);
     if (segment_reader_open(&reader, path))
         return 0;
     segment_reader_read(reader);
     look_at(reader);
     size_t count = segment_reader_count(reader);
     if (flags & CHANGE)
-        write_file(data + size / 3, size - size / 3, flags & MEND_HEADER);
+        write_file(data + size / 3, size - size / 3, flags & REPAIR_HEADER);
     else
-        write_file(data, size, flags & MEND_HEADER);
+        write_file(data, size, flags & REPAIR_HEADER);
     segment_reader_read(reader);
     require(segment_reader_count(reader) >= count);
     look_at(reader);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int fuzz_held_pages(const uint8_t *data, size_t size);
+int fuzz_record_batches(const uint8_t *data, size_t size);
 
 static char folder[64], path[128];
 
@@ -49,7 +49,7 @@ static void write_page(const uint8_t *data, size_t size, int is_mended)
     require(fclose(file) == 0);
 }
 
-int fuzz_held_pages(const uint8_t *data, size_t size)
+int fuzz_record_batches(const uint8_t *data, size_t size)
 {
     struct spool_writer writer;
     if (size < 1)

@@ -119,7 +119,7 @@ def check_opening(root):
 
 def check_documents(root):
     """Files that documents name: src/… anywhere, and the targets of links."""
-    for file in sorted([*root.glob("*.md"), *root.glob("docs/*.md")]):
+    for file in sorted([*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("src/**/README.md")]):
         for number, line in enumerate(file.read_text().split("\n"), 1):
             for name in re.findall(r"`((?:src|tests|tools|bench|docs)/[\w./-]+)`", line):
                 if "NAME" not in name and not (root / name).exists():

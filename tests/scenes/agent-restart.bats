@@ -5,33 +5,33 @@
 load scene
 load program-metrics
 
-anew() {
+restart() {
     stop "$1" || :
     start </dev/null
 }
 
 of_job() { is "$1{host=\"$(host)\",job=\"${3:-4711}\",user=\"$(id -un)\"}" "$2"; }
 
-# A program of the job that goes on when it is told to, and whose board is read from its beginning each time.
-begin_program() {
+# Starts a program of the job that continues when a line is written to descriptor 7. Its segment is read from the start each time.
+start_program() {
     mkfifo "$T/go"
     SONDE_JOB=4711 "$BUILD/tests/segment_program" sonde "$@" <"$T/go" >"$T/waits" &
     exec 7>"$T/go"
     until grep -q waited "$T/waits"; do sleep 0.05; done
 }
 
-goes_on_after() {
+continues_after() {
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
-    begin_program counter cells_total - 50 observe wait_seconds - 5 hurry cells_total - 1 wait counter cells_total - 1000
+    start_program counter cells_total - 50 observe wait_seconds - 5 hurry cells_total - 1 wait counter cells_total - 1000
     SONDE_JOB=4711 program sonde counter cells_total - 100 observe wait_seconds - 0.5
     tau -j 4711 counter told_total add told_total 7
     wait_for 'of_job cells_total 151'
     wait_for 'of_job told_total 7'
     wait_for '[ "$(find "$SONDE_BOARDS" -name "sonde.*" | wc -l)" -eq 1 ]'
-    for i in 1 2; do # what was kept is kept on
-        sleep 1.1 # a look: what came through the socket is written down
-        anew "$1"
+    for i in 1 2; do # saved state survives a second restart
+        sleep 1.1 # one scan: what came through the socket is saved
+        restart "$1"
         wait_for 'of_job cells_total 151'
         of_job told_total 7
         of_job wait_seconds_sum 5.5
@@ -40,32 +40,32 @@ goes_on_after() {
     echo >&7
     exec 7>&-
     wait_for 'of_job cells_total 1151'
-    anew "$1"
+    restart "$1"
     wait_for 'of_job cells_total 1151'
     of_job wait_seconds_count 2
     "$SONDE" job end 4711
     wait_for '[ -z "$(find "$SONDE_BOARDS" -name "*.kept")" ]'
     [ ! -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ] || wait_for '[ ! -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ]'
-    # another job of that name begins at nothing
-    anew "$1"
+    # another job with the same id starts at 0
+    restart "$1"
     "$SONDE" job begin 4711 --user "$(id -un)"
     SONDE_JOB=4711 program sonde counter cells_total - 3
     wait_for 'of_job cells_total 3'
 }
 
-@test "totals of a job continue after the agent was killed" { goes_on_after KILL; }
-@test "totals of a job continue after the agent was stopped" { goes_on_after TERM; }
+@test "totals of a job continue after the agent was killed" { continues_after KILL; }
+@test "totals of a job continue after the agent was stopped" { continues_after TERM; }
 
 @test "the begin or end of a job is saved before the response: the agent may be killed at once" {
     start </dev/null
     for i in 1 2 3; do
-        sleep 0.3 # at some other moment between two looks
+        sleep 0.3 # at a different moment between two scans
         "$SONDE" job begin "at-once-$i" -q
-        anew KILL
+        restart KILL
         "$SONDE" job | grep -q "at-once-$i "
     done
     "$SONDE" job end at-once-2 -q
-    anew KILL
+    restart KILL
     [ "$("$SONDE" job | grep -c at-once-)" -eq 2 ]
 }
 
@@ -76,7 +76,7 @@ goes_on_after() {
     tau -j 4711 counter "$name" add "$name" 7
     wait_for 'of_job "$name" 7'
     for signal in TERM KILL; do
-        sleep 1.1 # a look: what came through the socket is written down
+        sleep 1.1 # one scan: what came through the socket is saved
         stop "$signal" || :
         start --set programs.boards=none </dev/null
         wait_for 'of_job "$name" 7'
@@ -91,7 +91,7 @@ goes_on_after() {
     mkdir "$SONDE_BOARDS/aside"
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
-    begin_program hurry cells_total - 100 wait
+    start_program hurry cells_total - 100 wait
     board=$(cd "$SONDE_BOARDS" && echo sonde.*)
     ln "$SONDE_BOARDS/$board" "$SONDE_BOARDS/aside"
     echo >&7
@@ -103,15 +103,15 @@ goes_on_after() {
     wait_for 'of_job cells_total 100 && [ ! -e "$SONDE_BOARDS/$board" ]'
     sleep 1.5
     of_job cells_total 100
-    # another file of that name is another program's
+    # another file with the same name belongs to another program
     stop KILL || :
     cp "$SONDE_BOARDS/aside/$board" "$SONDE_BOARDS"
     start </dev/null
     wait_for 'of_job cells_total 200 && [ ! -e "$SONDE_BOARDS/$board" ]'
 }
 
-# A program that names no job: begin_in NAME; it counts at each line on the descriptor that is told.
-begin_in() {
+# start_in JOB: starts a program that names no job itself and counts for each line written to its pipe, and declares it as JOB.
+start_in() {
     mkfifo "$T/go$1"
     "$BUILD/tests/segment_program" sonde wait hurry cells_total - 100 wait hurry cells_total - 4 wait \
         <"$T/go$1" >"$T/waits$1" 3>&- 7>&- 8>&- &
@@ -120,9 +120,9 @@ begin_in() {
 
 @test "metrics of programs in jobs declared with a process continue, too" {
     start </dev/null 7>&- 8>&-
-    begin_in 4711
+    start_in 4711
     exec 7>"$T/go4711"
-    begin_in 4712
+    start_in 4712
     exec 8>"$T/go4712"
     echo >&7
     echo >&8
@@ -137,7 +137,7 @@ begin_in() {
     exec 7>&- 8>&-
 }
 
-# The job is that of a shell, which stays when its program has gone.
+# The job is a shell that outlives its program.
 @test "what a program counted before its job was declared is not the job's, even after a restart when the program has exited" {
     start </dev/null
     mkfifo "$T/go"
@@ -150,13 +150,13 @@ begin_in() {
     exec 7>&-
     wait_for 'of_job cells_total 4 && of_job wait_seconds_count 1 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     wait_for 'grep 4711 "$SONDE_SOCKET_DIR/agent.sock.jobs"'
-    anew KILL
+    restart KILL
     wait_for 'of_job cells_total 4'
     of_job wait_seconds_count 1
     of_job wait_seconds_sum 0.5
 }
 
-not_the_job_s_after() {
+earlier_counts_excluded_after() {
     start </dev/null
     mkfifo "$T/go"
     "$BUILD/tests/segment_program" sonde observe wait_seconds - 5 hurry cells_total - 100 wait observe wait_seconds - 0.5 \
@@ -167,9 +167,9 @@ not_the_job_s_after() {
     echo >&7
     wait_for 'of_job cells_total 50 && of_job wait_seconds_count 1'
     wait_for 'grep 4711 "$SONDE_SOCKET_DIR/agent.sock.jobs"'
-    for i in 1 2; do # the second time from what the first one has kept on
+    for i in 1 2; do # the second time from the state that the first restart saved again
         sleep 1.1
-        anew "$1" 7>&-
+        restart "$1" 7>&-
         wait_for 'of_job cells_total 50'
         of_job wait_seconds_count 1
         of_job wait_seconds_sum 0.5
@@ -185,11 +185,11 @@ not_the_job_s_after() {
 }
 
 @test "what a program counted before its job was declared is not the job's after the agent was killed" {
-    not_the_job_s_after KILL
+    earlier_counts_excluded_after KILL
 }
 
 @test "what a program counted before its job was declared is not the job's after the agent was stopped" {
-    not_the_job_s_after TERM
+    earlier_counts_excluded_after TERM
 }
 
 @test "a job that is started again right after its end starts at 0" {
@@ -202,18 +202,18 @@ not_the_job_s_after() {
     SONDE_JOB=4711 program sonde counter cells_total - 3
     wait_for 'is "cells_total{host=\"$(host)\"}" 103 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     of_job cells_total 3
-    anew KILL
+    restart KILL
     wait_for 'of_job cells_total 3'
 }
 
 @test "programs that outlived their job are not in the next job with its id" {
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
-    begin_program counter cells_total - 1000 gauge heat - 9 observe wait_seconds - 5 hurry cells_total - 1 wait counter cells_total - 20 wait
+    start_program counter cells_total - 1000 gauge heat - 9 observe wait_seconds - 5 hurry cells_total - 1 wait counter cells_total - 20 wait
     coproc CLIENT { exec "$SOURCE/tests/tools/tau_client.py" -j 4711 counter told_total add told_total 7 gauge level set level 3 stay; }
     wait_for 'of_job cells_total 1001 && of_job told_total 7 && of_job level 3'
     "$SONDE" job end 4711
-    sleep 2.5 # longer than a job stays without programs
+    sleep 2.5 # longer than a job without programs is kept
     "$SONDE" job begin 4711 --user "$(id -un)"
     echo >&7
     SONDE_JOB=4711 program sonde counter cells_total - 5 observe wait_seconds - 0.5
@@ -228,7 +228,7 @@ not_the_job_s_after() {
     exec 7>&-
     kill "$CLIENT_PID"
     wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
-    anew KILL
+    restart KILL
     wait_for 'of_job cells_total 5 && of_job told_total 2'
 }
 
@@ -254,7 +254,7 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     run -0 "$SONDE" job
     [ "$(awk 'NR > 1 && $NF == "told" { print $1 }' <<<"$output" | sort | paste -sd' ')" = "1 3" ]
     told_1 | diff "$T/before" -
-    # of another start of the machine, or no such file at all: none
+    # a file of another boot, or none: no jobs
     stop TERM
     sed -i '1s/"boot": "./"boot": "x/' "$SONDE_SOCKET_DIR/agent.sock.jobs"
     start </dev/null
@@ -277,11 +277,11 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     start </dev/null
     SONDE_JOB=4711 program sonde counter cells_total - 3
     wait_for 'of_job cells_total 3'
-    anew KILL
+    restart KILL
     wait_for 'of_job cells_total 3'
 }
 
-# What is in the way is a folder of the agent's own user: nobody takes that away.
+# The path is blocked by a directory of the agent's own user, which the agent does not remove.
 @test "state that could not be saved is saved as soon as possible, and the error is logged once" {
     kept=sonde-agent$([ "$(id -u)" -eq 0 ] || echo ".$(id -u)").kept
     mkdir "$SONDE_BOARDS/$kept.new"
@@ -297,7 +297,7 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     [ "$(grep -c "cannot save the declared jobs" "$T/said")" -eq 1 ]
     rmdir "$SONDE_BOARDS/$kept.new" "$SONDE_SOCKET_DIR/agent.sock.jobs.new"
     wait_for '[ -e "$SONDE_BOARDS/$kept" ] && [ -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ]'
-    anew KILL
+    restart KILL
     wait_for 'of_job cells_total 103'
     "$SONDE" job | grep 4712
 }

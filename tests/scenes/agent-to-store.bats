@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The whole way: an agent, a collector, and what people find afterwards in the store and in files.
+# End to end: an agent, a collector, and what ends up in the job database and in files.
 load scene
 
 setup() {
@@ -24,7 +24,7 @@ start_collector() {
     COLLECTOR=$!
 }
 
-# It finds no jobs (those of other scenes are none of ours) but where JOBS says so.
+# Without job discovery, which would find the jobs of other scenes, unless JOBS is set.
 start_agent() {
     "$SONDE" agent --listen none --jobs "${JOBS:-none}" --collector "tcp://127.0.0.1:$PORT" --plain --spool "$T/spool" \
         --sensors cgroup,meminfo,loadavg --period 200ms "$@" >"$T/agent.log" 2>&1 3>&- &
@@ -37,7 +37,7 @@ stop() {
     wait "$1"
 }
 
-# A job of Slurm's kind that uses so many seconds of CPU time, at least 2 s long.
+# A job in a Slurm cgroup that uses this many seconds of CPU time and runs for at least 2 s.
 run_job() {
     GROUP=/sys/fs/cgroup/cpuacct/slurm_$$_scene
     local folder=$GROUP/uid_0/job_$1
@@ -49,8 +49,8 @@ run_job() {
     wait_for "! \"\$SONDE\" job | grep -q '^ *$1 '"
 }
 
-@test "a job that agents saw is in the store with its user, its time and its CPU time, and in files of its own" {
-    [ -d /sys/fs/cgroup/cpuacct ] || skip "no cpuacct hierarchy of cgroup v1 here"
+@test "a job monitored by an agent is in the database with user, time and CPU time, and in its own files" {
+    [ -d /sys/fs/cgroup/cpuacct ] || skip "no cpuacct hierarchy of cgroup v1"
     start_collector --sink "store:path=$SONDE_DB,every=500ms" --sink "csv:dir=$T/csv"
     JOBS=slurm start_agent
     run_job 4711 2
@@ -59,24 +59,24 @@ run_job() {
     stop "$COLLECTOR"
     AGENT='' COLLECTOR=''
     [ "$(sql "SELECT user, host_count FROM jobs WHERE job_id = '4711'")" = "root|1" ]
-    local filed_us
-    filed_us=$(sql "SELECT total_usertime + total_systemtime FROM jobs WHERE job_id = '4711'")
-    echo "filed $filed_us us, the kernel says $CPU_NS ns"
-    ((filed_us * 1000 > CPU_NS * 97 / 100 - 20000000 && filed_us * 1000 < CPU_NS * 103 / 100 + 20000000))
+    local stored_us
+    stored_us=$(sql "SELECT total_usertime + total_systemtime FROM jobs WHERE job_id = '4711'")
+    echo "stored $stored_us us, the kernel counted $CPU_NS ns"
+    ((stored_us * 1000 > CPU_NS * 97 / 100 - 20000000 && stored_us * 1000 < CPU_NS * 103 / 100 + 20000000))
     "$SONDE" list | grep -q '^4711 .*root'
     "$SONDE" report 4711 | grep -q 'Timeline'
     local host rows
     host=$(hostname)
     head -1 "$T/csv/root/4711/$host/cgroup.csv" | grep -q '^#Time,Time_usec,ProducerName,component_id,job_id,app_id,.*usage_usec'
-    # What is in the files is what is in the store, row by row.
+    # The files have the same rows as the database.
     rows=$("$SONDE" export -w series --set cgroup 4711 | tail -n +2 | wc -l)
     [ "$rows" -ge 10 ]
     [ "$(tail -n +2 "$T/csv/root/4711/$host/cgroup.csv" | wc -l)" -eq "$rows" ]
     [ "$(tail -n +2 "$T/csv/node/$host/loadavg.csv" | wc -l)" -eq "$("$SONDE" export -w series --node "$host" --set loadavg | tail -n +2 | wc -l)" ]
-    [ -s "$T/csv/root/4711/$host/meminfo.csv" ] # the node's, while the job was on it
+    [ -s "$T/csv/root/4711/$host/meminfo.csv" ] # the node's samples while the job ran
 }
 
-@test "the collector killed again and again: the store and the files have every sample once" {
+@test "the collector is killed repeatedly: database and files have every sample once" {
     local round
     start_collector --sink "store:path=$SONDE_DB,every=300ms" --sink "csv:dir=$T/csv,commit=300ms"
     start_agent --period 20ms --sink "csv:path=$T/own.csv"
@@ -88,7 +88,7 @@ run_job() {
     done
     kill "$AGENT"
     wait "$AGENT"
-    # What the agent has left in its spool comes when it starts once more, with no sensor that ticks soon.
+    # What the agent left in its journal is sent when it is started again, with no sensor that ticks soon.
     start_agent --period 1h --sink "csv:path=$T/own.csv"
     wait_for "[ \"\$(\"\$SONDE\" ctl --json | jq '.uplink | .records_acked > 0 and .lag_bytes == 0')\" = true ]"
     stop "$AGENT"
@@ -102,11 +102,11 @@ run_job() {
     [ -z "$(sort "$T/store.times" | uniq -d)" ]
     [ -z "$(sort "$T/csv.times" | uniq -d)" ]
     [ "$(wc -l <"$T/store.times")" -eq "$(wc -l <"$T/csv.times")" ]
-    # No hole: what the agent wrote down itself is all there.
+    # No gap: everything that the agent wrote to its own file is there.
     awk -F, '$4 == "loadavg" { print $1 }' "$T/own.csv" | sort -u | diff - <(grep -v '[^0-9]' "$T/store.times" | sort)
 }
 
-@test "a collector files in PostgreSQL what it files in SQLite" {
+@test "a collector stores the same in PostgreSQL as in SQLite" {
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || skip "PostgreSQL is not installed"
     local url host
     url=$("$SOURCE"/tests/tools/postgres-up "$T/pg")
@@ -124,20 +124,20 @@ run_job() {
     cmp "$T/sqlite.csv" "$T/postgres.csv"
 }
 
-@test "what sonde run saw goes over the agent to the collector's store: its processes, once" {
+@test "a run is sent through the agent to the collector's database: every process once" {
     start_collector --sink "store:path=$SONDE_DB,every=500ms"
     start_agent
     "$SONDE" --db agent: run -q -j over -t way=agent -- sh -c 'for i in 1 2 3; do /bin/true; done; exit 4' || [ $? -eq 4 ]
     wait_for "[ \"\$(sql \"SELECT processes, exit_code FROM jobs WHERE job_id = 'over'\" 2>/dev/null)\" = '4|4' ]"
     [ "$(sql "SELECT count(*) FROM process WHERE job_id = 'over' AND exe = 'true'")" = 3 ]
-    # A large one, of several pieces, while the collector is killed.
+    # A large run, sent in several chunks while the collector is killed.
     "$SONDE" --db agent: run -q -j large -- sh -c 'i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i + 1)); done'
     kill -9 "$COLLECTOR"
     wait "$COLLECTOR" || :
     start_collector --sink "store:path=$SONDE_DB,every=500ms"
     wait_for "[ \"\$(sql \"SELECT processes FROM jobs WHERE job_id = 'large'\" 2>/dev/null)\" = 4001 ]"
     [ -z "$(find "$TMPDIR" -name '*.spool')" ]
-    # As a user: one's own, and not in another's name.
+    # Users can submit their own runs, and not in another user's name.
     as_nobody env XDG_DATA_HOME="$T/data" "$SONDE" --db agent: run -q -j nobodys -- /bin/true
     wait_for "[ \"\$(sql \"SELECT uid FROM jobs WHERE job_id = 'nobodys'\" 2>/dev/null)\" = 65534 ]"
     "$SONDE" run -q --db /proc/none/db -o "$T/theirs" -j forged -- /bin/true 2>/dev/null || :
@@ -146,15 +146,15 @@ run_job() {
     wait_for "grep -q 'belongs to another user' '$T/collector.log'"
     as_nobody curl -s --unix-socket "$T/run/agent.sock" -d '{"spool": "/etc/shadow.spool"}' http://agent/run | grep -q '"ok": false'
     as_nobody curl -s --unix-socket "$T/run/agent.sock" -d "{\"spool\": \"$(echo "$T"/spool/*.journal | cut -d' ' -f1)\"}" http://agent/run | grep -q '"ok": false'
-    [ "$(sql "SELECT count(*) FROM process WHERE job_id = 'forged'")" = 0 ] # the job itself was on the node: the agent saw it
+    [ "$(sql "SELECT count(*) FROM process WHERE job_id = 'forged'")" = 0 ] # the job itself ran on the node, so the agent recorded it
 }
 
-@test "a run in a mount namespace of its own, as containers and services have, is handed over too" {
-    unshare -m true 2>/dev/null || skip "no mount namespaces here"
+@test "a run in its own mount namespace, as in a container or service, is sent too" {
+    unshare -m true 2>/dev/null || skip "no mount namespaces"
     start_collector --sink "store:path=$SONDE_DB,every=500ms"
     start_agent
     mkdir -m 1777 "$T/private"
-    # nobody outside sees what is in there
+    # invisible outside of the namespace
     unshare -m sh -c 'mount -t tmpfs none "$T/private" && chmod 1777 "$T/private" && exec env TMPDIR="$T/private" "$@"' sh \
         "$SONDE" --db agent: run -q -o "$T/private/spools" -j hidden -- /bin/true >hidden.said 2>&1
     wait_for "[ \"\$(sql \"SELECT processes FROM jobs WHERE job_id = 'hidden'\" 2>/dev/null)\" = 1 ]"
@@ -166,7 +166,7 @@ run_job() {
     [ -z "$(ls -A "$T/private")" ]
 }
 
-@test "without an agent, or an agent without a collector, the spool of a run is kept and that is said" {
+@test "without an agent, or if the agent has no collector, the spool of a run is kept and that is reported" {
     run "$SONDE" --db agent: run -o "$T/kept" -- /bin/true
     [ "$status" -eq 0 ]
     [[ $output == *"agent of this node rejected the job"*"sonde submit"* ]]

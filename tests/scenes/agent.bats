@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sonde agent: it ticks, is told, fails in part, and ends well.
+# sonde agent: ticks, configuration changes at run time, failing sensors, and exit.
 load scene
 
 setup() {
@@ -13,12 +13,12 @@ teardown() {
     scene_teardown
 }
 
-# Starts an agent with these options, into $T/out.csv, and waits until it has read something. Its root has no control
-# groups: the jobs of others on this machine are not its business.
+# Starts an agent with these options that writes to $T/out.csv, and waits for its first samples. Its root has no cgroups, so it does
+# not find other jobs of this machine.
 start() {
     mkdir -p "$T/root"
     [ -e "$T/root/proc" ] || ln -s /proc "$T/root/proc"
-    # 3>&-: bats waits for whoever holds it
+    # 3>&-: bats waits for all processes that have it open
     "$SONDE" agent --root "$T/root" --listen none --sink "csv:path=$T/out.csv" "$@" >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ \$(rows) -gt 1 ]"
@@ -28,7 +28,7 @@ rows() {
     [ -e "$T/out.csv" ] && wc -l <"$T/out.csv" || echo 0
 }
 
-# The status with which it ended after a signal.
+# Its exit status after a signal.
 stop() {
     local status=0
     kill "-${1:-TERM}" "$AGENT"
@@ -37,7 +37,7 @@ stop() {
     return "$status"
 }
 
-# A request over the socket with a body: the answer.
+# Sends a request with a body over the socket and prints the response.
 ctl() {
     python3 - "$T/run/agent.sock" "$1" <<'PY'
 import socket, sys
@@ -79,7 +79,7 @@ largest_pause_ms() {
 }
 
 @test "without options it reads the node at multiples of a second and exits with 0" {
-    "$SONDE" agent >"$T/said" 2>&1 3>&- & # also --listen, where nobody else is
+    "$SONDE" agent >"$T/said" 2>&1 3>&- & # with the default --listen, if the port is free
     AGENT=$!
     wait_for "[ -S $T/run/agent.sock ]"
     wait_for "ctl {} | grep -q '\"ticks\": [1-9]'"
@@ -92,7 +92,7 @@ largest_pause_ms() {
     start -p 200ms --sensors loadavg
     wait_for "[ \$(times_ms loadavg | wc -l) -ge 20 ]"
     stop
-    # some within a tenth of it: this machine may be busy, and wake us late
+    # some within a tenth of the period: a busy machine may wake the agent late
     times_ms loadavg | awk '{ print $1 % 200 }' | sort -n | paste -sd' '
     [ "$(times_ms loadavg | awk '$1 % 200 < 20 { good++ } END { print (good >= 3) }')" = 1 ]
 }
@@ -123,7 +123,7 @@ largest_pause_ms() {
     run "$SONDE" agent --check -c agent.conf
     [ "$status" -eq 1 ]
     [[ $output == *"agent.conf:1: the sink csv: setting path has no value"* ]]
-    run "$SONDE" agent --check --period 1us # a senseless command line, other than a file
+    run "$SONDE" agent --check --period 1us # a usage error, unlike an error in a file
     [ "$status" -eq 2 ]
     [[ $output == *"--period: invalid period '1us' (expected 1ms to 7d)"* ]]
     run "$SONDE" agent --sink csv:path=
@@ -183,8 +183,8 @@ largest_pause_ms() {
         start -p 1ms --sensors loadavg,meminfo,stat,vmstat --sink "json:path=$T/out.json"
         sleep "0.0$i"
         stop
-        [ "$(tail -c 2 out.csv | od -An -tx1)" = " 0d 0a" ] # no line is cut
-        # each tick is there as a whole: as many of the first value as of the last of the set that is read last
+        [ "$(tail -c 2 out.csv | od -An -tx1)" = " 0d 0a" ] # no partial line
+        # ticks are complete: as many rows of the first value as of the last value of the last set
         [ "$(grep -c ,load1, out.csv)" -eq "$(grep -c ,newest_pid, out.csv)" ]
         [ "$(grep -c ,mem_total, out.csv)" -eq "$(grep -c ,load1, out.csv)" ]
         python3 -c 'import json, sys
@@ -217,7 +217,7 @@ for line in open(sys.argv[1]): json.loads(line)' out.json
     wait_for "grep -q ,meminfo, $T/out/out.csv 2>/dev/null"
     stop
     run grep -c . said
-    [ "$output" -eq 0 ] # nothing to complain of: what is not allowed is absent
+    [ "$output" -eq 0 ] # no messages: values that need privileges are left out
 }
 
 @test "a failing sensor is logged once, retried, and does not affect others" {
@@ -228,7 +228,7 @@ for line in open(sys.argv[1]): json.loads(line)' out.json
     : >node/proc/stat
     wait_for "grep -q 'cannot read sensor stat' $T/said"
     before=$(grep -c ,load1, out.csv)
-    wait_for "[ \$(grep -c ,load1, $T/out.csv) -gt $((before + 40)) ]" # beyond its first pause
+    wait_for "[ \$(grep -c ,load1, $T/out.csv) -gt $((before + 40)) ]" # until after its first retry
     [[ $(ctl '{}') == *'"name": "stat"'*'"state": "fails"'* ]]
     stats=$(grep -c ,stat, out.csv)
     cat "$SOURCE/tests/nodes/vm/proc/stat" >node/proc/stat
@@ -309,7 +309,7 @@ PY
 
 @test "a job shorter than a period has a first and a last sample, and is no longer shown" {
     start -p 1s --sensors loadavg,process
-    [[ $(ctl '{"set": {"period": "1h"}}') == *'"ok": true'* ]] # from now on no tick helps
+    [[ $(ctl '{"set": {"period": "1h"}}') == *'"ok": true'* ]] # no more ticks during this test
     sleep 60 3>&- &
     worker=$!
     "$SONDE" job begin --pid "$worker" 4711
@@ -339,7 +339,7 @@ PY
 
 @test "perf events are changed at run time, and an invalid list changes nothing" {
     start --root / -p 50ms --sensors loadavg,perf -e page_faults
-    [[ $(ctl '{}') == *'"name": "perf"'*'"state": "reads"'* ]] || { stop; skip "nothing can be counted here"; }
+    [[ $(ctl '{}') == *'"name": "perf"'*'"state": "reads"'* ]] || { stop; skip "no perf events"; }
     "$SONDE" ctl events page_faults,context_switches
     [[ $("$SONDE" ctl --json) == *'"events": "page_faults,context_switches"'* ]]
     run "$SONDE" ctl events no_such_event

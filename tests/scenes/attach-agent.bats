@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sonde attach --tell: what an agent shows of it belongs to the job and the user of the process, and is counted once.
+# sonde attach --tell: an agent attributes the counts to the job and the user of the process, once.
 # shellcheck disable=SC2030,SC2031,SC2154
 load scene
 load attach
@@ -24,7 +24,7 @@ teardown() {
 
 ask() { curl -sf --max-time 20 --unix-socket "$T/run/agent.sock" "http://agent$1"; }
 
-# What the agent shows of writev: LABELS VALUE.
+# shows LABELS VALUE: whether the agent exposes this count of writev.
 shows() {
     ask /metrics | grep -Fqx "syscall_calls_total{call=\"writev\",host=\"$(hostname)\"$1} $2"
 }
@@ -36,26 +36,26 @@ shows() {
     until_true said "done"
     until_true shows ",job=\"4711\",user=\"$("${user[@]}" id -un)\"" 100
     shows '' 100
-    let_go
+    detach
     grep -q 'under job 4711' "$T/said"
     run ! grep -q 999 <(ask /metrics)
     [ "$(sql 'select job_id from job')" = 4711 ]
-    program_ends_well
+    program_succeeds
 }
 
 @test "attached by root they still count for the user; a missing job is reported" {
     need_root
     start_caller work 100
     "$SONDE" attach -v --tell --ptrace -p 100ms "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-    watcher=$!
+    sonde_pid=$!
     until_true is_traced "$program"
     go
     until_true said "done"
     until_true shows ',user="nobody"' 100
-    let_go
+    detach
     grep -q 'belongs to no known job' "$T/said"
     run ! grep -q 'user="root"' <(ask /metrics)
-    program_ends_well
+    program_succeeds
 }
 
 @test "a process that already has the probe is not counted twice" {
@@ -64,11 +64,11 @@ shows() {
     go
     until_true said "done"
     until_true shows '' 100
-    let_go
+    detach
     [ "$(count writev)" -eq 100 ]
     grep -q "process $program already reports its system calls to the agent" "$T/said"
-    program_ends_well
-    sleep 0.5 # time for whatever would be told too much
+    program_succeeds
+    sleep 0.5 # time for a duplicate to arrive
     shows '' 100
 }
 
@@ -79,18 +79,18 @@ shows() {
     until_true shows '' 7
     shows ',user="nobody"' 7 || shows ',job="4712",user="nobody"' 7
     run ! grep -q 'user="root"' <(ask /metrics)
-    program_ends_well
+    program_succeeds
 }
 
 @test "without an agent there is a warning" {
     start_caller work 10
     mkdir -m 1777 "$T/other"
     SONDE_BOARDS=$T/other attach --tell
-    let_go
+    detach
     grep -q 'no agent is running on this node' "$T/said"
     : >"$T/said"
     attach --tell
-    let_go
+    detach
     run ! grep -q 'no agent is running' "$T/said"
-    program_ends_well
+    program_succeeds
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# sonde attach where it is not wanted, and programs that must not notice it: held by a debugger, stopped, full of threads that come
-# and go, about to gain rights; and sonde ended in every way.
+# sonde attach to difficult processes: under a debugger, stopped, with short-lived threads, about to execute a set-uid program; and
+# sonde ended in every way. The programs must be unaffected.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load scene
 load attach
 
-# What the kernel knows of signals and state of each thread. Not the running thread's own state, which changes by itself.
+# The kernel's view of the signals and state of each thread, except the state of a running thread, which changes by itself.
 signals_of() {
     for task in "/proc/$1/task"/*; do
         grep -E '^(SigPnd|ShdPnd|SigBlk|SigIgn|SigCgt|TracerPid|NoNewPrivs|Seccomp):' "$task/status"
@@ -23,8 +23,8 @@ signals_of() {
     expected=ready
     for signal in INT TERM HUP KILL; do
         attach
-        kill "-$signal" "$watcher"
-        wait "$watcher" || true
+        kill "-$signal" "$sonde_pid"
+        wait "$sonde_pid" || true
         until_true is_free "$program"
         until_true grep -q '^State:.S' "/proc/$program/status"
         signals_of "$program" >after
@@ -37,7 +37,7 @@ signals_of() {
     kill -USR2 "$program"
     echo last >&7
     until_true said 'got last'
-    program_ends_well
+    program_succeeds
     [ "$(grep -v heard "$T/out")" = "$expected"$'\ngot last' ]
     [ "$(grep -c heard "$T/out")" -eq 1 ]
 }
@@ -49,8 +49,8 @@ signals_of() {
     signals_of "$program" >before
     for signal in INT TERM HUP KILL; do
         attach
-        kill "-$signal" "$watcher"
-        wait "$watcher" || true
+        kill "-$signal" "$sonde_pid"
+        wait "$sonde_pid" || true
         until_true is_free "$program"
         until_true grep -q '^State:.T' "/proc/$program/status"
         signals_of "$program" >after
@@ -59,11 +59,11 @@ signals_of() {
     kill -CONT "$program"
     go
     until_true said 'done wrong=0'
-    program_ends_well
+    program_succeeds
 }
 
 @test "a process under gdb is left alone, and both continue" {
-    command -v gdb >/dev/null || skip "no gdb here"
+    command -v gdb >/dev/null || skip "no gdb"
     mkfifo -m 666 "$T/orders"
     start_caller work 20
     "${user[@]}" env HOME="$T" gdb -nx -q -p "$program" <"$T/orders" >"$T/gdb" 2>&1 3>&- 7>&- &
@@ -74,19 +74,19 @@ signals_of() {
     [ "$status" -eq 1 ]
     [[ "$output" == *"process $program (caller) is already traced by process $debugger (gdb)"*"End that one first"* ]]
     [ "$(tracer_of "$program")" = "$debugger" ]
-    [ ! -d "$TMPDIR/sonde-65534" ] || [ -z "$(find "$TMPDIR"/sonde-65534 -name '*.spool')" ] # nothing is left of the attempt
+    [ ! -d "$TMPDIR/sonde-65534" ] || [ -z "$(find "$TMPDIR"/sonde-65534 -name '*.spool')" ] # the attempt leaves nothing behind
     printf 'detach\nquit\n' >&8
     exec 8>&-
     wait "$debugger" || true
     until_true is_free "$program"
     go
     until_true said 'done wrong=0'
-    program_ends_well
+    program_succeeds
 }
 
 @test "as root: a process under strace is counted by the kernel, and with --ptrace left to strace" {
     need_root
-    command -v strace >/dev/null || skip "no strace here"
+    command -v strace >/dev/null || skip "no strace"
     "$SONDE" run -v -s true >said 2>&1
     user=()
     start_caller work 20
@@ -98,11 +98,11 @@ signals_of() {
     [[ "$output" == *"is already traced by process $tracer (strace)"* ]]
     if ! grep -q 'cannot count\|through libc' said; then
         "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-        watcher=$!
+        sonde_pid=$!
         until_true grep -q 'counting in the kernel' "$T/said"
         go
         until_true said "done"
-        let_go
+        detach
         [ "$(count writev)" -eq 20 ]
     else
         go
@@ -110,7 +110,7 @@ signals_of() {
     fi
     kill "$tracer"
     wait "$tracer" || true
-    program_ends_well
+    program_succeeds
 }
 
 @test "threads that come and go during attaching and detaching are unaffected" {
@@ -121,11 +121,11 @@ signals_of() {
     done
     until_true said "done"
     said 'done wrong=0'
-    program_ends_well
+    program_succeeds
 }
 
 @test "a thread id stands for its process" {
-    [ -x /usr/bin/python3 ] || skip "no python3 here"
+    [ -x /usr/bin/python3 ] || skip "no python3"
     "${user[@]}" /usr/bin/python3 -c '
 import threading, sys
 threading.Thread(target=sys.stdin.read).start()
@@ -136,7 +136,7 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     thread=$(find "/proc/$program/task" -mindepth 1 -maxdepth 1 ! -name "$program" -printf '%f\n' -quit)
     "${user[@]}" "$SONDE" attach -v -t 0.2 "$thread" >"$T/table" 2>"$T/said" 7>&-
     grep -q "detached from process $program, which continues" "$T/said"
-    program_ends_well
+    program_succeeds
 }
 
 @test "a set-uid program runs without privileges under a user's tracer, with a warning" {
@@ -150,22 +150,22 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     attach
     go
     until_true said '^65534$'
-    let_go
+    detach
     grep -q "/id ran without its privileges" "$T/said"
     go
-    program_ends_well || true
+    program_succeeds || true
 
-    rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out" # and with the rights, once sonde has let go
+    rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out" # and with its privileges, once sonde has detached
     "${user[@]}" bash -c "echo ready; read -r; $T/id -u; read -r" <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"
     until_true said ready
     attach
-    let_go
+    detach
     go
     until_true said '^0$'
     go
-    program_ends_well || true
+    program_succeeds || true
 }
 
 @test "attaching to sonde itself, init and kernel threads fails with an explanation" {
@@ -188,13 +188,13 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     [[ "$output" == *"is a kernel thread"* ]]
 }
 
-# A script that is watched by a sonde of its own, and ends.
-watch_own_shell() {
+# A script that attaches sonde to itself, and ends.
+attach_to_own_shell() {
     : >"$T/said"
     "$@" bash -c "'$SONDE' attach -v \$\$ >'$T/table' 2>'$T/said' 3>&- & echo \$! >'$T/out'
         for i in {1..100}; do grep -Eq 'counting in the kernel|is slow' '$T/said' && break; sleep 0.1; done"
-    watcher=$(cat "$T/out")
-    until_true is_gone "$watcher"
+    sonde_pid=$(cat "$T/out")
+    until_true is_gone "$sonde_pid"
 }
 
 is_gone() {
@@ -202,11 +202,11 @@ is_gone() {
 }
 
 @test "a script may attach sonde to itself: sonde is excluded, and ends with it; with both methods" {
-    watch_own_shell
+    attach_to_own_shell
     [ "$(count wait4)" -ge 1 ]
     [ -z "$(count poll)" ]
     [ "$(id -u)" -eq 0 ] || return 0
-    watch_own_shell "${user[@]}"
+    attach_to_own_shell "${user[@]}"
     [ "$(count wait4)" -ge 1 ]
     [ -z "$(count poll)" ]
 }
@@ -214,8 +214,8 @@ is_gone() {
 @test "as root: an older process that exits is recorded with its exit time and its usage since the attachment" {
     need_root
     "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
-    "$SONDE" doctor | grep -q 'every fork, exec and exit is reported' || skip "no proc connector here"
+    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
+    "$SONDE" doctor | grep -q 'every fork, exec and exit is reported' || skip "no proc connector"
     bash -c 'sleep 0.7; sleep 1; :' 3>&- &
     program=$!
     "$SONDE" attach -p 1h "$program" >"$T/table"

@@ -1,4 +1,4 @@
-# For scenes of sonde attach: a program of tests/tools whose calls are known, as nobody, and sonde attach beside it.
+# For scenes of sonde attach: runs a program of tests/tools with known system calls as nobody, and attaches sonde to it.
 setup() {
     attach_setup
 }
@@ -17,11 +17,11 @@ attach_setup() {
 
 attach_teardown() {
     [ -z "$program" ] || kill -9 "$program" 2>/dev/null || true
-    [ -z "$watcher" ] || kill -9 "$watcher" 2>/dev/null || true
+    [ -z "$sonde_pid" ] || kill -9 "$sonde_pid" 2>/dev/null || true
     scene_teardown
 }
 
-# Not a function of the shell, so that $! is the program's own pid.
+# An array instead of a function, so that $! is the program's own pid.
 user=()
 [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
@@ -29,8 +29,8 @@ said() {
     grep -q "$1" "$T/out"
 }
 
-# Program and its pid; it waits for us. What sonde said of one before goes at once: who is started in the background does so some
-# time later, and the old text would be taken for the new.
+# Starts the program, sets $program to its pid and waits until it is ready. Messages of an earlier sonde are removed here: a
+# background command truncates the file only later, and old messages would be taken for new ones.
 start_caller() {
     : >"$T/said"
     "${user[@]}" "$TOOLS/${CALLER:-caller}" "$@" <"$T/in" >"$T/out" 3>&- &
@@ -57,25 +57,25 @@ is_free() {
     ! is_traced "$1"
 }
 
-# sonde attach in the background; its pid.
+# Starts sonde attach in the background; $sonde_pid is its pid.
 attach() {
     "${user[@]}" "$SONDE" attach "$@" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-    watcher=$!
+    sonde_pid=$!
     until_true is_traced "$program"
 }
 
-let_go() {
-    kill -INT "$watcher"
-    wait "$watcher"
+detach() {
+    kill -INT "$sonde_pid"
+    wait "$sonde_pid"
 }
 
-# What the table has in a column for a call: calls 2, errors 3 …
+# The number of calls that the table shows for a system call.
 count() {
     awk -v call="$1" '$1 == call { gsub(",", "", $2); print $2 }' "$T/table"
 }
 
-# ends COMMAND STATUS: closes stdin; the program ends as it would have.
-program_ends_well() {
+# Closes the program's stdin and checks that it exits with status 0.
+program_succeeds() {
     exec 7>&-
     status=0
     wait "$program" || status=$?

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# sonde attach: the system calls of a process that runs already, counted right, and the process left as it was. As nobody,
-# whose way is ptrace everywhere; caller says how many calls it makes, and whether anything was not as it should be.
+# sonde attach: the system calls of a running process are counted exactly, and the process is unaffected. As nobody, for whom the
+# method is always ptrace. The program caller reports how many calls it makes, and whether anything went wrong.
 load scene
 load attach
 
@@ -9,18 +9,18 @@ load attach
     attach --time
     go
     until_true said "done"
-    let_go
+    detach
     [ "$(count writev)" -eq 500 ]
     [ "$(count pread64)" -eq 500 ]
     [ "$(count getppid)" -eq 500 ]
     [ "$(count close)" -eq 500 ]
     [ "$(count write)" -eq 501 ]
-    # whether the one that waits for us is begun anew under the tracer is luck, and so is the last
+    # the pending read may or may not be restarted under the tracer, and the last one may or may not be counted
     [ "$(count read)" -ge 500 ]
     [ "$(count read)" -le 502 ]
     grep -Eq '^close +500 +500 ' "$T/table"
     grep -Eq '^writev +500 +2.9 KiB ' "$T/table"
-    program_ends_well
+    program_succeeds
 }
 
 @test "unknown system calls are reported as others, with both methods" {
@@ -28,17 +28,17 @@ load attach
         rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
         start_caller vain 70
         "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-        watcher=$!
+        sonde_pid=$!
         until_true grep -q 'counting in the kernel\|ptrace is slow' "$T/said"
         go
         until_true said "done"
-        let_go
+        detach
         grep -Eq '^other +70 +70 ' "$T/table"
-        program_ends_well
+        program_succeeds
     done
 }
 
-first_is_dead() {
+main_thread_is_dead() {
     grep -q '^State:.Z' "/proc/$program/status"
 }
 
@@ -47,15 +47,15 @@ first_is_dead() {
         rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
         start_caller alone 30
         go
-        until_true first_is_dead
+        until_true main_thread_is_dead
         "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-        watcher=$!
+        sonde_pid=$!
         until_true grep -q 'counting in the kernel\|ptrace is slow' "$T/said"
         go
         until_true said "done"
-        program_ends_well
-        wait "$watcher"
-        watcher=
+        program_succeeds
+        wait "$sonde_pid"
+        sonde_pid=
         [ "$(count writev)" -eq 30 ]
         [ "$(sql "select count(*) from process where exe = 'caller' and args like '%caller alone 30'")" -eq 1 ]
         [ "$way" != --ptrace ] || [ "$(sql "select j.exit_code, p.exit_code from job j, process p")" = '0|0' ]
@@ -69,7 +69,7 @@ first_is_dead() {
     for way in --ptrace --time; do
         bash -c 'true & exec sleep 2' 3>&- &
         program=$!
-        until_true sleeps
+        until_true is_sleeping
         timeout 60 "$SONDE" attach -q "$way" "$program" >"$T/table"
         wait "$program"
         grep -Eq '^exit_group +1 |^clock_nanosleep +1 ' "$T/table"
@@ -77,21 +77,21 @@ first_is_dead() {
     program=
 }
 
-sleeps() {
+is_sleeping() {
     grep -q '^Name:.sleep' "/proc/$program/status" && grep -q '^State:.S' "/proc/$program/status"
 }
 
 @test "a blocked program is reported in its system call, with both methods; its time counts from the attachment" {
     for way in --ptrace --time; do # as root, without --ptrace, the kernel counts
         sleep 60 3>&- & program=$!
-        until_true sleeps
+        until_true is_sleeping
         "$SONDE" attach -q -t 0.5 --time "$way" "$program" >"$T/table"
         grep -Eq '^all +0 ' "$T/table"
         grep -qx 'not counted, not returned yet: clock_nanosleep (1 thread)' "$T/table"
         kill -9 "$program"
         wait "$program" || :
         sleep 4 3>&- & program=$!
-        until_true sleeps
+        until_true is_sleeping
         sleep 0.5
         "$SONDE" attach -q --time "$way" "$program" >"$T/table"
         grep -Eq '^clock_nanosleep +1 +[123]\.[0-9] s ' "$T/table"
@@ -105,8 +105,8 @@ sleeps() {
     attach -n looked
     go
     until_true said "done"
-    let_go
-    program_ends_well
+    detach
+    program_succeeds
     "${user[@]}" "$SONDE" report >page
     grep -q '^looked, job' page
     grep -q '^  status  *still running when monitoring stopped$' page
@@ -120,19 +120,19 @@ sleeps() {
     attach
     go
     until_true said "done"
-    let_go
+    detach
     [ "$(count writev)" -eq 1000 ]
     [ "$(count close)" -ge 1000 ]
-    program_ends_well
+    program_succeeds
 
     rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
     start_caller children 50
     attach
     go
     until_true said "done"
-    let_go
+    detach
     [ "$(count writev)" -eq 250 ]
-    program_ends_well
+    program_succeeds
 }
 
 @test "an exec by a thread is handled" {
@@ -140,9 +140,9 @@ sleeps() {
     attach
     go
     until_true said "done"
-    let_go
+    detach
     [ "$(count writev)" -eq 200 ]
-    program_ends_well
+    program_succeeds
 }
 
 @test "signals are not lost, changed or added" {
@@ -150,9 +150,9 @@ sleeps() {
     attach
     go
     until_true said "done"
-    let_go
+    detach
     said 'done wrong=0 heard=3000'
-    program_ends_well
+    program_succeeds
 }
 
 @test "signals survive attaching, detaching and a killed sonde" {
@@ -160,22 +160,22 @@ sleeps() {
     go
     for signal in INT KILL TERM KILL HUP KILL KILL; do
         "${user[@]}" "$SONDE" attach -q "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-        watcher=$!
+        sonde_pid=$!
         for ((i = 0; i < 100; i++)); do
             [ "$(tracer_of "$program")" != 0 ] && break
             sleep 0.01
         done
         tracer=$(tracer_of "$program")
         [ "$signal" != KILL ] || [ "$tracer" = 0 ] || kill -KILL "$tracer" || true
-        kill "-$signal" "$watcher" || true
-        wait "$watcher" || true
+        kill "-$signal" "$sonde_pid" || true
+        wait "$sonde_pid" || true
     done
     until_true said "done"
     said 'done wrong=0 heard=20000'
-    program_ends_well
+    program_succeeds
 }
 
-# undisturbed MODE TIMES: nothing is wrong when sonde comes and goes.
+# undisturbed MODE TIMES: the program reports no errors while sonde attaches and detaches repeatedly.
 undisturbed() {
     start_caller "$@"
     go
@@ -184,7 +184,7 @@ undisturbed() {
     done
     until_true said "done"
     said 'done wrong=0'
-    program_ends_well
+    program_succeeds
 }
 
 @test "a wait for events is not interrupted by attaching and detaching" {
@@ -199,7 +199,7 @@ undisturbed() {
     start_caller work 100
     kill -STOP "$program"
     attach
-    let_go
+    detach
     until_true is_free "$program"
     grep -q '^State:.T' "/proc/$program/status"
     attach
@@ -208,19 +208,19 @@ undisturbed() {
     until_true said "done"
     kill -STOP "$program"
     until_true grep -q '^State:.[tT]' "/proc/$program/status"
-    let_go
+    detach
     grep -q '^State:.T' "/proc/$program/status"
     kill -CONT "$program"
-    program_ends_well
+    program_succeeds
 }
 
 @test "sonde ends with the process, whose parent gets its exit status" {
     start_caller work 10
     attach
     go
-    program_ends_well
+    program_succeeds
     status=0
-    wait "$watcher" || status=$?
+    wait "$sonde_pid" || status=$?
     [ "$status" -eq 0 ]
     [ "$(count writev)" -eq 10 ]
 }
@@ -239,7 +239,7 @@ undisturbed() {
     run "${user[@]}" "$SONDE" attach "$program"
     [ "$status" -eq 1 ]
     [[ "$output" == *"is already traced by process"* ]]
-    let_go
+    detach
 
     if [ "$(id -u)" -eq 0 ]; then
         run as_nobody "$SONDE" attach $$
@@ -248,7 +248,7 @@ undisturbed() {
         run as_nobody "$SONDE" attach 2
         [ "$status" -eq 1 ]
     fi
-    program_ends_well
+    program_succeeds
 }
 
 @test "a zombie is reported as such" {
@@ -265,23 +265,23 @@ undisturbed() {
 @test "as root the kernel counts, even for a process under a debugger" {
     need_root
     "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
+    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
     user=()
     start_caller children 400
     "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-    watcher=$!
+    sonde_pid=$!
     until_true grep -q 'counting in the kernel' "$T/said"
     [ "$(tracer_of "$program")" = 0 ]
     go
     until_true said "done"
-    let_go
+    detach
     [ "$(count writev)" -eq 2000 ]
-    program_ends_well
+    program_succeeds
 }
 
 @test "attaching to a process under strace or gdb fails with an explanation" {
     start_caller work 10
-    command -v strace >/dev/null || skip "no strace here"
+    command -v strace >/dev/null || skip "no strace"
     "${user[@]}" strace -f -o /dev/null -p "$program" 2>/dev/null 3>&- 7>&- &
     tracer=$!
     until_true is_traced "$program"
@@ -290,26 +290,26 @@ undisturbed() {
     wait "$tracer" || true
     [ "$status" -eq 1 ]
     [[ "$output" == *"is already traced by process $tracer (strace)"* ]]
-    program_ends_well
+    program_succeeds
 }
 
 @test "Ctrl-Z stops sonde and not the program" {
     start_caller work 100
-    set -m # a group of its own: one without a shell above it is not stopped from a terminal
+    set -m # its own process group: orphaned groups are not stopped from a terminal
     attach
     set +m
-    kill -TSTP "$watcher"
-    until_true grep -q '^State:.T' "/proc/$watcher/status"
+    kill -TSTP "$sonde_pid"
+    until_true grep -q '^State:.T' "/proc/$sonde_pid/status"
     go
     until_true said "done"
-    kill -CONT "$watcher"
-    let_go
+    kill -CONT "$sonde_pid"
+    detach
     [ "$(count writev)" -eq 100 ]
-    program_ends_well
+    program_succeeds
 }
 
 @test "strace counts the same" {
-    command -v strace >/dev/null || skip "no strace here"
+    command -v strace >/dev/null || skip "no strace"
     touch "$T/counts" && chmod 666 "$T/counts"
     start_caller threads 30
     "${user[@]}" strace -f -c -o "$T/counts" -p "$program" 2>/dev/null 3>&- 7>&- &
@@ -319,17 +319,17 @@ undisturbed() {
     until_true said "done"
     kill -INT "$tracer"
     wait "$tracer" || true
-    program_ends_well
+    program_succeeds
     rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
     start_caller threads 30
     attach
     go
     until_true said "done"
-    let_go
+    detach
     for call in writev pread64 getppid clone3 close; do
         [ "$(count $call)" = "$(awk -v call=$call '$NF == call { print $4 }' counts)" ]
     done
-    program_ends_well
+    program_succeeds
 }
 
 @test "a user cannot attach to a program with more privileges" {
@@ -349,8 +349,8 @@ undisturbed() {
     start_caller children 50
     attach -v -n tree
     go
-    program_ends_well
-    wait "$watcher"
+    program_succeeds
+    wait "$sonde_pid"
     grep -q 'exited with status 0' "$T/said"
     [ "$(sql "select exit_code, exit_signal from job")" = '0|0' ]
     [ "$(sql "select count(distinct pid) from process")" -eq 7 ]
@@ -370,7 +370,7 @@ undisturbed() {
     wait "$program" || status=$?
     program=
     [ "$status" -eq 143 ]
-    wait "$watcher"
+    wait "$sonde_pid"
     grep -q 'was terminated by signal 15' "$T/said"
     [ "$(sql "select exit_signal from job")" = 15 ]
     [ "$(sql "select exit_signal, usertime + systemtime > 0 from process")" = '15|1' ]
@@ -382,30 +382,30 @@ undisturbed() {
     exec 7>"$T/in"
     until_true said ready
     attach -t 0.3
-    wait "$watcher"
+    wait "$sonde_pid"
     [ "$(sql "select ifnull(exit_code, 'none') from job")" = none ]
     [ "$(sql "select state from process")" = running ]
     sql "select usertime + systemtime from process" | awk '{ exit !($1 < 50000) }'
-    program_ends_well
+    program_succeeds
 }
 
 @test "as root the kernel counts, and the end of the process is recorded too" {
     need_root
     "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
+    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
     user=()
     start_caller killed 50
     "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-    watcher=$!
+    sonde_pid=$!
     until_true grep -q 'counting in the kernel' "$T/said"
     go
     status=0
     wait "$program" || status=$?
     program=
-    wait "$watcher"
+    wait "$sonde_pid"
     [ "$status" -eq 137 ]
     [ "$(count writev)" -eq 50 ]
-    if grep -q 'was terminated by signal' "$T/said"; then # Linux tells it from 6.15 on
+    if grep -q 'was terminated by signal' "$T/said"; then # reported by Linux 6.15 and later
         [ "$(sql "select exit_signal from job where name = 'caller'")" = 9 ]
     fi
 }
@@ -413,7 +413,7 @@ undisturbed() {
 @test "as root counting continues after the process has exited, until its last child has" {
     need_root
     "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
+    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
     mkfifo "$T/later"
     bash -c "exec 8<>'$T/later'; echo ready; read -r x; (read -r x <&8; dd if=/dev/zero of=/dev/null bs=1 count=321 status=none; exit 3) & exit 5" \
         <"$T/in" >"$T/out" 3>&- 7>&- &
@@ -421,20 +421,20 @@ undisturbed() {
     exec 7>"$T/in"
     until_true said ready
     "$SONDE" attach -v -p 100ms "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-    watcher=$!
+    sonde_pid=$!
     until_true grep -q 'counting in the kernel' "$T/said"
     first=$program
     go
     wait "$program" || [ $? -eq 5 ]
     program=
     sleep 1
-    kill -0 "$watcher" # it has seen the end of the process, and goes on
+    kill -0 "$sonde_pid" # it has recorded the exit of the process, and continues
     echo >"$T/later"
-    wait "$watcher"
-    watcher=
+    wait "$sonde_pid"
+    sonde_pid=
     [ "$(count write)" -ge 321 ]
     [ "$(sql "select exe from process where pid = $first")" = bash ]
-    if grep -q 'exited with status' "$T/said"; then # Linux tells it from 6.15 on
+    if grep -q 'exited with status' "$T/said"; then # reported by Linux 6.15 and later
         [ "$(sql "select exit_code from process where pid = $first")" = 5 ]
         [ "$(sql "select count(*) from process where exe = 'bash' and exit_code = 3")" -eq 1 ]
     fi
@@ -443,8 +443,8 @@ undisturbed() {
 @test "as root short-lived children are recorded too, with exit and usage" {
     need_root
     "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
-    "$SONDE" doctor | grep -q 'every fork, exec and exit is reported' || skip "no proc connector here"
+    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
+    "$SONDE" doctor | grep -q 'every fork, exec and exit is reported' || skip "no proc connector"
     cat >"$T/script" <<'S'
 read -r go
 for ((i = 0; i < 100; i++)); do /bin/true; done
@@ -456,11 +456,11 @@ S
     program=$!
     exec 7>"$T/in"
     "$SONDE" attach -v -j short "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-    watcher=$!
+    sonde_pid=$!
     until_true grep -q 'counting in the kernel' "$T/said"
     go
-    wait "$watcher"
-    watcher=
+    wait "$sonde_pid"
+    sonde_pid=
     wait "$program"
     program=
     "$SONDE" ps --json short >ps.json
@@ -468,7 +468,7 @@ S
     [ "$(jq '[.[] | select(.name == "true" and .exit_code == 0 and .counters.minflt > 0 and .state == "ended")] | length' ps.json)" -eq 100 ]
     [ "$(jq '[.[] | select(.exit_code == 7)] | length' ps.json)" -eq 1 ]
     [ "$(jq '[.[] | select(.exit_signal == 9)] | length' ps.json)" -eq 1 ]
-    [ "$(jq '[.[] | .pid] | unique | length' ps.json)" -eq 104 ] # nobody is missing, nobody is of others
+    [ "$(jq '[.[] | .pid] | unique | length' ps.json)" -eq 104 ] # no process is missing, and none is of another job
     [ "$(jq '[.[] | select(.pid == '"$(jq '[.[] | select(.exit_signal == 9)][0].pid' ps.json)"')] | length' ps.json)" -eq 1 ]
     jq -e '[.[] | select(.cpu_s > 0.05)] | length >= 1' ps.json
 }

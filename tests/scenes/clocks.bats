@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
-# Hosts whose clocks are wrong, beside one that is right: their times are kept as they tell them, nothing is lost on the way to
-# the store, to files and to the summaries, nobody else is harmed, and it is said.
+# Hosts with a wrong clock beside one with a correct clock: their timestamps are stored as sent, nothing is lost on the way to the
+# database, to files and to rollups, other hosts are unaffected, and the clock difference is reported.
 load scene
 load collecting
 
 DAY=86400
 
-# shift_clock HOST SECONDS: how far its clock is ahead, from now on. The file is as long as the preloaded clock reads.
+# shift_clock HOST SECONDS: sets its clock ahead by SECONDS from now on. The preloaded clock reads a file of fixed length.
 shift_clock() {
     printf '%-32s' "$2" | dd of="$T/$1.shift" conv=notrunc status=none
 }
 
-# An agent of that name with that clock; what it read is in $T/HOST.json.
+# An agent with that host name and clock that writes its samples to $T/HOST.json.
 start_host() {
     start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "$1" env SHIFT_CLOCK="$T/$1.shift" LD_PRELOAD="$TOOLS/shift_clock.so" \
         "$SONDE" agent --listen none --jobs none --socket "$T/$1.sock" --plain --collector "tcp://127.0.0.1:$PORT" --spool "$T/$1.spool" -p 100ms \
@@ -19,14 +19,14 @@ start_host() {
     HOSTS[$1]=$STARTED
 }
 
-# The top gets summaries of each second, the lower one keeps all.
+# The upstream collector gets a rollup of each second, the lower one stores every sample.
 start_collectors() {
     TOP_PORT=$(free_port)
     PORT=$TOP_PORT HTTP=127.0.0.1:$(free_port) NAME=top start_collector --sink "json:path=$T/rolled.json"
     start_collector --upstream "tcp://127.0.0.1:$TOP_PORT" --rollup 1s --sink "csv:path=$T/all.csv" --sink "store:path=$T/all.db,every=200ms"
 }
 
-# "time set" of each sample of a host: as its agent wrote it, as it is in the file, how many are in the store.
+# "time set" of each sample of a host: as written by its agent, as in the collector's file; the number of samples in the database.
 read_by() {
     python3 -c 'import json, sys
 for line in open(sys.argv[1]):
@@ -44,7 +44,7 @@ in_store() {
     sqlite3 -readonly "$T/all.db" "SELECT sum(count) FROM series JOIN runs ON runs.id = run JOIN hosts ON hosts.id = runs.host WHERE hosts.name = '$1'"
 }
 
-# Seconds of a host's summaries of loadavg, in the order in which they came.
+# Seconds of a host's rollups of loadavg, in order of arrival.
 summaries() {
     python3 -c 'import json, sys
 for line in open(sys.argv[2]):
@@ -63,7 +63,7 @@ readings() {
     [ "$(grep -c loadavg "$T/$1.json")" -ge "$2" ]
 }
 
-# is_ahead HOST SECONDS: within half a minute, the collector says so.
+# is_ahead HOST SECONDS: whether the collector reports this clock difference, to within half a minute.
 is_ahead() {
     wait_for 'status_of ".hosts[] | select(.host == \"'"$1"'\") | .clock_ahead_ns / 1e9 - '"($2)"' | fabs < 30" | grep -qx true'
 }
@@ -73,7 +73,7 @@ end_hosts() {
     wait "${HOSTS[@]}" || :
 }
 
-@test "a clock a day ahead, and one that jumps back an hour: all of it is stored, beside others, and said" {
+@test "a clock a day ahead, and one that jumps back an hour: every sample is stored, and the difference is reported" {
     need_root
     declare -A HOSTS
     shift_clock right 0
@@ -84,8 +84,8 @@ end_hosts() {
     wait_for 'readings right 50 && readings ahead 50 && readings jumps 50'
     shift_clock jumps -3600
     wait_for 'readings right 100 && readings ahead 100 && readings jumps 100'
-    # as long as it goes on, it is shown, with its own times, and the difference is said
-    # (how far is judged by two readings: on a busy machine there is a while between them)
+    # the host is shown with its own timestamps while it sends, and the difference is reported
+    # (which two clock readings give: on a busy machine some time passes between them)
     is_ahead ahead $DAY
     is_ahead jumps -3600
     wait_for '[ "$(status_of ".hosts[] | select(.state == \"up\") | .host" | sort | xargs)" = "ahead jumps right" ]'
@@ -96,19 +96,19 @@ end_hosts() {
     wait_for 'grep -q "the clock of ahead is 1 d .* ahead" said'
     wait_for 'grep -q "the clock of jumps was set back by \\(1 h\\|59 min\\)" said'
     end_hosts
-    for host in "${!HOSTS[@]}"; do # what they had no time to hand over
+    for host in "${!HOSTS[@]}"; do # sends what they had no time to send
         start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "$host" env SHIFT_CLOCK="$T/$host.shift" \
             LD_PRELOAD="$TOOLS/shift_clock.so" "$SONDE" agent --sensors none --listen none --jobs none --socket none --plain \
             --collector "tcp://127.0.0.1:$PORT" --spool "$T/$host.spool"
     done
     wait_for all_arrived
-    # none of the times was changed on the way
+    # no timestamp was changed on the way
     [ "$(read_by ahead | head -n 1 | cut -c1-10)" -gt $(($(date +%s) + DAY - 600)) ]
     for host in "${!HOSTS[@]}"; do
         diff <(read_by "$host") <(in_csv "$host")
         [ "$(in_store "$host")" -eq "$(wc -l <"$T/$host.json")" ]
     done
-    # summaries: a window for each second of each, but for the last, which is open; of the one that jumps two rows of them
+    # rollups: one window per second and host, except for the last one, which is still open; two sequences for the clock that jumps
     expected_windows() {
         read_by "$1" | grep loadavg | cut -c1-10 | sort -u | awk '{ print $1 + 1 }'
     }

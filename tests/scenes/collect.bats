@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A collector, agents, and what is seen of them.
+# A collector with agents, its sinks and its status.
 load scene
 load collecting
 
@@ -28,7 +28,7 @@ load collecting
 @test "--status shows which hosts send and which sink lags; --json is JSON" {
     start_collector --sink null
     run "$SONDE" collect --status
-    [ "$status" -eq 1 ] # another socket than the usual one
+    [ "$status" -eq 1 ] # not the default socket
     run "$SONDE" collect --status "$T/run/c.sock"
     [[ $output == *"No host has sent anything yet"* && $output == *"NOT encrypted"* ]]
     start_agent
@@ -56,7 +56,7 @@ load collecting
     [[ $output == *silent* && $output == *"1 of 1 hosts are silent"* ]]
     kill -CONT "$AGENT"
     wait_for '[ "$(status_of ".hosts[0].state")" = up ]'
-    stop "$COLLECTOR" # and it is known after a restart
+    stop "$COLLECTOR" # still known after a restart
     kill -9 "$AGENT"
     start_collector --sink null
     [ "$(status_of ".hosts[0].host")" = "$(uname -n)" ]
@@ -73,7 +73,7 @@ load collecting
     before=$(status_of ".hosts[0].records")
     wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 5)) ]'
     stop "$first"
-    # now its place is free
+    # now the host name is free
     wait_for '[ "$(status_of "[.hosts[0].records, '"$before"' + 20] | .[0] > .[1]")" = true ]'
 }
 
@@ -98,10 +98,10 @@ load collecting
     done
     wait_for '[ "$(status_of ".hosts[0].records // 0")" -ge 5 ]'
     stop "$AGENT"
-    bring_rest
-    wait_for all_is_there
+    send_rest
+    wait_for is_complete
     stop "$COLLECTOR"
-    all_is_there
+    is_complete
 }
 
 @test "a failing sink delays neither agents nor other sinks, and catches up later" {
@@ -162,7 +162,7 @@ load collecting
     [[ $status -eq 1 && $output == *"is in use by another process"* ]]
 }
 
-# refuse STATUS SINK TEXT: --check says TEXT of it, and nothing is written
+# refuse STATUS SINK TEXT: --check fails with STATUS and a message that contains TEXT
 refuse() {
     run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --journal "$T/j" --sink "$2" --check
     [[ $status -eq $1 && $output == *"the sink ${2%%:*}: "*"$3"* ]] || { echo "$2: $status: $output" && return 1; }
@@ -186,14 +186,14 @@ refuse() {
     refuse 1 colmet-stdout:path=absent/x "directory absent does not exist"
     run "$SONDE" agent --check --sink json:path=absent/f
     [[ $status -eq 1 && $output == *"the sink json: directory absent does not exist"* ]]
-    # in a file with the line, and at a start too
+    # with the line of the configuration file, and also at startup
     printf 'plain = yes\nlisten = tcp://127.0.0.1:1\nsink = stdout:format=xml\n' >"$T/bad.conf"
     run "$SONDE" collect -c "$T/bad.conf" --journal "$T/j"
     [[ $status -eq 1 && $output == *"bad.conf:3: the sink stdout: invalid format"* ]]
     rm bad.conf
     "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --check -q --journal "$T/j" --sink csv:path=f.csv \
         --sink csv:dir=a/b,layout=ldms,rotate_size=1M --sink json:path=/dev/null --sink store:path=a/b/c.db --sink stdout
-    diff before <(ls -A) # nothing was made
+    diff before <(ls -A) # no file was created
 }
 
 @test "--check checks the sinks of modules" {
@@ -232,7 +232,7 @@ refuse() {
     start_collector --sink null
     start_agent
     wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
-    # not even ZeroMQ
+    # not ZeroMQ at all
     head -c 100000 /dev/urandom | timeout 2 nc -q 1 127.0.0.1 "$PORT" >/dev/null || :
     printf 'GET / HTTP/1.1\r\n\r\n' | timeout 2 nc -q 1 127.0.0.1 "$PORT" >/dev/null || :
     before=$(status_of ".hosts[0].records")
@@ -282,7 +282,7 @@ P
     mount -t tmpfs -o size=1m tmpfs small || skip "cannot mount"
     head -c 980k /dev/zero >small/filled
     start "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/small/journal" --http none \
-        --socket "$T/run.sock" --sink "csv:path=$T/later/out.csv" # which holds the journal until there is such a folder
+        --socket "$T/run.sock" --sink "csv:path=$T/later/out.csv" # which holds back the journal until the directory exists
     COLLECTOR=$STARTED
     start_agent --sink "csv:path=$T/truth.csv" -p 20ms
     wait_for 'grep -q "cannot write the journal" said' || { umount -l small; false; }
@@ -291,13 +291,13 @@ P
     mkdir later
     wait_for '[ "$("$SONDE" collect --status --json "$T/run.sock" | jq .journal.is_full)" = false ]'
     stop "$AGENT"
-    bring_rest
-    wait_for 'all_is_there later/out.csv'
+    send_rest
+    wait_for 'is_complete later/out.csv'
     stop "$COLLECTOR"
     umount small
 }
 
-# An agent under another name, with a socket of its own in $T/NAME.run.
+# An agent with another host name and its own socket in $T/NAME.run.
 start_named_agent() {
     mkdir -p "$T/$1.run"
     SONDE_SOCKET_DIR=$T/$1.run start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "$1" "$SONDE" agent --listen none --jobs none --plain \
@@ -321,6 +321,6 @@ start_named_agent() {
     [[ "${lines[0]}" == *" 2 nodes "* ]]
     grep -E '^JOB +.*USER +NODES +CORES' <<<"$output"
     grep -E '^4711 +nobody +2 +' <<<"$output"
-    # whose jobs these are not sees how many there are
+    # other users see only the number of jobs
     as_nobody "$SONDE" top -b -n 1 "$T/run/c.sock" | grep -E '^1 job and [0-9]+ of other users'
 }

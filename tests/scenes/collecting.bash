@@ -1,5 +1,5 @@
-# Loaded behind scene by scenes with a collector: its socket is in $T/run, its port for agents $PORT, its address for HTTP
-# $HTTP. Everything that was started is ended.
+# Loaded after scene by scenes with a collector: its socket is in $T/run, its port for agents is $PORT, its HTTP address $HTTP.
+# Everything that was started is killed at the end of the test.
 
 setup() {
     scene_setup
@@ -15,14 +15,16 @@ teardown() {
     scene_teardown
 }
 
-# In the background, and ended with the scene; its process is $STARTED. 3>&-: bats waits for whoever holds it.
+# Starts a command in the background until the end of the test; $STARTED is its pid. 3>&-: bats waits for all processes that have it
+# open.
 start() {
     "$@" >>"$T/said" 2>&1 3>&- &
     STARTED=$!
     PIDS+=("$STARTED")
 }
 
-# A collector with these options more, until it answers. Further ones: NAME=… for journal and socket, and --listen.
+# Starts a collector with these additional options and waits until it answers. For a second one set NAME (journal and socket) and
+# --listen.
 start_collector() {
     local name=${NAME:-c}
     mkdir -p "$T/run"
@@ -32,39 +34,39 @@ start_collector() {
     wait_for '"$SONDE" collect --status --json "$T/run/'"$name"'.sock" >/dev/null 2>&1'
 }
 
-# An agent with these options more; further ones: NAME=… for its spool.
+# Starts an agent with these additional options. For a second one set NAME (journal).
 start_agent() {
     start "$SONDE" agent --listen none --jobs none --socket none --plain --collector "tcp://127.0.0.1:$PORT" \
         --spool "$T/${NAME:-a}.spool" -p 100ms --sensors loadavg,meminfo "$@"
     AGENT=$STARTED
 }
 
-# An agent that ends has 2 s; what it could not hand over waits in its spool, and one that reads nothing brings it.
-bring_rest() {
+# An exiting agent has 2 s to send its samples; the rest stays in its journal. Starts an agent without sensors that sends it.
+send_rest() {
     start "$SONDE" agent --listen none --jobs none --socket none --plain --collector "tcp://127.0.0.1:$PORT" \
         --spool "$T/${NAME:-a}.spool" --sensors none
 }
 
-# Each reading in truth.csv, by its time, is in out.csv (or $1), and once.
-all_is_there() {
+# Checks that every sample of truth.csv, identified by its time, is in out.csv (or $1) exactly once.
+is_complete() {
     grep ',load1,' "$T/truth.csv" | cut -d, -f1 | sort >"$T/want"
     grep ',load1,' "${1:-$T/out.csv}" | cut -d, -f1 | sort >"$T/got"
     cmp "$T/want" "$T/got"
 }
 
-# What jq makes of the collector's status.
+# The collector's status, through a jq filter.
 status_of() {
     "$SONDE" collect --status --json "$T/run/${NAME:-c}.sock" | jq -r "$1"
 }
 
-# Ends a process that was started, and waits for it; its status is $status then.
+# stop PID [SIGNAL]: ends a process and waits for it; $status is its exit status.
 stop() {
     kill "${2:--TERM}" "$1"
     status=0
     wait "$1" || status=$?
 }
 
-# How many different times of loadavg's load1 a CSV file has, and how many rows of it.
+# The number of rows of loadavg's load1 in a CSV file, and of their different times.
 rows_of() {
     awk -F, '$5 == "loadavg" || $4 == "loadavg"' "$1" | grep -c ',load1,'
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Agents and collectors: who is let in, by which key; what is not encrypted; who speaks another language; a list of collectors;
-# networks that are cut, slow or silent; a spool without a disk. Compared is what the agent read with what the collector has.
+# The connection between agents and collectors: keys and authorization, encryption, other protocol versions, a list of collectors,
+# interrupted and slow networks, a full disk under the journal. The agent's samples are compared with the collector's.
 load scene
 load link
 
@@ -8,8 +8,8 @@ setup() { link_setup; }
 teardown() { link_teardown; }
 
 @test "samples go encrypted from an agent to its collector, each once" {
-    locked one "$PORT"
-    with_keys --collector "tcp://127.0.0.1:$PORT"
+    collector_with_keys one "$PORT"
+    agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
     wait_for '[ "$(count one)" -ge 10 ]'
     "$SONDE" ctl show | grep "sends to tcp://127.0.0.1:$PORT: up"
@@ -21,7 +21,7 @@ teardown() { link_teardown; }
 
 @test "an agent whose key is authorized later connects and sends everything it has read" {
     "$SONDE" keygen "$T/keys/other.key" >"$T/keys/line"
-    locked one "$PORT"
+    collector_with_keys one "$PORT"
     KEY='' agent --key "$T/keys/other.key" --collector-key "$T/keys/collector.key.pub" --collector "tcp://127.0.0.1:$PORT"
     wait_for 'grep -q "does not authorize our key" agent.said'
     "$SONDE" ctl show | grep 'does not authorize our key'
@@ -34,8 +34,8 @@ teardown() { link_teardown; }
 }
 
 @test "an agent whose key is removed is disconnected, and sends everything when it is added again" {
-    locked one "$PORT"
-    with_keys --collector "tcp://127.0.0.1:$PORT"
+    collector_with_keys one "$PORT"
+    agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
     gets_more one
     mv keys/allowed keys/kept
@@ -54,8 +54,8 @@ teardown() { link_teardown; }
 }
 
 @test "an invalid list of keys is logged, and the old one stays in effect" {
-    locked one "$PORT"
-    with_keys --collector "tcp://127.0.0.1:$PORT"
+    collector_with_keys one "$PORT"
+    agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
     echo 'this is no key' >>keys/allowed
     wait_for 'grep -q "allowed:2: does not start with a key" one.said'
@@ -66,8 +66,8 @@ teardown() { link_teardown; }
 @test "an agent with a wrong collector key logs it, and uses the right one without a restart" {
     "$SONDE" keygen --collector "$T/keys/wrong.key" >/dev/null
     cp keys/wrong.key.pub keys/used.pub
-    locked one "$PORT"
-    KEY=$T/keys/used.pub with_keys --collector "tcp://127.0.0.1:$PORT"
+    collector_with_keys one "$PORT"
+    KEY=$T/keys/used.pub agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for 'grep -q handshake agent.said'
     [ "$(count one)" -eq 0 ]
     cp keys/collector.key.pub keys/used.pub
@@ -78,16 +78,16 @@ teardown() { link_teardown; }
 }
 
 @test "a collector changes its key without a restart, and agents that know it reconnect" {
-    locked one "$PORT"
+    collector_with_keys one "$PORT"
     cp keys/collector.key.pub keys/used.pub
-    KEY=$T/keys/used.pub with_keys --collector "tcp://127.0.0.1:$PORT"
+    KEY=$T/keys/used.pub agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
     gets_more one
     "$SONDE" keygen --collector --force "$T/keys/collector.key" >/dev/null
     kill -HUP "$one_pid"
     wait_for 'grep -q "public key has changed to" one.said'
     wait_for '! is_up'
-    cp keys/collector.key.pub keys/used.pub # read at the next try: nobody need be told
+    cp keys/collector.key.pub keys/used.pub # read at the next attempt, without a reload
     wait_for is_up
     gets_more one
     echo nonsense >keys/collector.key
@@ -99,8 +99,8 @@ teardown() { link_teardown; }
 }
 
 @test "without a key nobody connects, and others are unaffected" {
-    locked one "$PORT"
-    with_keys --collector "tcp://127.0.0.1:$PORT"
+    collector_with_keys one "$PORT"
+    agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
     printf 'hello stranger 1 1 7\nhear 3\n' | "$BUILD/tests/wire_talk" "tcp://127.0.0.1:$PORT" >stranger.said
     cat stranger.said
@@ -112,8 +112,8 @@ teardown() { link_teardown; }
 
 @test "a key is valid only for its own host" {
     sed -i 's/ .*/ somebody-else/' keys/allowed
-    locked one "$PORT"
-    with_keys --collector "tcp://127.0.0.1:$PORT"
+    collector_with_keys one "$PORT"
+    agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for '[ "$(uplink .state)" = refused ]'
     grep 'its key belongs to somebody-else' agent.said
     [ "$(count one)" -eq 0 ]
@@ -189,63 +189,63 @@ teardown() { link_teardown; }
             --log-file="$T/$site/log" --seed-file="$T/$site/seed" --force
         wait_for "[ -S '$T/$site/sock' ]"
     done
-    SONDE_MUNGE_SOCKET=$T/here/sock locked one "$PORT" --munge
-    SONDE_MUNGE_SOCKET=$T/here/sock with_keys --collector "tcp://127.0.0.1:$PORT"
+    SONDE_MUNGE_SOCKET=$T/here/sock collector_with_keys one "$PORT" --munge
+    SONDE_MUNGE_SOCKET=$T/here/sock agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for '[ "$(uplink .state)" = refused ]'
     grep -i munge agent.said
     end agent
-    SONDE_MUNGE_SOCKET=$T/elsewhere/sock with_keys --collector "tcp://127.0.0.1:$PORT" --munge
+    SONDE_MUNGE_SOCKET=$T/elsewhere/sock agent_with_keys --collector "tcp://127.0.0.1:$PORT" --munge
     wait_for '[ "$(uplink .state)" = refused ]'
     grep 'munge credential was rejected' agent.said
     [ "$(count one)" -eq 0 ]
     end agent
-    SONDE_MUNGE_SOCKET=$T/here/sock with_keys --collector "tcp://127.0.0.1:$PORT" --munge
+    SONDE_MUNGE_SOCKET=$T/here/sock agent_with_keys --collector "tcp://127.0.0.1:$PORT" --munge
     wait_for is_up
     end agent
     wait_for 'same one'
 }
 
 @test "the next collector of the list takes over, and everything is in one of the two" {
-    locked one "$PORT"
-    locked two $((PORT + 1))
-    with_keys --collector "tcp://127.0.0.1:$PORT" --collector "tcp://127.0.0.1:$((PORT + 1))"
+    collector_with_keys one "$PORT"
+    collector_with_keys two $((PORT + 1))
+    agent_with_keys --collector "tcp://127.0.0.1:$PORT" --collector "tcp://127.0.0.1:$((PORT + 1))"
     wait_for is_up
     gets_more one
     end one -KILL
     gets_more two
     [ "$(uplink .collector)" = "tcp://127.0.0.1:$((PORT + 1))" ]
     rm run/one.sock
-    locked one "$PORT"
+    collector_with_keys one "$PORT"
     end two -KILL
     gets_more one
     end agent
     rm run/two.sock
-    locked two $((PORT + 1))
+    collector_with_keys two $((PORT + 1))
     wait_for 'cmp -s <(samples agent.csv) <(samples one.csv | cat - <(samples two.csv) | sort -u)'
-    # what was on its way when one was killed may be in both, as often as it was sent: elsewhere its number tells. Two kills: two
-    # rows of readings one behind the other
+    # what was in flight when one was killed may be in both, as often as it was sent: one collector cannot know the sequence numbers of
+    # the other. Two kills: two runs of consecutive samples
     cat <(samples one.csv) <(samples two.csv) | grep ',load1,' | sort | uniq -d | cut -d, -f1 >twice
     samples agent.csv | grep ',load1,' | cut -d, -f1 | awk 'NR == FNR { twice[$1]; next }
         { now = $1 in twice; rows += now && !before; before = now } END { print rows + 0 " rows"; exit rows > 2 }' twice -
 }
 
 @test "after kill -9 of agent and collector nothing is missing or duplicate" {
-    locked one "$PORT"
-    with_keys --collector "tcp://127.0.0.1:$PORT"
+    collector_with_keys one "$PORT"
+    agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     for victim in agent one agent one agent; do
         wait_for is_up
         gets_more one
         end "$victim" -KILL
         rm -f "run/$victim.sock"
         case $victim in
-        agent) with_keys --collector "tcp://127.0.0.1:$PORT" ;;
-        one) locked one "$PORT" ;;
+        agent) agent_with_keys --collector "tcp://127.0.0.1:$PORT" ;;
+        one) collector_with_keys one "$PORT" ;;
         esac
     done
     wait_for is_up
     end agent
     end one
-    # a sink that begins now gets all of the collector's journal: every reading of the agent's, each once
+    # a new sink gets the collector's whole journal: every sample of the agent, once
     start fresh "$SONDE" collect --listen "tcp://127.0.0.1:$PORT" --key keys/collector.key --allow keys/allowed --http none \
         --journal one.journal --socket "$T/run/fresh.sock" --sink "csv:path=$T/fresh.csv"
     wait_for 'same fresh'
@@ -264,17 +264,17 @@ teardown() { link_teardown; }
     ip -n "$net" addr add 10.213.77.2/30 dev lkq$$
     ip -n "$net" link set lkq$$ up
     ip -n "$net" link set lo up
-    cut_and_mend "$net" "lkp$$" || { ip netns del "$net"; ip link del "lkp$$"; return 1; }
+    interrupt_and_restore "$net" "lkp$$" || { ip netns del "$net"; ip link del "lkp$$"; return 1; }
     ip netns del "$net"
     ip link del "lkp$$" 2>/dev/null || :
 }
 
-cut_and_mend() {
-    LISTEN=10.213.77.1 locked one "$PORT" || return
-    AROUND=(ip netns exec "$1")
-    with_keys --collector "tcp://10.213.77.1:$PORT" || return
+interrupt_and_restore() {
+    LISTEN=10.213.77.1 collector_with_keys one "$PORT" || return
+    PREFIX=(ip netns exec "$1")
+    agent_with_keys --collector "tcp://10.213.77.1:$PORT" || return
     wait_for is_up && gets_more one || return
-    ip link set "$2" down # packets vanish: nobody is told
+    ip link set "$2" down # packets are dropped without an error
     wait_for '! is_up' && wait_for '[ "$(uplink .lag_bytes)" -gt 20000 ]' || return
     local before after
     before=$(count one)
@@ -286,19 +286,19 @@ cut_and_mend() {
 }
 
 @test "a link with 3 kB/s and 200 ms latency, and one that stalls for a while" {
-    locked one "$PORT"
+    collector_with_keys one "$PORT"
     start line "$SOURCE/tests/tools/slow-line" $((PORT + 1)) 127.0.0.1 "$PORT" 3000 200
     wait_for 'grep -q ready line.said'
-    PERIOD=500ms with_keys --collector "tcp://127.0.0.1:$((PORT + 1))"
+    PERIOD=500ms agent_with_keys --collector "tcp://127.0.0.1:$((PORT + 1))"
     wait_for is_up
     gets_more one
     kill -USR1 "$line_pid"
-    wait_for '! is_up' # silence is found out
+    wait_for '! is_up' # the stalled connection is detected
     kill -USR2 "$line_pid"
     wait_for is_up
     wait_for '[ "$(uplink .lag_bytes)" -lt 2000 ]'
     end agent
-    PERIOD=500ms with_keys --collector "tcp://127.0.0.1:$PORT" # what the line had no time for
+    PERIOD=500ms agent_with_keys --collector "tcp://127.0.0.1:$PORT" # what the slow link had no time for
     wait_for is_up
     end agent
     wait_for 'same one'
@@ -306,22 +306,22 @@ cut_and_mend() {
 
 @test "a journal on a full disk loses what it must, and reports how much" {
     [ "$(id -u)" -eq 0 ] && mkdir spool && mount -t tmpfs -o size=64k none "$T/spool" 2>/dev/null || skip "needs root and tmpfs"
-    full_and_free || { umount -l "$T/spool"; return 1; }
+    fill_and_free || { umount -l "$T/spool"; return 1; }
     umount -l "$T/spool"
 }
 
-full_and_free() {
-    PERIOD=10ms SENSORS=meminfo,vmstat,loadavg with_keys --collector "tcp://127.0.0.1:$PORT" || return
+fill_and_free() {
+    PERIOD=10ms SENSORS=meminfo,vmstat,loadavg agent_with_keys --collector "tcp://127.0.0.1:$PORT" || return
     wait_for 'grep -q "cannot write the journal" agent.said' || return
     local lost
     lost=$(uplink .spool.unspooled)
     [ "$lost" -gt 0 ] && "$SONDE" ctl show | grep 'lost because the journal was full' || return
-    locked one "$PORT" || return
+    collector_with_keys one "$PORT" || return
     wait_for is_up && wait_for 'grep -q "works again" agent.said' && gets_more one || return
     wait_for '"$SONDE" collect --status --json "$T/run/one.sock" | grep -q "disk of the journal full"' || return
     end agent
     lost=$(sed -n 's/.* \([0-9]*\) readings were lost/\1/p' agent.said | awk '{ sum += $1 } END { print sum }')
-    # what is missing here is exactly what was said to be lost
+    # the number of missing samples equals the reported loss
     wait_for '[ $(($(samples agent.csv | grep -c ,load1,) - $(count one))) -eq '"$lost"' ]'
     [ -z "$(samples one.csv | uniq -d)" ]
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# Collectors that hand on to another.
+# Collectors that forward to another collector.
 load scene
 load collecting
 
-# The one at the top, and the ports of two below it.
+# Starts the top collector, and reserves the ports of two below it.
 start_top() {
     TOP_PORT=$PORT
     NAME=top start_collector --sink "csv:path=$T/out.csv"
@@ -19,7 +19,7 @@ start_low() {
     LOW[$1]=$COLLECTOR
 }
 
-@test "what comes to a lower collector is at the top, under its own name, and once" {
+@test "samples sent to a lower collector reach the top once, with their own host name" {
     start_top
     start_low 0
     PORT=${LOW_PORT[0]} start_agent --sink "csv:path=$T/truth.csv"
@@ -34,11 +34,11 @@ start_low() {
     start_low 0
     wait_for '[ "$(NAME=low0 status_of "[.hosts[].records] | max // 0")" -ge 10 ]'
     stop "$AGENT"
-    PORT=${LOW_PORT[0]} bring_rest
-    wait_for all_is_there
+    PORT=${LOW_PORT[0]} send_rest
+    wait_for is_complete
 }
 
-@test "an agent that goes over to another collector: the top gets all of it by both ways" {
+@test "an agent changes to another collector: the top gets everything through both" {
     need_root
     start_top
     for low in 0 1; do
@@ -52,24 +52,24 @@ start_low() {
     unset NAME
     PORT=${LOW_PORT[0]} start_agent --collector "tcp://127.0.0.1:${LOW_PORT[1]}" --sink "csv:path=$T/truth.csv"
     wait_for '[ "$(NAME=top status_of "[.hosts[] | select(.records > 5)] | length")" -ge 1 ]'
-    stop "$TOP" -9 # so that the first has something that it has not handed on
+    stop "$TOP" -9 # so that the first has samples that it has not forwarded
     before=$(NAME=low0 status_of "[.hosts[].records] | max")
     wait_for '[ "$(NAME=low0 status_of "[.hosts[].records] | max")" -gt $((before + 10)) ]'
     kill -9 "${LOW[0]}"
     wait_for '[ "$(NAME=low1 status_of "[.hosts[].records] | max // 0")" -gt 10 ]'
     PORT=$TOP_PORT NAME=top start_collector --sink "csv:path=$T/out.csv"
-    # what came by the second way is at the top before the first is back
+    # samples sent through the second are at the top before the first is back
     wait_for '[ "$(NAME=top status_of "[.hosts[].missing] | max")" -gt 0 ]'
     start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' low0 "$SONDE" collect --plain \
         --listen "tcp://127.0.0.1:${LOW_PORT[0]}" --journal "$T/low0.journal" --http none --socket "$T/run/low0.sock" \
         --upstream "tcp://127.0.0.1:$TOP_PORT"
     wait_for '[ "$(NAME=top status_of "[.hosts[].missing] | max")" -eq 0 ]'
     stop "$AGENT"
-    PORT=${LOW_PORT[1]} bring_rest
-    wait_for all_is_there
+    PORT=${LOW_PORT[1]} send_rest
+    wait_for is_complete
 }
 
-@test "a rollup hands on minimum, mean, maximum and last, and the lower one keeps all" {
+@test "a rollup forwards minimum, mean, maximum and last value, and the lower collector stores every sample" {
     start_top
     PORT=${LOW_PORT[0]} HTTP=127.0.0.1:${LOW_HTTP[0]} NAME=low0 \
         start_collector --upstream "tcp://127.0.0.1:$TOP_PORT" --rollup 1s --sink "csv:path=$T/all.csv"
@@ -78,11 +78,11 @@ start_low() {
     [ -z "$(grep ',loadavg,' out.csv)" ]
     grep -q ',loadavg,' all.csv
     [ "$(grep ,load1_mean, out.csv | cut -d, -f1 | sort | uniq -d | wc -l)" -eq 0 ]
-    # what is told of a window is what was in it
+    # the rollup of a window matches its samples
     wait_for '[ "$(NAME=low0 status_of ".sinks[0].waiting_bytes")" -lt 5000 ]'
     end=$(grep ,load1_max, out.csv | sed -n 2p | cut -d, -f1)
-    told=$(grep "^$end,.*,load1_max," out.csv | sed 's/\r//' | awk -F, '{ print $NF + 0 }')
-    most=$(awk -F, -v end="$end" '/,load1,/ && $1 >= end - 1e9 && $1 < end && $NF + 0 > most { most = $NF + 0 } END { print most + 0 }' all.csv)
-    [ "$told" = "$most" ] || { echo "$told is not $most"; head -3 out.csv; false; }
+    maximum=$(grep "^$end,.*,load1_max," out.csv | sed 's/\r//' | awk -F, '{ print $NF + 0 }')
+    expected=$(awk -F, -v end="$end" '/,load1,/ && $1 >= end - 1e9 && $1 < end && $NF + 0 > most { most = $NF + 0 } END { print most + 0 }' all.csv)
+    [ "$maximum" = "$expected" ] || { echo "$maximum is not $expected"; head -3 out.csv; false; }
     [ "$(NAME=low0 status_of .rollup.late)" -eq 0 ]
 }

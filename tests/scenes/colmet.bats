@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Colmet's programs beside ours: foreign senders and receivers (pyzmq), captured bytes of real nodes, the old names.
+# Compatibility with Colmet: independent senders and receivers (pyzmq), captured messages of real nodes, drop-in names.
 
 load scene
 
@@ -7,8 +7,8 @@ setup() {
     scene_setup
     export SONDE_MODULES=${SONDE_MODULES:-$BUILD/src/modules} SONDE_SOCKET_DIR=$T/run
     mkdir -p "$T/run"
-    [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no libzmq here"
-    /usr/bin/python3 -c 'import zmq' 2>/dev/null || skip "no pyzmq here"
+    [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no libzmq"
+    /usr/bin/python3 -c 'import zmq' 2>/dev/null || skip "no pyzmq"
     ln -s "$SONDE" colmet-node
     ln -s "$SONDE" colmet-collector
     PORT=$(free_port)
@@ -23,8 +23,8 @@ teardown() {
 }
 
 need_hdf5() {
-    [ -e "$SONDE_MODULES/sink-hdf5.so" ] || skip "no libhdf5 here"
-    /usr/bin/python3 -c 'import h5py, tables' 2>/dev/null || skip "no h5py or PyTables here"
+    [ -e "$SONDE_MODULES/sink-hdf5.so" ] || skip "no libhdf5"
+    /usr/bin/python3 -c 'import h5py, tables' 2>/dev/null || skip "no h5py or PyTables"
 }
 
 collect() {
@@ -103,7 +103,7 @@ print(sum(len(h5py.File(f, "r").get("job_42/taskstats_default", [])) for f in gl
     stop
 }
 
-# Each document as its record has it: all counters, and no others; what Colmet writes as -1, since it does not know, is not there.
+# Each document has exactly the counters of its record, except for unknown values, which Colmet writes as -1.
 compare_documents() {
     "$SOURCE/tests/tools/elasticsearch-dump" "http://127.0.0.1:$WEB" 'colmet_*' all >documents &&
         /usr/bin/python3 - "$SOURCE/tests/compat/colmet/golden_all10.json" documents <<'PY'
@@ -111,7 +111,7 @@ import json, sys
 expected = {}
 for record in json.load(open(sys.argv[1])):
     document = {name: value for name, value in record["counters"].items() if value != -1}
-    if record["job_id"] == 0: # Colmet's node says none, or nothing; but records of job 42 are in the same message
+    if record["job_id"] == 0: # Colmet's node uses "none", or nothing, for no job; but records of job 42 are in the same message
         document["involved_jobs"] = [42]
     document.update({name: record[name] for name in ("hostname", "job_id", "timestamp")})
     expected["colmet_" + record["metric_backend"].lower()] = document
@@ -133,7 +133,7 @@ PY
         --sink "elasticsearch:url=http://127.0.0.1:$WEB,layout=colmet" >out 2>err 3>&- &
     pid=$!
     push "$SOURCE/tests/compat/colmet/golden_all10.bin"
-    until_true compare_documents # indexes are made one after another
+    until_true compare_documents # indexes are created one after another
     compare_documents
     stop
     compare_documents

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sonde ctl: a running agent is told, and its series have no hole.
+# sonde ctl: changes to a running agent leave no gaps in its series.
 load scene
 load live
 
@@ -7,7 +7,7 @@ state() {
     "$SONDE" ctl --json show | jq -r "$1"
 }
 
-# What the agent does, without what changes by itself.
+# The agent's state, without values that change by themselves.
 plan() {
     state 'del(.ticks, .late, .missed, .worst_ns, .sensors[].ticks, .sensors[].late, .sensors[].missed, .sensors[].worst_ns)'
 }
@@ -21,7 +21,7 @@ plan() {
 }
 
 @test "it shows the actual listening address, not the configured one" {
-    # another program has the usual address: ours, or whoever has had it for long
+    # another program has the default address: ours, or one that was there before
     python3 -c 'import socket, time
 s = socket.socket()
 for _ in range(100):
@@ -51,12 +51,12 @@ time.sleep(120)' 3>&- &
     wait_for '[ "$("$SONDE" ls --json | jq "[.sets[].updates] | max")" -ge $((before + 5)) ]'
 }
 
-# Updates, the tick of the newest, and ticks that are known to be missed, of the sensor meminfo.
+# Of the sensor meminfo: number of updates, tick of the newest one, and ticks counted as missed.
 meminfo_now() {
     local missed sets
     missed=$(meminfo_missed)
     sets=$("$SONDE" ls --json)
-    while [ "$(meminfo_missed)" != "$missed" ]; do # none between the two looks
+    while [ "$(meminfo_missed)" != "$missed" ]; do # no tick was missed between the two queries
         missed=$(meminfo_missed)
         sets=$("$SONDE" ls --json)
     done
@@ -76,7 +76,7 @@ meminfo_missed() {
     "$SONDE" ctl sensors +loadavg
     wait_for '"$SONDE" ls | grep -q /loadavg$'
     after=$(meminfo_now)
-    # each tick in between was an update, or is counted as missed
+    # every tick in between was an update or was counted as missed
     awk -v before="$before" -v after="$after" 'BEGIN {
         split(before, b); split(after, a); off = a[2] - b[2] - (a[1] - b[1]) - (a[3] - b[3])
         print before, after, off; exit !(off >= -3 && off <= 3) }'
@@ -108,11 +108,11 @@ meminfo_missed() {
 @test "events of jobs are changed at run time" {
     start_agent --sensors perf,loadavg
     run "$SONDE" ctl events task-clock,page-faults
-    [ "$status" -eq 0 ] || skip "this machine has no perf: $output"
+    [ "$status" -eq 0 ] || skip "no perf events: $output"
     [ "$(state '.sensors[] | select(.name == "perf") | .settings.events')" = task-clock,page-faults ]
 }
 
-# As Colmet's own script does it: a MessagePack map of texts, pushed.
+# As Colmet's own script does: pushes a MessagePack map of strings.
 push_colmet() {
     /usr/bin/python3 - "$@" <<'EOF'
 import msgpack, sys, zmq

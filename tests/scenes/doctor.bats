@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# sonde doctor: what is there, what is not and why; a short run from end to end.
+# sonde doctor: what works, what does not and why; a short test run.
 load scene
 
-export LC_ALL=C # the marks are +, - and X
+export LC_ALL=C # marks are +, - and X
 
-# The lines of one finding in $output: its own and those that go on below it.
+# The lines of one finding in $output, with its continuation lines.
 finding() {
     awk -v name="$1" '/^  [-+X] / { on = index($0, name " ") == 5 } /^$/ { on = 0 } on' <<<"$output"
 }
@@ -34,7 +34,7 @@ finding() {
     [[ $(finding taskstats) == *"Only root may listen"*"Fix: Run as root"* ]]
     [[ $(finding "probe loads") == *"loaded into 2 of 2 processes"* ]]
     [[ $(tr -s ' \n' ' ' <<<"$(finding process)") == *"context switches, and I/O of other users' processes only as root"* ]]
-    # perf events of a cgroup are those of CPUs: not for users unless the kernel is told so
+    # perf events of a cgroup are per-CPU events: not for users unless the kernel is configured so
     [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 1 ] || [[ $(finding perf) == *"Fix: Run the agent as root"* ]]
 }
 
@@ -86,7 +86,7 @@ finding() {
     pid=$!
     until [ -n "$(find "$TMPDIR" -name '*.spool' -size +0)" ]; do sleep 0.05; done
     run "$SONDE" doctor --no-trial
-    [[ $(finding "left-over runs") == *none* ]] # it still runs
+    [[ $(finding "left-over runs") == *none* ]] # it is still running
     sleep_pid=$(pgrep -P $pid sleep)
     kill -9 $pid
     wait $pid || true
@@ -105,7 +105,7 @@ finding() {
     [ "$(sqlite3 :memory: "select json_valid(readfile('doctor.json'))")" = 1 ]
     [ "$(sqlite3 :memory: "select json_extract(readfile('doctor.json'), '\$.well')")" = 1 ]
     [ "$(sqlite3 :memory: "select count(*) from json_each(readfile('doctor.json'), '\$.findings')")" -ge 20 ]
-    # what is missing has a reason
+    # every missing item has a reason
     [ "$(sqlite3 :memory: "select count(*) from json_each(readfile('doctor.json'), '\$.findings') where not value->>'there' and coalesce(value->>'reason', '') = ''")" = 0 ]
 }
 

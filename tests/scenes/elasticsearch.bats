@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Samples in Elasticsearch: a real one (2.4.1), and one that behaves as badly as it is told (tests/tools/http_server.py), which
-# is a strict one of version 8 when it behaves.
+# The Elasticsearch sink: with a real server (2.4.1), and with a simulated one (tests/tools/http_server.py) that is a strict version 8
+# and injects faults on request.
 load scene
 load live
 
@@ -15,7 +15,7 @@ teardown() {
     live_teardown
 }
 
-# A server of ours, until it answers.
+# Starts the simulated server and waits until it answers.
 start_server() {
     mkdir -p "$T/server"
     "$SOURCE/tests/tools/http_server.py" "$T/server" "$WEB" "$@" >"$T/server/out" 2>&1 3>&- &
@@ -25,26 +25,26 @@ start_server() {
     rm -f "$T/server/log"
 }
 
-# How it behaves from now on.
+# Sets the server's fault mode.
 server_is() {
     echo "$*" >"$T/server/mode.new"
     mv "$T/server/mode.new" "$T/server/mode"
 }
 
-# An agent that writes there, and its readings to a file beside it. The truth of what was read is the file.
+# Starts an agent that writes there, and to a file as reference.
 start_writing() {
     SINK=elasticsearch:url=http://127.0.0.1:$WEB$1
     start_agent --sensors loadavg,meminfo,stat -p "${PERIOD:-100ms}" --sink "json:path=$T/truth" --sink "$SINK"
 }
 
-# Ends the agent as it is meant to end: with what it still has handed over.
+# Stops the agent cleanly, after it has sent everything.
 end_agent() {
     kill "$AGENT"
     wait "$AGENT" || :
     AGENT=
 }
 
-# "host set job instance time" of each sample in the file, and of each document that the server has taken.
+# "host set job instance time" of each sample in the file, and of each document that the server has stored.
 truth() {
     jq -r '"\(.host) \(.set) \(.job // "") \(.instance) \(.time_ns)"' "$T/truth" | sort
 }
@@ -81,12 +81,12 @@ start_elasticsearch() {
     delivered 'diff <(samples) <(documents)' "$SINK"
     curl -s "http://127.0.0.1:$WEB/sonde_loadavg/_mapping" |
         jq -e '.sonde_loadavg.mappings.doc.properties | .timestamp.format == "epoch_millis" and .loadavg.properties.load1.type == "double"'
-    # a search as Grafana makes it
+    # a search like Grafana's
     [ "$(curl -s "http://127.0.0.1:$WEB/sonde_meminfo/_search?size=0" -d '{"aggs": {"m": {"avg": {"field": "meminfo.mem_total"}}}}' |
         jq '.aggregations.m.value / 1024 | floor')" -eq "$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)" ]
 }
 
-# An index that was being made when it was killed stays broken in an Elasticsearch of that age: let them be there before.
+# An index that was being created during a kill stays broken in this old Elasticsearch: waits until all exist.
 wait_for_indexes() {
     for set in "$@"; do
         wait_for '[ "$(curl -s "http://127.0.0.1:$WEB/sonde_$set/_count" | jq ".count // 0")" -gt 0 ]'
@@ -109,7 +109,7 @@ wait_for_indexes() {
     delivered 'diff <(samples) <(documents)' "$SINK"
 }
 
-# A collector that writes there; what it had taken before stays its.
+# Starts a collector that writes there; it keeps its journal.
 start_collector() {
     WIRE=${WIRE:-$(free_port)}
     "$SONDE" collect --plain --listen "tcp://127.0.0.1:$WIRE" --http none --socket "$T/run/collector.sock" \
@@ -117,14 +117,14 @@ start_collector() {
     COLLECTOR=$!
 }
 
-# What the agent that ended had no time to hand over.
-bring_rest() {
+# Sends what the stopped agent had no time to send.
+send_rest() {
     "$SONDE" agent --sensors none --jobs none --listen none --socket none --plain --collector "tcp://127.0.0.1:$WIRE" \
         --spool "$T/spool" >"$T/rest.said" 2>&1 3>&- &
     AGENT=$!
 }
 
-# "set instance time" of each document there; numbers over 2^53 must be compared as text.
+# "set instance time" of each document; numbers over 2^53 must be compared as strings.
 documents() {
     "$SOURCE/tests/tools/elasticsearch-dump" "http://127.0.0.1:$WEB" 'sonde_*' | python3 -c 'import json, sys
 for row in map(json.loads, sys.stdin):
@@ -156,7 +156,7 @@ samples() {
     ticks_more 10
     end_agent
     samples >expected
-    bring_rest
+    send_rest
     for ((i = 0; i < 300; i++)); do
         [ "$(documents | wc -l)" -lt "$(wc -l <expected)" ] || break
         sleep 1
@@ -179,10 +179,10 @@ samples() {
     }
     wait_for '[ "$(status_of ".sinks[0].state")" = fails ]'
     end_agent
-    bring_rest
-    # it is back, and has all
+    send_rest
+    # it is back and gets everything
     start_server
-    for ((i = 0; i < 240; i++)); do # it is tried more and more seldom
+    for ((i = 0; i < 240; i++)); do # retries become less frequent
         [ "$(taken 2>/dev/null | wc -l)" -lt "$(truth | wc -l)" ] || break
         sleep 1
     done
@@ -230,7 +230,7 @@ samples() {
         wait_for '[ "$(cat "$T/server/mode")" = good ]'
         ticks_more 2
     done
-    for ((i = 0; i < 120; i++)); do # it is asked once a minute by now
+    for ((i = 0; i < 120; i++)); do # by now it is retried once a minute
         [ "$(tail -n 1 "$T/said")" != "sonde: the sink elasticsearch accepts samples again" ] || break
         sleep 1
     done
@@ -244,7 +244,7 @@ samples() {
 @test "an agent keeps sampling while Elasticsearch does not respond" {
     start_server
     server_is silent
-    PERIOD=10ms start_writing ,timeout=100s # one that waits for it misses 10,000 ticks
+    PERIOD=10ms start_writing ,timeout=100s # an agent that waits for it would miss 10,000 ticks
     wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge 100 ]'
     [ "$("$SONDE" ctl --json | jq .missed)" -le 5000 ] || { "$SONDE" ctl --json; false; }
     server_is good
@@ -272,7 +272,7 @@ samples() {
     say good "credentials in /nonexistent" ,credentials=/nonexistent
 }
 
-# The ids of all documents that came to the server, each as often as it came.
+# The ids of all documents that the server received, including duplicates.
 sent() {
     sed -n 's/^{"create".*"_id": "\([^"]*\)".*/\1/p' "$T/server/log" | sort
 }
@@ -287,7 +287,7 @@ sent() {
     end_agent
     all_taken
     diff <(sent | sort -u) <(jq -r .id "$T/server/documents" | sort)
-    # those that were taken the first time did not come again
+    # documents accepted the first time were not sent again
     sent | uniq -d >again
     python3 -c 'import sys, zlib; sys.exit(any(zlib.crc32(line.strip().encode()) % 3 for line in sys.stdin))' <again
 }

@@ -24,7 +24,7 @@ for row, o in zip(rows, objects):
         else:
             assert value == str(o.get(key, "")), (key, value, o.get(key))
 assert rows[0]["parent"] == "" and rows[1]["parent"] == "0"
-assert rows[0]["usertime"] != "" and rows[0]["guest_time"] == ""  # not known in this job
+assert rows[0]["usertime"] != "" and rows[0]["guest_time"] == ""  # unknown in this job
 PY
 }
 
@@ -52,7 +52,7 @@ wide = list(csv.DictReader(open("wide.csv", newline="")))
 samples = json.load(open("s.json"))
 assert len(wide) == 20 and len(samples) == 40
 assert {r["set"] for r in long} == {"tree", "node"}
-assert len(long) == 20 * 5 - 2  # one value of each set is not known
+assert len(long) == 20 * 5 - 2  # one value of each set is unknown
 for row, sample in zip(wide, [s for s in samples if s["set"] == "tree"]):
     assert row["time_ns"] == str(sample["time_ns"]) and row["host"] == "node01"
     for name in ("cpu", "rss", "threads"):
@@ -149,7 +149,7 @@ for name in "p.json", "ps.json":
     assert [(o["host"], o["user"]) for o in json.load(open(name))] == where
 PY
     sqlite3 "$SONDE_DB" "UPDATE processes SET uid = uid + 1 WHERE number = 4"
-    "$SONDE" ps --json | python3 -c 'import json, sys; assert "user" not in json.load(sys.stdin)[4]' # somebody else's
+    "$SONDE" ps --json | python3 -c 'import json, sys; assert "user" not in json.load(sys.stdin)[4]' # another user's process
 }
 
 @test "conflicting options are rejected" {

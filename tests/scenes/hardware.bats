@@ -47,7 +47,7 @@ value() {
 
 @test "the energy of the node is attributed to its jobs" {
     cp -r "$SOURCE/tests/nodes/sensors" "$T/node"
-    # 3>&-: bats waits for whoever holds it
+    # 3>&-: bats waits for all processes that have it open
     "$SONDE" agent --listen none --root "$T/node" --sensors rapl -p 50ms --set rapl.share_period=50ms \
         --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
     AGENT=$!
@@ -82,7 +82,7 @@ value() {
 
 @test "a counter that wraps between two readings is polled in between" {
     cp -r "$SOURCE/tests/nodes/amd" "$T/node"
-    # 3 kJ: at 1,000 W it wraps each three seconds
+    # 3 kJ: at 1,000 W it wraps every three seconds
     echo 3000000000 | tee "$T/node/sys/class/powercap/"*/max_energy_range_uj
     echo 2000000000 | tee "$T/node/sys/class/powercap/"*/energy_uj
     "$SONDE" agent --listen none --root "$T/node" --sensors rapl -p 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
@@ -144,7 +144,7 @@ value() {
     wait_for "'$SONDE' job --json | grep -q 4711"
     mkdir "$group"
     echo "c 195:0 rwm" >"$T/devices.list"
-    mv "$T/devices.list" "$group" # whole: an empty list would be one too
+    mv "$T/devices.list" "$group" # atomically: an empty list would be valid, too
     wait_for "grep -q ',4711,gpu_job,gpu0,held,[^,]*,1' '$T/out.csv'"
     wait_for "grep -q ',4711,gpu_job,gpu0,processes,[^,]*,1' '$T/out.csv'"
     output=$(cat "$T/out.csv")

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# Files as Colmet writes them, read by h5py and PyTables: while they are written, after kill -9, on a full disk.
+# The hdf5 sink: files in Colmet's layout, read by h5py and PyTables while they are written, after kill -9, on a full disk.
 
 load scene
 
 setup() {
     scene_setup
     export SONDE_MODULES=${SONDE_MODULES:-$BUILD/src/modules}
-    [ -e "$SONDE_MODULES/sink-hdf5.so" ] || skip "no libhdf5 here"
-    /usr/bin/python3 -c 'import h5py, tables' 2>/dev/null || skip "no h5py or PyTables here"
+    [ -e "$SONDE_MODULES/sink-hdf5.so" ] || skip "no libhdf5"
+    /usr/bin/python3 -c 'import h5py, tables' 2>/dev/null || skip "no h5py or PyTables"
     FEED=$TOOLS/sink_feed
 }
 
@@ -37,7 +37,7 @@ layout() {
 
 @test "the file can be read while it is written and jobs start, by h5py with and without SWMR and by PyTables" {
     for level in 0 6; do
-        for batches in 3000 20000 100000; do # more where the reader is slow
+        for batches in 3000 20000 100000; do # more if the reader is slow
             rm -f "c$level.hdf5"
             timeout 600 "$FEED" "hdf5:path=c$level.hdf5,level=$level,every=1ms" "$batches" 200 20 1 1000 >fed 3>&- &
             pid=$!
@@ -99,7 +99,7 @@ PY
 
 @test "a full disk keeps what was committed, and writing continues when there is space" {
     need_root
-    unshare -m true || skip "no namespaces here"
+    unshare -m true || skip "no namespaces"
     run unshare -m bash -euc '
         mkdir small && mount -t tmpfs -o size=2m tmpfs small
         if "'"$FEED"'" hdf5:path=small/f.hdf5,level=0,every=1ms 4000 1000 50 2>why; then exit 1; fi
@@ -146,7 +146,7 @@ PY
 }
 
 @test "a collector that is killed repeatedly stores every sample once" {
-    [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no libzmq here"
+    [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no libzmq"
     port=$(free_port)
     collect() {
         "$SONDE" collect --plain --listen "tcp://127.0.0.1:$port" --http none --socket none --journal "$T/journal" \
@@ -176,7 +176,7 @@ print(sum(truth.values()), sum(rows.values()), {s: (truth[s], rows[s]) for s in 
 sys.exit(0 if sum(truth.values()) == sum(rows.values()) and sum(rows.values()) > 50 else 1)
 PY
     }
-    # What the agent could not hand over in the end stays in its spool, for the next one.
+    # What the agent could not send before its exit stays in its journal for the next one.
     "$SONDE" agent -p 1h --sensors nfs --collector "tcp://127.0.0.1:$port" --plain --spool "$T/spool" --listen none --jobs none --socket none \
         >agent.log 2>&1 3>&- &
     agent=$!

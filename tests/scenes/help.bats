@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What sonde says of itself: --help, man pages, completion, and what it answers to nonsense.
+# --help, man pages, shell completion, and usage errors.
 load scene
 
 commands() {
@@ -99,7 +99,7 @@ commands() {
     run -1 sh -c '"$SONDE" help >/dev/full'
 }
 
-# complete WORD…: what bash would offer for the last word.
+# complete_in_bash WORD…: what bash offers for the last word.
 complete_in_bash() {
     env PATH="$(dirname "$SONDE"):$PATH" bash -c 'source <("$SONDE" completion bash)
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _sonde; echo "${COMPREPLY[*]}"' - "$@"
@@ -135,7 +135,7 @@ complete_in_bash() {
     HOME=$T fish -c "source $T/script; complete -C 'sonde export --format j'" | cut -f1 | grep -qx json
 }
 
-# What zsh makes of LINE and a Tab, once it was told of sonde by WAY, in a terminal.
+# The completion of LINE by zsh on a terminal, after sonde's completion was installed by WAY.
 complete_in_zsh() { # WAY LINE
     rm -f "$T/made"
     cat >"$T/types" <<END
@@ -160,7 +160,7 @@ END
     done
 }
 
-# The options of a command that are settings of its configuration file too.
+# The options of a command that are also settings in its configuration file.
 settings_of() {
     "$SONDE" "$1" --help | grep -o '^  .\{0,4\}--[a-z-]*' | grep -o -- '[a-z][a-z-]*$' |
         grep -vxE 'config|set|events|once|check|status|json|quiet|verbose|root|help'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# InfluxDB's line protocol: on standard output, in a file, to a real InfluxDB 1.6 and a real VictoriaMetrics.
+# The influx sink (line protocol): on standard output, in a file, to a real InfluxDB 1.6 and a real VictoriaMetrics.
 load scene
 load live
 
@@ -25,7 +25,7 @@ feed() {
     "$BUILD/tests/sink_pour" "influx:url=http://127.0.0.1:$WEB$SETTINGS" "$@"
 }
 
-# One value of an answer of InfluxDB.
+# One value of a response of InfluxDB.
 influx() {
     curl -s -G --data-urlencode "q=$1" --data-urlencode "db=${DB:-sonde}" "http://127.0.0.1:$WEB/query" |
         jq -r '[.results[0].series[]?.values[][1]] | map(tostring) | join(" ")'
@@ -78,7 +78,7 @@ END
         start influxdb
     done
     wait "$feeder"
-    grep -q 'refused 0 no answer from' told # it was in the middle of it
+    grep -q 'refused 0 no answer from' told # it was interrupted in the middle
     [ "$(influx 'select count(batches) from feed')" = 20000 ]
     [ "$(influx 'select count(sectors) from disk')" = 40000 ]
 }
@@ -86,7 +86,7 @@ END
 @test "a point that InfluxDB rejects is counted, and no other is lost" {
     start influxdb
     feed 0 1
-    # from now on level is a text there: of feed nothing fits
+    # makes level a string field: no point of feed matches
     curl -s "http://127.0.0.1:$WEB/write?db=sonde" --data-binary 'feed,host=n7,job=4711,user=ada level="text" 1700000005000000000' >/dev/null
     DB=second
     curl -s -XPOST "http://127.0.0.1:$WEB/query" --data-urlencode 'q=create database second' >/dev/null

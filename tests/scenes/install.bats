@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# An installed tree works, and works again where it was moved to.
+# An installed tree works, also after it was moved.
 load scene
 
 install_to() {
     DESTDIR=$1 meson install -C "$BUILD" --no-rebuild >"$T/log" 2>&1 || { cat "$T/log"; return 1; }
 }
 
-# The binary below a folder.
+# The binary below a directory.
 installed() {
     find "$1" -type f -name sonde -perm -100
 }
@@ -27,8 +27,8 @@ installed() {
     [ "$output" = 1 ]
 }
 
-# They are linked past the compiler's own library, whose functions it may call on some machines: the program would end.
-@test "the probes ask for no symbol that libc does not have" {
+# They are not linked with libgcc, whose functions the compiler may call on some architectures: the program would not start.
+@test "the probes need no symbol that libc does not have" {
     libc=$(ldd "$SONDE" | awk '$1 == "libc.so.6" { print $3 }')
     nm -D --defined-only "$libc" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u >there
     grep -qx getenv there
@@ -41,7 +41,7 @@ installed() {
     done
 }
 
-@test "an install below a folder with a blank works without the probe, and doctor says why" {
+@test "an install below a directory with a space works without the probe, and doctor explains why" {
     install_to "$T/root"
     mv "$T/root" "$T/two words"
     run "$(installed "$T/two words")" run -n blank -- sh -c 'exit 3'
@@ -80,13 +80,13 @@ sys.exit(not any(o["name"] == "pkgconfig.relocatable" and o["value"] for o in js
     [[ $output == *"sample-ipmi.so is not installed"* ]]
 }
 
-@test "the installed files name no folder of the build" {
+@test "the installed files contain no path of the build directory" {
     install_to "$T/root"
     run readelf -d "$(installed "$T/root")"
     [[ $output != *RPATH* && $output != *RUNPATH* ]]
 }
 
-@test "the units for systemd start what was installed, and are well-formed" {
+@test "the systemd units start the installed binary, and are valid" {
     install_to "$T/root"
     binary=$(installed "$T/root")
     for name in agent collect; do

@@ -33,7 +33,7 @@ make_group() {
     [ "$(id -u)" = 0 ] || skip "needs root"
     [ -e "$1/cgroup.procs" ] || skip "no cgroups at $1"
     GROUP=$1/sonde-scene-$$-$BATS_TEST_NUMBER
-    mkdir "$GROUP" || skip "cannot make a cgroup"
+    mkdir "$GROUP" || skip "cannot create a cgroup"
 }
 
 remove_group() {
@@ -112,7 +112,7 @@ runs_between_two_ticks() {
     kill "$JOB"
     wait "$JOB" || :
     "$SONDE" job end 77
-    "$SONDE" job end 78 || : # it may have been found over already
+    "$SONDE" job end 78 || : # its end may have been detected already
     stop_agent
     local idle busy
     idle=$(newest taskstats cpu) busy=$(newest taskstats cpu 78)
@@ -133,7 +133,7 @@ PY
 }
 
 # A job in the cgroup that waits for a line on the pipe go, runs this command in a process, and reports it in done.
-start_obedient_job() {
+start_controlled_job() {
     mkfifo "$T/go"
     bash -c 'echo $$ >"$1/cgroup.procs"
         exec 9<>"$2/go"
@@ -142,7 +142,7 @@ start_obedient_job() {
     wait_for "grep -q $JOB '$GROUP/cgroup.procs'"
 }
 
-obey() {
+run_in_job() {
     echo "$1" >"$T/go"
     wait_for "grep -qx $1 '$T/done'"
 }
@@ -153,16 +153,16 @@ obey() {
     [ -e "$mount" ] || mount=/sys/fs/cgroup
     make_group "$mount"
     start_agent --period 1h -e task-clock,context-switches
-    [ "$("$SONDE" ctl --json | jq -r '.sensors[] | select(.name == "perf") | .state')" = reads ] || skip "nothing can be counted here"
-    start_obedient_job "$TOOLS/burn 200"
+    [ "$("$SONDE" ctl --json | jq -r '.sensors[] | select(.name == "perf") | .state')" = reads ] || skip "no perf events"
+    start_controlled_job "$TOOLS/burn 200"
     "$SONDE" job begin 77 --cgroup "/${GROUP##*/}"
-    obey 1
+    run_in_job 1
     "$SONDE" ctl events page-faults,task-clock,context-switches
-    obey 2
+    run_in_job 2
     "$SONDE" ctl events context-switches,task-clock
-    obey 3
+    run_in_job 3
     "$SONDE" ctl events task-clock,context-switches,page-faults
-    obey 4
+    run_in_job 4
     kill "$JOB"
     wait "$JOB" || :
     "$SONDE" job end 77
@@ -178,14 +178,14 @@ obey() {
 
 # A process that no process of the job waits for: no other process inherits its counters.
 leave_an_orphan() {
-    obey "$1"
+    run_in_job "$1"
     wait_for "! grep -q '^State:[[:space:]]*[^ZX[:space:]]' /proc/$(cat "$T/orphan")/status"
 }
 
 @test "I/O of exited processes of a job is kept when settings change" {
     make_group /sys/fs/cgroup/cpuacct
     start_agent --period 20ms
-    start_obedient_job "(head -c 1000000 /dev/zero >/dev/null; sleep 1) & echo \$! >$T/orphan"
+    start_controlled_job "(head -c 1000000 /dev/zero >/dev/null; sleep 1) & echo \$! >$T/orphan"
     "$SONDE" job begin 77 --cgroup "/${GROUP##*/}"
     leave_an_orphan 1
     "$SONDE" ctl set process.pss=yes

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Jobs on a node: told by sonde job and sonde run, found in cgroups that the test makes.
+# Jobs on a node: declared by sonde job and sonde run, or discovered in cgroups that the test creates.
 load scene
 
 setup() {
@@ -20,7 +20,7 @@ start() {
     wait_for "[ -S '$T/run/agent.sock' ]"
 }
 
-# job JQ-like: the value of a key of a job in sonde job --json.
+# job …: the value of a key of a job in sonde job --json.
 job() {
     "$SONDE" job --json | python3 -c '
 import json, sys
@@ -68,14 +68,14 @@ for job in json.load(sys.stdin)["jobs"]:
     [ "$(job 4711 memory_bytes)" = 4294967296 ]
     run "$SONDE" job
     [[ $output == *4711*daemon*2.5*4.0G*told* ]]
-    "$SONDE" job begin 4711 # again is no harm
+    "$SONDE" job begin 4711 # again, without effect
     "$SONDE" job end 4711
     [ -z "$(job 4711 id)" ]
 }
 
 @test "a node without jobs is reported as such" {
     mkdir -p "$T/empty"
-    start --root "$T/empty" # this machine may have jobs of others
+    start --root "$T/empty" # this machine may have other jobs
     run "$SONDE" job
     [ "$status" -eq 0 ]
     [ "$output" = "No jobs on this node." ]
@@ -99,41 +99,41 @@ for job in json.load(sys.stdin)["jobs"]:
     wait_for '[ -z "$(job mine id)" ]'
 }
 
-# A pid namespace with a sleep in it, whose number there is written to $T/NAME; SCRIPT follows.
-in_a_space() { # NAME SCRIPT
+# Starts a sleep in a new pid namespace and writes its pid there to $T/NAME; then runs SCRIPT in it.
+in_pid_namespace() { # NAME SCRIPT
     unshare -pf --kill-child --mount-proc bash -c "sleep 60 & echo \$! >'$T/$1'
         $2
         wait" >/dev/null 2>&1 3>&- &
     wait_for "[ -s '$T/$1' ]"
 }
 
-# The sleep of such a namespace, as it is called here.
-seen_from_here() { # UNSHARE'S PID
+# The pid of that sleep outside of its namespace.
+outer_pid() { # UNSHARE'S PID
     pgrep -P "$(pgrep -P "$1")" -x sleep
 }
 
 @test "a pid from within a pid namespace is translated" {
     need_root
-    unshare -pf --mount-proc true || skip "no pid namespaces here"
+    unshare -pf --mount-proc true || skip "no pid namespaces"
     start
-    in_a_space other true
+    in_pid_namespace other true
     OTHER=$!
-    in_a_space ours "'$SONDE' job begin inside --pid \$!; '$SONDE' job begin init --pid 1
+    in_pid_namespace ours "'$SONDE' job begin inside --pid \$!; '$SONDE' job begin init --pid 1
         unshare -pf --mount-proc bash -c 'sleep 60 & '\''$SONDE'\'' job begin deep --pid \$!; wait' &"
     OURS=$!
     [ "$(cat other)" = "$(cat ours)" ]
     wait_for "'$SONDE' job --json | grep -q '\"deep\"'"
     [ "$(job init pid)" = "$(pgrep -P "$OURS")" ]
     inner=$(pgrep -P "$(pgrep -P "$OURS")" -x unshare)
-    [ "$(job deep pid)" = "$(seen_from_here "$inner")" ]
-    [ "$(job inside pid)" = "$(seen_from_here "$OURS")" ]
-    [ "$(job inside pid)" != "$(seen_from_here "$OTHER")" ]
+    [ "$(job deep pid)" = "$(outer_pid "$inner")" ]
+    [ "$(job inside pid)" = "$(outer_pid "$OURS")" ]
+    [ "$(job inside pid)" != "$(outer_pid "$OTHER")" ]
     kill -9 "$OURS" "$OTHER"
 }
 
 @test "an agent in a pid namespace refuses processes outside of it" {
     need_root
-    unshare -pf --mount-proc true || skip "no pid namespaces here"
+    unshare -pf --mount-proc true || skip "no pid namespaces"
     unshare -pf --kill-child --mount-proc "$SONDE" agent --listen none --sensors process >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ -S '$T/run/agent.sock' ]"
@@ -144,7 +144,7 @@ seen_from_here() { # UNSHARE'S PID
 
 @test "a cgroup is given by its full path or within its hierarchy, and a process must exist" {
     need_root
-    [ -e /sys/fs/cgroup/cpuacct/tasks ] || skip "no cgroups of v1"
+    [ -e /sys/fs/cgroup/cpuacct/tasks ] || skip "no cgroup v1"
     start
     for path in /sys/fs/cgroup/cpuacct/none-$$ /cpuacct/none-$$ /none-$$; do
         "$SONDE" job begin "named-$$" --cgroup "$path"
@@ -187,7 +187,7 @@ seen_from_here() { # UNSHARE'S PID
 @test "a removed cgroup leaves its complete CPU time" {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_sonde$$
-    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no writable cpuacct hierarchy"; }
     start --period 60s
     mkdir -p "$GROUP/uid_1/job_99/step_0"
     wait_for '[ "$(job 99 user)" = daemon ]'
@@ -204,8 +204,8 @@ seen_from_here() { # UNSHARE'S PID
     [ "$cpu" -lt 200000 ]
 }
 
-# short_jobs GROUP: twenty jobs of 20 ms between two ticks, whose folder goes with the last process. What is told of their CPU
-# time in the end is what they used, or nothing: never what was read before. "known" is of how many it is told.
+# short_jobs GROUP: twenty jobs of 20 ms between two ticks, whose cgroup is removed with the last process. The final CPU time is what
+# they used, or missing: never an earlier reading. $known counts the jobs that have it.
 short_jobs() {
     local i truth cpu
     start --period 60s --sensors cgroup,taskstats
@@ -228,10 +228,10 @@ short_jobs() {
     AGENT='' known=0
     while read -r i truth; do
         cpu=$(grep ",$i,cgroup,,cpu,us," "$T/out.csv" | tail -1 | cut -d, -f8 | tr -d "\r")
-        echo "job $i used $truth us; told: ${cpu:-nothing}"
-        [ "${cpu:-0}" -eq 0 ] && continue # its first sample, before it began
+        echo "job $i used $truth us; reported: ${cpu:-nothing}"
+        [ "${cpu:-0}" -eq 0 ] && continue # its first sample, before it started
         [ "$cpu" -ge $((truth - 1000)) ]
-        [ "$cpu" -lt $((truth + 15000)) ] # with what a task did before it came
+        [ "$cpu" -lt $((truth + 15000)) ] # including what a task used before it joined
         known=$((known + 1))
     done <"$T/truth"
 }
@@ -239,7 +239,7 @@ short_jobs() {
 @test "jobs of 20 ms whose cgroup is removed at once have their CPU time, v1" {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_short$$
-    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no writable cpuacct hierarchy"; }
     short_jobs "$GROUP"
     [ "$known" -ge 18 ]
 }
@@ -247,7 +247,7 @@ short_jobs() {
 @test "jobs of 20 ms whose cgroup is removed at once have their CPU time, v2" {
     need_root
     GROUP=/sys/fs/cgroup/unified/slurm_short$$
-    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no v2 hierarchy beside v1 to write to"; }
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no writable v2 hierarchy beside v1"; }
     short_jobs "$GROUP"
     [ "$known" -ge 18 ]
 }
@@ -255,12 +255,12 @@ short_jobs() {
 @test "5,000 jobs with 1,024 descriptors" {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_many$$
-    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no writable cpuacct hierarchy"; }
     (ulimit -n 1024 && start --period 10s && echo "$AGENT" >"$T/pid")
     AGENT=$(cat "$T/pid")
     mkdir "$GROUP/uid_1"
     (cd "$GROUP/uid_1" && seq -f 'job_%.0f' 500001 505000 | xargs mkdir)
-    many() { # those of this scene
+    many() { # the jobs of this scene
         "$SONDE" job --json | grep -o "\"/slurm_many$$/uid_1/job_" | wc -l
     }
     wait_for '[ "$(many)" = 5000 ]'
@@ -269,7 +269,7 @@ short_jobs() {
     (cd "$GROUP/uid_1" && seq -f 'job_%.0f' 500001 505000 | xargs rmdir)
     wait_for '[ "$(many)" = 0 ]'
     [ ! -s "$T/said" ]
-    # the memory that they needed, 20 MB and more, is given back; sanitizers keep it
+    # their memory, 20 MB and more, is freed; sanitizers keep it
     [ -z "$(ldd "$SONDE" | grep -E 'lib(asan|tsan)')" ] || return 0
     wait_for '[ "$(awk "/^RssAnon:/ { print \$2 }" "/proc/$AGENT/status")" -lt 8000 ]'
 }

@@ -1,5 +1,5 @@
-# Loaded behind scene and live by scenes with a Kafka: librdkafka's mock cluster, or a real broker. kcat reads what arrived: it is
-# not ours, and knows nothing of us.
+# Loaded after scene and live by scenes with Kafka: librdkafka's mock cluster, or a real broker. kcat, an independent client, reads
+# what arrived.
 
 # For brokers before 0.10, which do not report their version; they have no transactions either.
 OLD=(-X api.version.request=false -X broker.version.fallback=0.9.0.1)
@@ -46,7 +46,8 @@ kill_kafka() {
     kill -9 "$(cat "$T/kafka/pid")"
 }
 
-# A broker with transactions, which no real one here has: tests/tools/kafka_broker.py. May be called again after kill_broker.
+# Starts a broker with transactions (tests/tools/kafka_broker.py): the real one is too old for them. May be called again after
+# kill_broker.
 start_broker() {
     if [ ! -x "$TOOLS/kafka_mock" ] || ! command -v kcat >/dev/null; then skip "no librdkafka or no kcat"; fi
     rm -f "$T/broker/ready"
@@ -66,7 +67,7 @@ pour() { # SETTINGS FROM TO HOST…
     "$BUILD/tests/sink_pour" "kafka:brokers=$BROKERS$1" "${@:2}" >"$T/poured" 2>&1 3>&-
 }
 
-# All messages of a topic: what kcat -f says of each.
+# All messages of a topic, in a format of kcat -f.
 read_topic() { # TOPIC FORMAT [options of kcat]
     timeout 60 kcat -q -b "${BROKERS//;/,}" -t "$1" -C -e -o beginning -f "$2" "${@:3}"
 }
@@ -89,7 +90,7 @@ assert_named_once() {
     [ -z "$(jq -r '"\(.host) \(.stream) \(.sequence) \(.place)"' "$T/messages" | sort | uniq -d)" ]
 }
 
-# Each beginning and end of a job that the agent was told of.
-assert_jobs_told() {
+# Checks that the start and end of every declared job is there.
+assert_job_events() {
     diff <(jq -r 'select(.event == "begin" or .event == "end") | "\(.job) \(.event)"' "$T/messages" | sort) <(sort "$T/jobs.told")
 }

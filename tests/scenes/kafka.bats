@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Samples in Kafka: librdkafka's mock cluster, which speaks the protocol of today, and a real broker of 2016 that is killed.
+# The kafka sink: with librdkafka's mock cluster, which has the current protocol, and a real broker of 2016 that is killed.
 load scene
 load live
 load kafka
@@ -9,7 +9,7 @@ names() {
     jq -r '"\(.host) \(.stream) \(.sequence) \(.place)"'
 }
 
-# Of what tests/tools/sink_pour.c says of hosts n1 and n2, batches $1 to $2: the same.
+# The same for what tests/tools/sink_pour.c writes for hosts n1 and n2, batches $1 to $2.
 poured() {
     for ((n = $1; n < $2; n++)); do
         for host in n1 n2; do
@@ -29,7 +29,7 @@ poured() {
     diff order <(seq 0 39)
     cut -d' ' -f3- feed | jq -es 'all(.job == "4711" and .job_user == "ada" and .set == "feed" and .level == .batches + 0.5
         and .change == -.batches and .time_ns == (1700000000 + .batches) * 1000000000)'
-    # those of the node are keyed by it, say their instance, and not what is unknown
+    # messages of the node have its name as key, their instance, and no unknown values
     read_topic sonde.disk '%k %s\n' >disk
     [ "$(grep -c '^n1 ' disk)" -eq 80 ]
     cut -d' ' -f2- disk | jq -es 'all(has("never") | not) and ([.[].instance] | unique == ["sda", "sdb"])'
@@ -88,7 +88,7 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
         start_kafka
     done
     wait $POUR || { cat "$T/poured"; false; }
-    # senders that die: whoever drives them delivers what was not durable again
+    # producers that are killed: their caller sends again what was not durable
     for round in 1 2 3; do
         "$BUILD/tests/sink_pour" "kafka:brokers=$BROKERS,$OLD_OPTIONS" 2000 9000 n1 n2 >"$T/poured" 2>&1 3>&- &
         POUR=$!
@@ -102,7 +102,7 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
     names <all | sort >found
     sort -u found | awk '$3 <= 2500' >once
     diff once <(poured 0 2500)
-    # doubles are doubles: the same to the last byte
+    # duplicates are identical to the last byte
     [ "$(sort -u all | wc -l)" -eq "$(sort -u found | wc -l)" ]
 }
 
@@ -134,7 +134,7 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
     wait "$AGENT" || :
     AGENT=
     "$SONDE" agent --sensors none --jobs none --listen none --socket none --plain --collector "$address" --spool "$T/spool" \
-        >"$T/rest.said" 2>&1 3>&- & # brings what it had no time to hand over
+        >"$T/rest.said" 2>&1 3>&- & # sends what the other had no time to send
     AGENT=$!
     for ((i = 0; i < 300; i++)); do
         read_topic node '%s\n' "${OLD[@]}" | sort -u >once

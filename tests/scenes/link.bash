@@ -1,16 +1,16 @@
-# An agent and its collectors, for scenes: keys in $T/keys, one folder per collector, what each said in $T/NAME.said.
+# An agent and its collectors: keys in $T/keys, one directory per collector, the messages of each in $T/NAME.said.
 
 link_setup() {
     scene_setup
     export SONDE_SOCKET_DIR=$T/run
     PORT=$(free_port 2) PIDS=()
     mkdir -p "$T/keys" "$T/run"
-    printf '[programs]\nenabled = no\n' >"$T/alone.conf" # not what programs of others count on this machine
+    printf '[programs]\nenabled = no\n' >"$T/alone.conf" # no metrics of other programs on this machine
     "$SONDE" keygen --collector "$T/keys/collector.key" >/dev/null
     "$SONDE" keygen "$T/keys/host.key" >"$T/keys/allowed"
 }
 
-# Ends what was started, by its own number.
+# Ends the started processes by their pids.
 link_teardown() {
     for pid in "${PIDS[@]}"; do
         kill -9 "$pid" 2>/dev/null || :
@@ -19,7 +19,7 @@ link_teardown() {
     scene_teardown
 }
 
-# start NAME COMMAND…: $NAME_pid is its number.
+# start NAME COMMAND…: $NAME_pid is its pid.
 start() {
     local name=$1
     shift
@@ -35,7 +35,7 @@ end() {
     wait "${!pid}" || [ "${2:-}" = -KILL ]
 }
 
-# collector NAME PORT [OPTIONS…]: what it gets stands in $T/NAME.csv.
+# collector NAME PORT [OPTIONS…]: writes what it receives to $T/NAME.csv.
 collector() {
     local name=$1 port=$2
     shift 2
@@ -44,24 +44,24 @@ collector() {
     wait_for "[ -S '$T/run/$name.sock' ]"
 }
 
-# The same with our keys.
-locked() {
+# The same with keys.
+collector_with_keys() {
     collector "$@" --key "$T/keys/collector.key" --allow "$T/keys/allowed"
 }
 
-# agent [OPTIONS…]: what it reads stands in $T/agent.csv too. AROUND: an array of words before the command.
-AROUND=()
+# agent [OPTIONS…]: also writes its samples to $T/agent.csv. PREFIX: an array of words before the command.
+PREFIX=()
 agent() {
-    start agent "${AROUND[@]}" "$SONDE" agent --config "$T/alone.conf" --listen none --jobs none --sensors "${SENSORS:-meminfo,loadavg}" --period "${PERIOD:-100ms}" \
+    start agent "${PREFIX[@]}" "$SONDE" agent --config "$T/alone.conf" --listen none --jobs none --sensors "${SENSORS:-meminfo,loadavg}" --period "${PERIOD:-100ms}" \
         --spool "$T/spool" --sink "csv:path=$T/agent.csv" "$@"
     wait_for "[ -S '$T/run/agent.sock' ]"
 }
 
-with_keys() {
+agent_with_keys() {
     agent --key "$T/keys/host.key" --collector-key "${KEY:-$T/keys/collector.key.pub}" "$@"
 }
 
-# A field of what the agent says of its uplink: uplink .state
+# A field of the agent's uplink status: uplink .state
 uplink() {
     "$SONDE" ctl --json show | jq -r ".uplink$1"
 }
@@ -70,17 +70,17 @@ is_up() {
     [ "$(uplink .state 2>/dev/null)" = up ]
 }
 
-# Lines of a CSV file, without its head and in order.
+# The sorted lines of a CSV file, without its header.
 samples() {
     tail -n +2 "$1" 2>/dev/null | sort
 }
 
-# same NAME: the collector has exactly what the agent has read, no line less and none twice.
+# same NAME: the collector has exactly the agent's samples, without loss or duplicates.
 same() {
     [ -s "$T/agent.csv" ] && cmp -s <(samples "$T/agent.csv") <(samples "$T/$1.csv")
 }
 
-# Readings that a collector has of one metric.
+# The number of values of one metric that a collector has.
 count() {
     samples "$T/$1.csv" | grep -c ',load1,' || :
 }

@@ -1,4 +1,4 @@
-# Loaded behind scene by scenes that look at a running agent: its socket is in $T/run, its port is $PORT.
+# Loaded after scene by scenes that query a running agent: its socket is in $T/run, its port is $PORT.
 
 setup() {
     live_setup
@@ -20,8 +20,8 @@ live_teardown() {
     scene_teardown
 }
 
-# delivered CONDITION SINK: an agent that ends has some seconds; what it could not hand over waits in its spool, and one that
-# reads nothing brings it.
+# delivered CONDITION SINK: an exiting agent has some seconds to send its samples; the rest stays in its journal. Starts an agent
+# without sensors that sends it, and waits for CONDITION.
 delivered() {
     eval "$1" >/dev/null 2>&1 && return
     "$SONDE" agent --sensors none --jobs none --listen none --socket none --spool "$T/spool" --sink "$2" >"$T/rest.said" 2>&1 3>&- &
@@ -32,9 +32,10 @@ delivered() {
     AGENT=
 }
 
-# An agent with these options more, which finds no jobs (those of other scenes are none of ours) but where JOBS says so, until it has ticked: jobs that it finds at its start come before the first tick.
+# Starts an agent with these additional options and waits for its first tick, after which all existing jobs are known. Without job
+# discovery, which would find the jobs of other scenes, unless JOBS is set.
 start_agent() {
-    # 3>&-: bats waits for whoever holds it
+    # 3>&-: bats waits for all processes that have it open
     "$SONDE" agent --listen "127.0.0.1:$PORT" --spool "$T/spool" --jobs "${JOBS:-none}" "$@" >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ "$("$SONDE" ctl --json 2>/dev/null | jq .ticks)" -ge 1 ] 2>/dev/null'

@@ -42,7 +42,7 @@ teardown() {
     stop_jobs
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     wait_for 'take_messages node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
     stop_collector
@@ -50,7 +50,7 @@ teardown() {
     grep -q 'Kafka brokers .* refuse transactions .*: delivery is at least once' "$T/collector.said"
     assert_lossless "$T/rows.json" "$T/messages.json"
     assert_named_once
-    assert_jobs_told
+    assert_job_events
 }
 
 @test "agent, collector and an old Kafka are killed repeatedly: no message is lost, in one topic for each set" {
@@ -76,7 +76,7 @@ teardown() {
     done
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     take_sets() {
         for set in meminfo loadavg stat stat_cpu; do read_topic "sonde.$set" '%s\n' "${OLD[@]}"; done | sort -u >"$T/messages.json"
@@ -118,7 +118,7 @@ teardown() {
     echo "$(read_topic node '%s\n' -X isolation.level=read_uncommitted | wc -l) were sent for $(wc -l <"$T/messages")"
     assert_lossless "$T/rows.json" "$T/messages.json"
     assert_named_once
-    assert_jobs_told
+    assert_job_events
 }
 
 # start_taker NAME: a collector that takes from Kafka, with files of its own and the Elasticsearch that it shares with others.

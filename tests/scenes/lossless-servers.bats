@@ -34,7 +34,7 @@ teardown() {
     done
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     wait_for 'diff <(truth_counts) <(postgres_counts)'
     stop_collector
@@ -59,7 +59,7 @@ teardown() {
     done
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     wait_for 'diff <(truth_counts) <(elasticsearch_counts)'
     stop_collector

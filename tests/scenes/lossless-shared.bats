@@ -120,7 +120,7 @@ unacknowledged() {
     wait_for caught_up
     start_other
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'diff <(truth_counts) <(postgres_counts)'
     stop_collector
     kill "$OTHER"

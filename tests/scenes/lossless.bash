@@ -97,7 +97,7 @@ stop_agent() {
 
 # An agent that ends has some seconds; what it could not hand over waits in its spool, and one that reads nothing brings it: to
 # the collector, or where the options say.
-bring_rest() {
+send_rest() {
     [ $# -gt 0 ] || set -- --plain --collector "tcp://127.0.0.1:$PORT"
     "${INSIDE[@]}" "$SONDE" agent -c "$T/agent.conf" --sensors none --listen none --jobs none --socket none --spool "$T/spool" "$@" \
         >>"$T/rest.said" 2>&1 3>&- &

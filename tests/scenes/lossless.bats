@@ -16,7 +16,7 @@ load lossless
     start_agent # brings what the last one left
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     stop_collector
     assert_lossless "$T/rows.json"
@@ -35,7 +35,7 @@ load lossless
     start_collector
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json" "$T/rows.csv"'
     stop_collector
     assert_lossless "$T/rows.json" "$T/rows.csv" "$T/tree" "$T/rows.db" "$T/rows.lp"
@@ -57,7 +57,7 @@ load lossless
     done
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     stop_collector
     assert_lossless "$T/rows.json"
@@ -77,7 +77,7 @@ load lossless
     done
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     kill_top
     stop_collector
@@ -91,7 +91,7 @@ load lossless
     start_collector
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     [ "$(lost)" -eq 0 ]
     stop_collector
@@ -111,7 +111,7 @@ assert_told() {
     start_collector
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     lost=$(lost)
     stop_collector
@@ -131,7 +131,7 @@ assert_told() {
     start_collector
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.json"'
     lost=$(lost)
     stop_collector
@@ -147,7 +147,7 @@ assert_told() {
     doze 200 200
     wait_for caught_up # nobody waits for the sink
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/rows.csv"'
     enlarge_small_disk 100m
     wait_for '"${INSIDE[@]}" cp "$T/small/rows.json" "$T/rows.json" && arrived "$T/rows.json"'
@@ -168,7 +168,7 @@ assert_told() {
     mkdir "$T/missing"
     wait_for caught_up
     stop_agent
-    bring_rest
+    send_rest
     wait_for 'arrived "$T/missing/rows.json"'
     stop_collector
     assert_lossless "$T/missing/rows.json"

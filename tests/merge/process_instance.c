@@ -190,6 +190,172 @@ static void parent_recorded_after_the_child_started(void **state)
     assert_int_equal(run->processes[run_process(run, 21, 0)->parent].sources, SEEN_CHILD);
 }
 
+/* Several records report the start: the kernel's fork event counts most, then the fork record, then the earliest of the rest. */
+static void best_known_start(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_fork(s, 11, 10, 10);
+    spool_kernel_fork(s, 11, 10, 10.5);
+    spool_fork(s, 12, 10, 10);
+    spool_taskstats(s, 12, 10, 5, 20, 700);
+    spool_image(s, 13, 10, 10, "/bin/a");
+    spool_add(s, thread, .pid = 13, .tid = 13, .start_ns = AT(5), .end_ns = AT(20));
+    spool_image(s, 14, 10, 5, "/bin/a");
+    spool_add(s, thread, .pid = 14, .tid = 14, .start_ns = AT(10), .end_ns = AT(20));
+    spool_image(s, 15, 10, 10, "/bin/a");
+    spool_add(s, thread, .pid = 15, .tid = 115, .start_ns = AT(5), .end_ns = AT(20)); /* another thread */
+    spool_image(s, 16, 10, 10, "/bin/a");
+    spool_taskstats(s, 16, 10, 5, 20, 700);
+    spool_image(s, 17, 10, 10, "/bin/a");
+    spool_add(s, taskstats, .pid = 17, .tid = 117, .ppid = 10, .start_ns = AT(5), .end_ns = AT(20));
+    spool_add(s, alive, .pid = 18, .ppid = 10, .start_ticks = 1000, .time_ns = AT(30)); /* says nothing about the start */
+    spool_image(s, 19, 10, 10, "/bin/a");
+    spool_add(s, thread, .pid = 19, .tid = 19, .end_ns = AT(20)); /* start unknown */
+    const struct run *run = merge(f);
+    const double start_ms[] = { 10.5, 10, 5, 5, 10, 5, 10 };
+    for (uint32_t i = 0; i < 7; i++)
+        assert_int_equal(run_process(run, 11 + i, 0)->start_ns, AT(start_ms[i]));
+    assert_int_equal(run_process(run, 18, 0)->start_ns, 0);
+    assert_int_equal(run_process(run, 19, 0)->start_ns, AT(10));
+}
+
+/* The end, in order of increasing weight: wait, end record of the probe, taskstats, the kernel's exit event. */
+static void best_known_end(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    for (uint32_t i = 0; i < 4; i++) {
+        spool_fork(s, 11 + i, 10, 1);
+        if (i > 0)
+            spool_end(s, 11 + i, 9, 100, 0);
+        if (i > 1)
+            spool_taskstats(s, 11 + i, 10, 1, 11, 100);
+        if (i > 2)
+            spool_kernel_exit(s, 11 + i, 10, 0);
+        spool_wait(s, 10, 11 + i, 12, 0, 100);
+    }
+    const struct run *run = merge(f);
+    const double end_ms[] = { 12, 9, 11, 10 };
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(run_process(run, 11 + i, 0)->end_ns, AT(end_ms[i]));
+        assert_int_equal(run_process(run, 11 + i, 0)->state, PROCESS_ENDED);
+    }
+}
+
+static void exit_of_one_thread_is_not_the_end(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    for (uint32_t i = 0; i < 4; i++) {
+        spool_kernel_fork(s, 11 + i, 10, 1);
+        spool_add(s, kernel_fork, .pid = 11 + i, .ppid = 10, .tid = 111 + i, .time_ns = AT(2));
+        spool_add(s, kernel_exit, .pid = 11 + i, .tid = 111 + i, .time_ns = AT(5));
+    }
+    spool_wait(s, 10, 12, 20, 0, 100);
+    spool_end(s, 13, 20, 100, 0);
+    spool_kernel_exit(s, 14, 20, 0);
+    spool_run_end(s, 50, 0);
+    const struct run *run = merge(f);
+    assert_int_equal(run_process(run, 11, 0)->state, PROCESS_LOST);
+    for (uint32_t pid = 12; pid < 15; pid++)
+        assert_int_equal(run_process(run, pid, 0)->state, PROCESS_ENDED);
+    assert_int_equal(run_process(run, 14, 0)->end_ns, AT(20));
+}
+
+/* The main thread may exit first. The process has exited with its last thread. */
+static void main_thread_exits_first(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 11, 10, 1);
+    spool_add(s, kernel_fork, .pid = 11, .ppid = 10, .tid = 12, .time_ns = AT(2));
+    spool_kernel_exit(s, 11, 3, 0);
+    spool_image(s, 11, 10, 4, "/bin/a"); /* still the same process */
+    spool_add(s, kernel_exit, .pid = 11, .tid = 12, .time_ns = AT(6));
+    spool_image(s, 11, 10, 7, "/bin/b");
+    const struct run *run = merge(f);
+    assert_int_equal(run_count(run, 11), 2);
+    assert_int_equal(run->processes[1].end_ns, AT(6));
+    assert_bytes(run->processes[1].path, "/bin/a");
+    assert_bytes(run->processes[2].path, "/bin/b");
+}
+
+/* A start after the end can only be due to clocks that differ: no negative durations. */
+static void start_is_never_after_the_end(void **state)
+{
+    struct fixture *f = *state;
+    spool_taskstats(&f->spool, 11, 10, 12, 11, 100);
+    const struct process *p = run_process(merge(f), 11, 0);
+    assert_int_equal(p->start_ns, AT(11));
+    assert_int_equal(p->end_ns, AT(11));
+}
+
+/* A ppid that names sonde run may be that of an adopted orphan, so it counts less than any other, unless it was recorded when
+ * the process started. */
+static void best_known_parent(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 11, MAKER_RUN_PID, 1, "/bin/a");
+    spool_wait(s, 10, 11, 9, 0, 100);
+    spool_fork(s, 12, MAKER_RUN_PID, 1);
+    spool_wait(s, 10, 12, 9, 0, 100);
+    spool_add(s, spawn, .pid = 13, .ppid = MAKER_RUN_PID, .time_ns = AT(1), .path = PATH("/bin/a"));
+    spool_wait(s, 10, 13, 9, 0, 100);
+    spool_image(s, 14, 14, 1, "/bin/a"); /* its own parent: wrong */
+    spool_wait(s, 10, 14, 9, 0, 100);
+    spool_add(s, alive, .pid = 15, .ppid = 20, .time_ns = AT(1)); /* less than the image record */
+    spool_image(s, 15, 10, 2, "/bin/a");
+    spool_image(s, 16, 10, 1, "/bin/a");
+    spool_add(s, alive, .pid = 16, .ppid = 20, .time_ns = AT(2));
+    spool_image(s, 17, 20, 1, "/bin/a"); /* less than the exec record */
+    spool_add(s, exec, .pid = 17, .ppid = 10, .time_ns = AT(2), .copied = 1, .path = PATH("/bin/b"));
+    spool_taskstats(s, 18, 10, 1, 9, 100); /* more than the wait */
+    spool_wait(s, 20, 18, 9.5, 0, 100);
+    spool_fork(s, 19, 20, 1);
+    spool_kernel_fork(s, 19, 10, 1.5);
+    const struct run *run = merge(f);
+    const uint32_t ppid[] = { 10, 10, MAKER_RUN_PID, 10, 10, 10, 10, 10, 10 };
+    for (uint32_t i = 0; i < 9; i++)
+        assert_int_equal(run_process(run, 11 + i, 0)->ppid, ppid[i]);
+}
+
+/* More processes and records of one pid than the first allocations hold; each child belongs to the one that ran at the time. */
+static void many_processes_with_one_pid(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t count = 300;
+    for (uint32_t i = 0; i < count; i++) {
+        spool_kernel_fork(&f->spool, 11, MAKER_RUN_PID, 10 * i);
+        spool_kernel_fork(&f->spool, 1000 + i, 11, 10 * i + i % 3);
+        spool_wait(&f->spool, MAKER_RUN_PID, 11, 10 * i + 5, 0, i);
+    }
+    const struct run *run = merge(f);
+    assert_int_equal(run->process_count, 2 * count);
+    assert_int_equal(run_count(run, 11), count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct process *parent = &run->processes[run_process(run, 1000 + i, 0)->parent];
+        assert_int_equal(parent->pid, 11);
+        assert_int_equal(parent->start_ns, AT(10 * i));
+        assert_int_equal(parent->end_ns, AT(10 * i + 5));
+        assert_int_equal(counters_cpu_us(&parent->counters), i);
+    }
+}
+
+/* A second after its end, and no longer, a process may still be recorded as parent. */
+static void parent_ended_just_before_the_child_started(void **state)
+{
+    struct fixture *f = *state;
+    spool_kernel_fork(&f->spool, 11, MAKER_RUN_PID, 1);
+    spool_kernel_exit(&f->spool, 11, 3, 0);
+    spool_kernel_fork(&f->spool, 20, 11, 1003);
+    spool_kernel_fork(&f->spool, 21, 11, 1003.001);
+    const struct run *run = merge(f);
+    assert_int_equal(run->processes[run_process(run, 20, 0)->parent].end_ns, AT(3));
+    assert_int_equal(run->processes[run_process(run, 21, 0)->parent].sources, SEEN_CHILD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +371,14 @@ int main(void)
         T(thread_waited_for_by_a_tracer),
         T(parent_ended_long_before_the_child_started),
         T(parent_recorded_after_the_child_started),
+        T(best_known_start),
+        T(best_known_end),
+        T(exit_of_one_thread_is_not_the_end),
+        T(main_thread_exits_first),
+        T(start_is_never_after_the_end),
+        T(best_known_parent),
+        T(many_processes_with_one_pid),
+        T(parent_ended_just_before_the_child_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

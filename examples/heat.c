@@ -17,17 +17,17 @@ static struct sonde_real_counter energy;
 static struct sonde_gauge residual;
 static struct sonde_histogram step_seconds;
 
-/* Once, before the first thread counts. What cannot be made counts nowhere, so nobody has to look at the results. */
-static void make_metrics(void)
+/* Called once, before any thread counts. A metric that could not be created ignores its updates, so results need not be checked. */
+static void create_metrics(void)
 {
     static const char *const solve[] = { "phase", "solve", "method", "jacobi", NULL };
     static const double bounds[] = { 1e-6, 1e-5, 1e-4, 1e-3 };
-    int result = sonde_counter_make(&cells, "heat_cells_total", solve, "", "Cells that were computed");
+    int result = sonde_counter_make(&cells, "heat_cells_total", solve, "", "Cells computed");
     if (result)
         fprintf(stderr, "heat: %s\n", sonde_result_text(result));
-    sonde_real_counter_make(&energy, "heat_energy_total", NULL, "joules", "Energy that came in at the hot end");
+    sonde_real_counter_make(&energy, "heat_energy_total", NULL, "joules", "Energy received at the hot end");
     sonde_gauge_make(&residual, "heat_residual", NULL, "", "Largest change in the last step");
-    sonde_histogram_make(&step_seconds, "heat_step_seconds", NULL, "seconds", "Time of a step", bounds, 4);
+    sonde_histogram_make(&step_seconds, "heat_step_seconds", NULL, "seconds", "Duration of a step", bounds, 4);
 }
 
 static double now_s(void)
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 {
     static double rods[2][CELLS] = { { 100 }, { 100 } };
     long steps = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
-    make_metrics();
+    create_metrics();
     for (long i = 0; i < steps; i++) {
         double begin_s = now_s();
         sonde_set(&residual, step(rods[(i + 1) % 2], rods[i % 2]));

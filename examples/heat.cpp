@@ -1,4 +1,4 @@
-// The example of libsonde in C++: a counter that is made where it is used, by several threads.
+// The libsonde example in C++: a counter that is created on first use, by several threads.
 //
 //     g++ -O2 -pthread heat.cpp $(pkg-config --cflags --libs sonde) -o heat
 #include <sonde.h>

@@ -1,4 +1,4 @@
-! The example of libsonde in Fortran: heat in a rod.
+! The libsonde example in Fortran: heat in a rod.
 !
 !     gfortran -O2 $(pkg-config --variable=includedir sonde)/sonde.f90 heat.f90 $(pkg-config --libs sonde) -o heat
 program heat

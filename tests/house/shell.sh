@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every shell script of the project is clean under shellcheck. shell.sh ROOT; speaks TAP.
+# shell.sh ROOT: checks all shell scripts of the project with shellcheck; prints TAP.
 cd "$1" || exit 1
 command -v shellcheck >/dev/null || { echo "1..0 # skip shellcheck is not installed"; exit 0; }
 count=0 failed=0
@@ -12,8 +12,9 @@ for file in try check .ci/run tools/* tests/*/*.sh tests/tools/* tests/scenes/*.
         *) case $file in *.bash) shell='bash' ;; *) continue ;; esac ;;
     esac
     count=$((count + 1))
-    # SC1091: loaded files are looked at by themselves. SC2016: texts for another shell. SC2030, SC2031: bats runs each test in a shell of its own.
-    # SC2143: "!" does not fail a test of bats, "[ -z" does. SC2154, SC2034: variables that bats or scene.bash sets, or reads. SC2317: functions that bats calls.
+    # SC1091: loaded files are checked separately. SC2016: strings for another shell. SC2030, SC2031: bats runs each test in a subshell.
+    # SC2143: "!" does not fail a bats test, "[ -z" does. SC2154, SC2034: variables that bats or scene.bash sets or reads. SC2317: functions
+# that bats calls.
     if found=$(shellcheck -f gcc -s "$shell" -e SC1091,SC2016,SC2030,SC2031,SC2034,SC2143,SC2154,SC2317 "$file"); then
         echo "ok $count - $file"
     else

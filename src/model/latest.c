@@ -389,7 +389,8 @@ void latest_drop_missing(struct latest *latest, const void *source, uint64_t sin
 {
     for (size_t i = 0; i < latest->group_count; i++) {
         const struct latest_group *group = latest->groups[i];
-        if (group->nodes[0]->entry.source != source || (group->updated_ns >= since_ns && group->updated_count >= group->count))
+        if (!group->count || group->nodes[0]->entry.source != source /* empty: its first entry found no memory */
+            || (group->updated_ns >= since_ns && group->updated_count >= group->count))
             continue;
         drop_if(latest, is_missing, &(struct drop_condition){ .source = source, .since_ns = since_ns });
         return;

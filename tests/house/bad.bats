@@ -32,17 +32,17 @@ expect_broken() {
     [ "$status" -eq 0 ]
 }
 
-@test "an include from a later folder is found" {
+@test "an include from a later directory is found" {
     put src/base/wrong.c '/* wrong */' '#include "model/good.h"'
     expect_broken 1
 }
 
-@test "an include from the neighbour is found" {
+@test "an include from a sibling directory is found" {
     put src/agent/wrong.c '/* wrong */' '#include "collector/peers.h"'
     expect_broken 1
 }
 
-@test "an include without its folder is found" {
+@test "an include without its directory is found" {
     put src/model/wrong.c '/* wrong */' '#include "good.h"'
     expect_broken 1
 }
@@ -52,7 +52,7 @@ expect_broken() {
     expect_broken 2
 }
 
-@test "a banned call is found, but not in a comment or a text" {
+@test "a banned call is found, but not in a comment or a string" {
     put src/model/other.c '/* strcpy(a, b) */' 'const char *t = "strcpy(a, b)";'
     run python3 "$SOURCE/tests/house/rules.py" "$T"
     [ "$status" -eq 0 ]
@@ -60,7 +60,7 @@ expect_broken() {
     expect_broken 3
 }
 
-@test "exit is found outside of cli" {
+@test "a call of exit outside of cli is found" {
     put src/cli/right.c '/* right */' 'void f(void) { exit(1); }'
     run python3 "$SOURCE/tests/house/rules.py" "$T"
     [ "$status" -eq 0 ]
@@ -83,12 +83,12 @@ expect_broken() {
     expect_broken 5
 }
 
-@test "a file that does not say what it is is found" {
+@test "a file without a header comment is found" {
     put src/model/wrong.c 'int x;'
     expect_broken 6
 }
 
-@test "a document that names what is not there is found" {
+@test "a document that refers to a missing file is found" {
     put README.md 'See `src/model/good.c` and [this](src/model/good.h).'
     run python3 "$SOURCE/tests/house/rules.py" "$T"
     [ "$status" -eq 0 ]
@@ -98,7 +98,7 @@ expect_broken() {
     expect_broken 7
 }
 
-@test "a line of a scene that would not be heard is found" {
+@test "a line of a scene whose failure would be ignored is found" {
     mkdir "$T/tests/scenes"
     put tests/scenes/right.bats 'is_right() {' '    [ a ] && [ b ]' '}' '    [ a ] && [ b ] && break' '    ! a || skip "no a"'
     run python3 "$SOURCE/tests/house/rules.py" "$T"
@@ -109,7 +109,7 @@ expect_broken() {
     expect_broken 8
 }
 
-@test "what is excused with a reason is let through" {
+@test "an exception with a reason is accepted" {
     put src/model/wrong.c 'int x;'
     put tests/house/allowed 'opening src/model/wrong.c generated'
     run python3 "$SOURCE/tests/house/rules.py" "$T"

@@ -92,5 +92,5 @@ assert_named_once() {
 
 # Checks that the start and end of every declared job is there.
 assert_job_events() {
-    diff <(jq -r 'select(.event == "begin" or .event == "end") | "\(.job) \(.event)"' "$T/messages" | sort) <(sort "$T/jobs.told")
+    diff <(jq -r 'select(.event == "begin" or .event == "end") | "\(.job) \(.event)"' "$T/messages" | sort) <(sort "$T/jobs.declared")
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Programs that count with libsonde, and who reads them: an agent that comes later, and sonde run.
+# Readers of metrics segments: an agent that starts after the program, and sonde run.
 load scene
 
-# The rest of a test in a mount namespace with a /dev/shm of its own: other agents of this machine claim boards, too.
+# Runs the rest of a test in a mount namespace with its own /dev/shm: other agents of this machine claim segments, too.
 with_own_shm() {
     need_root
     cat <<'EOF' >script
@@ -17,7 +17,7 @@ EOF
     unshare --mount --propagation private bash script
 }
 
-@test "an agent finds programs that ran before it, sums them up, and keeps what the killed have counted" {
+@test "an agent finds programs that started before it, sums them up, and keeps the counts of killed ones" {
     with_own_shm <<'EOF'
         "$TOOLS/instrumented" wait 3 >said & waiting=$!
         eventually grep -q counted said
@@ -37,7 +37,7 @@ EOF
 EOF
 }
 
-@test "an agent that is killed loses nothing that was counted meanwhile by programs that ended" {
+@test "counts of programs that exit while the agent is down are not lost" {
     with_own_shm <<'EOF'
         start() { "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!; }
         trap 'kill $agent' EXIT
@@ -53,17 +53,17 @@ EOF
 EOF
 }
 
-@test "sonde run keeps what its programs counted, children, threads and killed ones too" {
+@test "sonde run keeps the counts of its programs, with children, threads and killed ones" {
     with_own_shm <<'EOF'
         "$SONDE" run -q -p 100ms -n counting -- sh -c '"$0" threads 50; "$0" fork 2; "$0" killed; "$0" exec 3; true' "$TOOLS/instrumented"
         "$SONDE" export --what series --format csv >series
-        # 50 of threads, 2 and 100 each of forks, 1, 5 and 3
+        # 50 from threads, 2 and 100 from each fork, 1, 5 and 3
         [[ $(grep 'program_counter.*speaks_total' series | tail -n 1 | tr -d '\r') == *,261 ]]
         [ -z "$(find /dev/shm -name "sonde-run.*")" ]
 EOF
 }
 
-@test "short programs of sonde run are in the agent's sums too, whoever runs them, and once; nothing is left" {
+@test "short programs of sonde run are in the agent's totals once, for any user, and nothing is left behind" {
     with_own_shm <<'EOF'
         is_empty() { [ -z "$(find /dev/shm -name 'sonde[.-]*' ! -name 'sonde-agent*')" ]; }
         "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
@@ -76,7 +76,7 @@ EOF
         [ "$("$SONDE" report --json | jq '.program.counters[] | select(.name == "speaks_total{part=\"a\"}").total')" = 400 ]
         eventually has 'speaks_total{part=a}' 440.0
         eventually is_empty
-        # An agent that does not read is not waited for, and has it later.
+        # A suspended agent is not waited for, and reads it later.
         kill -STOP $agent
         SECONDS=0
         "${as_nobody[@]}" "$SONDE" run -q -- "$TOOLS/instrumented" count 10
@@ -85,7 +85,7 @@ EOF
         kill -CONT $agent
         eventually has 'speaks_total{part=a}' 450.0
         eventually is_empty
-        # The next agent reads what was left to one that was killed, and once.
+        # The next agent reads once what was left for a killed one.
         kill -KILL $agent
         wait $agent || true
         "$SONDE" run -q -- "$BUILD/tests/segment_program" sonde counter later_total - 10
@@ -94,7 +94,7 @@ EOF
         "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
         eventually has later_total 10.0
         eventually is_empty
-        # Where none comes any more, sonde submit takes it away.
+        # If there is no next agent, sonde submit removes it.
         kill -KILL $agent
         wait $agent || true
         "$SONDE" run -q -- "$TOOLS/instrumented" count 10
@@ -105,7 +105,7 @@ EOF
 EOF
 }
 
-@test "the environment of a program with the rights of another does not say whose job it is in" {
+@test "the environment of a set-uid program does not determine its job" {
     [[ $(findmnt -no OPTIONS -T "$T") != *nosuid* ]] || skip "$T is mounted without setuid"
     with_own_shm <<'EOF'
         install -m 4755 "$BUILD/tests/segment_program" raised
@@ -113,7 +113,7 @@ EOF
         trap 'kill $agent' EXIT
         eventually "$SONDE" get >/dev/null
         "$SONDE" job begin 4711 --user daemon
-        SONDE_JOB=4711 "$BUILD/tests/segment_program" sonde counter of_root_total - 5 # who may
+        SONDE_JOB=4711 "$BUILD/tests/segment_program" sonde counter of_root_total - 5 # root may
         SONDE_JOB=4711 setpriv --reuid=65534 --regid=65534 --clear-groups ./raised sonde counter raised_total - 3
         page() { curl -sf --unix-socket "$SONDE_SOCKET_DIR/agent.sock" http://agent/metrics >page && grep -E "^$1" page; }
         eventually page 'of_root_total\{.*job="4711".* 5$'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Programs that count with libsonde, on good days and bad ones: what stands on their boards afterwards is what they counted.
+# Programs that use libsonde, also under adverse conditions: their segments hold exactly what they counted.
 load scene
 
 setup() {
@@ -12,24 +12,24 @@ dump() {
     "$BUILD/tests/segment_show" "$SONDE_BOARDS"
 }
 
-# The lines of a metric on all boards.
+# The lines of a metric in all segments.
 values() {
     dump | awk -v name="$1" '$1 == name { print $2 }' | sort -n | paste -sd' '
 }
 
-# A fact of the board, or of all of them.
-fact() {
+# A header field of the segment, or of all of them.
+header() {
     dump | grep -oP "^# .*\b$1=\K\S+" | sort | paste -sd' '
 }
 
-# In a mount namespace of its own, with a /dev/shm that has these options.
+# Runs a command in its own mount namespace, with a /dev/shm that has these mount options.
 with_shm() {
     local options=$1
     shift
     unshare --mount --propagation private sh -c 'mount -t tmpfs -o "$0" none /dev/shm && exec "$@"' "$options" "$@"
 }
 
-@test "what a program counted is on its board, with labels, units and a histogram" {
+@test "the segment has all counts of a program, with labels, units and a histogram" {
     "$TOOLS/instrumented" count 1000
     run -0 dump
     [[ ${lines[0]} == *"library=sonde"*"state=ended gone=1 metrics=4 command="*"instrumented count 1000" ]]
@@ -41,111 +41,111 @@ with_shm() {
     [ "${lines[8]}" = 'speaks_sizes_sum 10' ]
 }
 
-@test "a program that runs can be read, and its last numbers after SIGKILL" {
+@test "a running program can be read, and its last values after SIGKILL" {
     "$TOOLS/instrumented" wait 5 >said & pid=$!
     until grep -q counted said; do sleep 0.05; done
-    [ "$(fact gone)" = 0 ]
+    [ "$(header gone)" = 0 ]
     [ "$(values 'speaks_total{part="a"}')" = 5 ]
     kill -KILL "$pid"
     wait "$pid" || [ $? -eq 137 ]
-    [ "$(fact gone) $(fact state)" = "1 alive" ]
+    [ "$(header gone) $(header state)" = "1 alive" ]
     [ "$(values 'speaks_total{part="a"}')" = 5 ]
 }
 
-@test "10,000 threads one after another take the memory of a few" {
+@test "10,000 consecutive threads need the memory of a few" {
     "$TOOLS/instrumented" threads 10000
     [ "$(values 'speaks_total{part="a"}')" = 10000 ]
     [ "$(values 'speaks_seconds_total{part="a"}')" = 5000 ]
-    [ "$(fact bytes)" -le 131072 ]
+    [ "$(header bytes)" -le 131072 ]
 }
 
-@test "eight threads on the same metrics forget nothing" {
+@test "eight threads on the same metrics lose no counts" {
     "$TOOLS/instrumented" crowd 100000
     [ "$(values 'speaks_total{part="a"}')" = 800000 ]
     [ "$(values 'speaks_sizes_bucket{le="+Inf"}')" = 800000 ]
     [ "$(values speaks_level)" = 800000 ]
 }
 
-@test "100,000 metrics, made by two threads at once" {
+@test "100,000 metrics created by two threads at once" {
     "$TOOLS/instrumented" metrics 100000
     run dump
     [ "$(grep -c 'speaks_many_total{number="[0-9]*"} 2' <<<"$output")" -eq 100000 ]
-    [ "$(fact lost)" = 0 ]
-    [ "$(fact bytes)" -le 30000000 ]
+    [ "$(header lost)" = 0 ]
+    [ "$(header bytes)" -le 30000000 ]
 }
 
-@test "children of fork count for themselves, with the metrics of their parent" {
+@test "forked children count separately, with the metrics of their parent" {
     "$TOOLS/instrumented" fork 3
     [ "$(values 'speaks_total{part="a"}')" = "2 100 100 100" ]
     [ "$(values speaks_level)" = "1 unset unset unset" ] || [ "$(values speaks_level)" = "unset unset unset 1" ]
 }
 
-@test "children that the C library knows nothing of count for themselves too" {
+@test "children created without the C library count separately, too" {
     "$TOOLS/instrumented" raw-fork
     [ "$(values 'speaks_total{part="a"}')" = "2 100" ]
 }
 
-@test "children of children count, and their threads" {
+@test "grandchildren and their threads are counted" {
     "$TOOLS/instrumented" fork-chain 5
     [ "$(values 'speaks_total{part="a"}')" = "0 11 11 11 11 11" ]
 }
 
-@test "a child of vfork counts for its parent" {
+@test "a vfork child counts for its parent" {
     "$TOOLS/instrumented" vfork 3
     [ "$(values 'speaks_total{part="a"}')" = 4 ]
 }
 
-@test "exec ends a board and begins another" {
+@test "exec ends a segment and starts another" {
     "$TOOLS/instrumented" exec 2
     [ "$(values 'speaks_total{part="a"}')" = "2 5" ]
-    [ "$(fact gone)" = "1 1" ]
+    [ "$(header gone)" = "1 1" ]
 }
 
-@test "a program that has become another is gone from its board, though its pid is not" {
+@test "the writer of a segment is gone after an exec, although its pid is not" {
     "$TOOLS/instrumented" exec-sleep 60 & pid=$!
     until [ "$(cat "/proc/$pid/comm")" = sleep ]; do sleep 0.05; done
-    run fact gone
+    run header gone
     kill "$pid"
     wait "$pid" || true
     [ "$output" = 1 ]
 }
 
-@test "a program is gone from its board, though a child that never counted has it mapped" {
+@test "the writer of a segment is gone, although a child that never counted has it mapped" {
     child=$("$TOOLS/instrumented" orphan 3>&-)
-    run fact gone
+    run header gone
     kill "$child"
     [ "$output" = 1 ]
 }
 
-@test "a program whose first thread has ended is there as long as another counts" {
+@test "the writer is alive after its main thread has ended, as long as another thread runs" {
     mkfifo go
     "$TOOLS/instrumented" first-ends 5 <>go >said 3>&- & pid=$!
     until grep -q '^State:.Z' "/proc/$pid/status" && grep -q counted said; do sleep 0.05; done
-    [ "$(fact gone)" = 0 ]
+    [ "$(header gone)" = 0 ]
     echo >go
     wait "$pid"
-    [ "$(fact gone)" = 1 ]
+    [ "$(header gone)" = 1 ]
     [ "$(values 'speaks_total{part="a"}')" = 6 ]
 }
 
-@test "a program with another pid, in a namespace of its own, is there while it is" {
+@test "a writer in its own pid namespace is alive as long as it runs" {
     need_root
     unshare --pid --fork --kill-child "$TOOLS/instrumented" wait 5 >said & pid=$!
     until grep -q counted said; do sleep 0.05; done
-    [ "$(fact pid) $(fact gone)" = "1 0" ]
+    [ "$(header pid) $(header gone)" = "1 0" ]
     kill -KILL "$pid"
     wait "$pid" || true
-    until [ "$(fact gone)" = 1 ]; do sleep 0.05; done
+    until [ "$(header gone)" = 1 ]; do sleep 0.05; done
     [ "$(values 'speaks_total{part="a"}')" = 5 ]
 }
 
-@test "all descriptors are closed: threads and metrics still come" {
+@test "a program that closes all descriptors can still add threads and metrics" {
     "$TOOLS/instrumented" closes
     [ "$(values 'speaks_total{part="a"}')" = 2 ]
     [ "$(values speaks_late_total)" = 3 ]
 }
 
-@test "a signal handler that counts the same loses nothing" {
+@test "a signal handler that uses the same counter loses no counts" {
     expected=$("$TOOLS/instrumented" handler 2000)
     [ "$(values 'speaks_total{part="a"}')" = "$expected" ]
     [ "$(values 'speaks_seconds_total{part="a"}')" = "$expected" ]
@@ -160,15 +160,15 @@ with_shm() {
     [ "$(values late_total)" = 100 ]
 }
 
-@test "names with quotes, newlines and 10 kB are taken, longer ones and nonsense are refused" {
+@test "names with quotes, newlines and 10 kB are accepted, longer and invalid ones are rejected" {
     run -0 "$TOOLS/instrumented" odd
     [ "$output" = "0 0 3 3 3 3 3 3 3" ]
     run -0 dump
     [[ $output == *'{a_b="say \"hi\"\n\\"} 1'* ]]
-    [ "$(fact metrics)" = 2 ]
+    [ "$(header metrics)" = 2 ]
 }
 
-@test "what is not a number, infinite or negative does not get into counters and histograms" {
+@test "NaN, infinite and negative values are not added to counters and histograms" {
     "$TOOLS/instrumented_numbers" none
     [ "$(values 'speaks_seconds_total{part="a"}')" = 0.25 ]
     [ "$(values speaks_sizes_sum)" = 0 ]
@@ -177,7 +177,7 @@ with_shm() {
     [ "$(values infinite)" = inf ]
 }
 
-@test "a sum that is more than a number can say is infinite in the report and in the series" {
+@test "a sum that overflows is infinite in the report and in the series" {
     unset SONDE_BOARDS
     run -0 "$SONDE" run -q -- "$TOOLS/instrumented_numbers" too-much
     "$SONDE" report >"$T/page"
@@ -189,14 +189,14 @@ with_shm() {
     grep -q ',speaks_sizes_sum,inf' "$T/series"
 }
 
-@test "a name that programs of a run have with two types is told, and the sum of those that came first is kept" {
+@test "a name that a run uses with two types is reported, and the total of the first type is kept" {
     run -0 --separate-stderr "$SONDE" run -p 100ms -- bash -c "'$BUILD/tests/segment_program' sonde counter level - 5; sleep 1
         '$BUILD/tests/segment_program' sonde gauge level - 42; sleep 1; '$BUILD/tests/segment_program' sonde counter level - 3"
     [[ $stderr == *"1 metrics or values of its programs were rejected"*"level is a gauge in one program and a counter in another"* ]]
     "$SONDE" report --json | jq -e '.program.counters[] | select(.name == "level") | .total == 8'
 }
 
-@test "a name that was made is in the report, however long, and one that would not be is refused" {
+@test "every accepted name is in the report, however long; longer ones are rejected" {
     unset SONDE_BOARDS
     run -0 "$SONDE" run -q -- "$TOOLS/instrumented_labels" long
     [ "$output" = "0 0 3 3 0" ]
@@ -204,8 +204,8 @@ with_shm() {
     [ "$(grep -o 'quotes_total\|most_total\|more_total\|help_total\|nnnn_total' "$T/series" | sort -u | tr '\n' ' ')" = "help_total most_total quotes_total " ]
 }
 
-@test "what is left out of the report is told" {
-    # A board of another writer, whose name is longer than ours makes any: its help becomes a part of it.
+@test "metrics that are left out of the report are counted there" {
+    # A segment of another writer with a name longer than libsonde allows: its help becomes part of it.
     name=$(printf 'n%.0s' {1..32760})
     "$BUILD/tests/segment_program" sonde counter "$name" - 1 kill || :
     mv "$SONDE_BOARDS"/sonde.* "$T/board"
@@ -227,17 +227,17 @@ PY
     run -0 "$TOOLS/instrumented_labels" orders
     [ "$output" = "0 0 0 2" ]
     [ "$(values 'order{a="1",b="2"}')" = 7 ]
-    [ "$(fact metrics)" = 2 ]
+    [ "$(header metrics)" = 2 ]
 }
 
-@test "one name has one type, and the program is told" {
+@test "one name has one type, and the program gets an error" {
     run -0 "$TOOLS/instrumented" types
     [ "$output" = "2 2 2 1" ]
     [ "$(values 'speaks_total{part="a"}')" = 1 ]
-    [ "$(fact metrics)" = 4 ]
+    [ "$(header metrics)" = 4 ]
 }
 
-@test "a full /dev/shm: the program runs on, and what found room is there" {
+@test "a full /dev/shm: the program continues, and what fitted is there" {
     need_root
     mkdir tiny
     run -0 unshare --mount --propagation private sh -c '
@@ -253,7 +253,7 @@ PY
     [[ $output =~ [1-9][0-9]*" metrics of its programs, or parts of them, are not in the report for lack of space" ]]
 }
 
-@test "no /dev/shm, and one that nobody may write to" {
+@test "no /dev/shm, or one that is not writable" {
     SONDE_BOARDS=/nowhere/at/all "$TOOLS/instrumented" crowd 1000
     SONDE_BOARDS=/proc "$TOOLS/instrumented" metrics 1000
     SONDE_BOARDS=$(printf '/x%.0s' {1..500}) "$TOOLS/instrumented" threads 100
@@ -267,23 +267,23 @@ PY
     for mib in 8 10 16 64 1024; do
         "$TOOLS/instrumented" narrow "$mib"
     done
-    [ "$(fact metrics | wc -w)" -ge 3 ]
+    [ "$(header metrics | wc -w)" -ge 3 ]
 }
 
-@test "limits for the size of files are no signal" {
+@test "a file size limit causes no signal" {
     for kib in 0 1 100 300 1024; do
         "$TOOLS/instrumented" small-files "$kib"
     done
     [ "$(values 'speaks_many_total{number="999"}')" = "2 2" ]
 }
 
-@test "a program that locks its memory does not lock the whole board" {
+@test "a program that locks its memory does not lock the whole segment" {
     "$TOOLS/instrumented" locked
-    [ "$(fact bytes)" -le 131072 ]
+    [ "$(header bytes)" -le 131072 ]
     [ "$(values 'speaks_total{part="a"}')" = 2 ]
 }
 
-@test "an old kernel does as well" {
+@test "it works with an old kernel" {
     "$TOOLS/instrumented" old-kernel 3
     [ "$(values 'speaks_total{part="a"}')" = "5 100 100 100" ]
     rm "$SONDE_BOARDS"/*
@@ -293,33 +293,33 @@ PY
     unshare --mount --propagation private sh -c 'mount -t tmpfs -o size=4k none tiny && SONDE_BOARDS=$PWD/tiny "$0/instrumented" old-kernel 50' "$TOOLS"
 }
 
-@test "errno stays, and the rank is told" {
+@test "errno is preserved, and the MPI rank is recorded" {
     "$TOOLS/instrumented" errno
     rm "$SONDE_BOARDS"/*
     SLURM_JOB_ID=4711 "$TOOLS/instrumented" rank
-    [ "$(fact rank) $(fact job)" = "3/8 4711" ]
+    [ "$(header rank) $(header job)" = "3/8 4711" ]
 }
 
-@test "without anybody who reads nothing stays behind, and for an agent everything" {
+@test "without a reader nothing is left behind; for an agent everything is" {
     need_root
     unset SONDE_BOARDS
     with_shm size=1m sh -c '"$0/instrumented" count && [ -z "$(ls /dev/shm)" ]' "$TOOLS"
-    # of an agent that was there a moment ago
+    # for an agent that ran a moment ago
     with_shm size=1m sh -c 'touch /dev/shm/sonde-agent && "$0/instrumented" count && ls /dev/shm/sonde.*.sonde.*' "$TOOLS"
     # … or eleven minutes ago
     with_shm size=1m sh -c 'touch -d "11 minutes ago" /dev/shm/sonde-agent && "$0/instrumented" count && [ "$(ls /dev/shm)" = sonde-agent ]' "$TOOLS"
-    # … and that another user only says to be
+    # … and for one that another user only claims to run
     with_shm size=1m sh -c 'touch /dev/shm/sonde-agent && chown 65534 /dev/shm/sonde-agent && "$0/instrumented" count &&
         [ "$(ls /dev/shm)" = sonde-agent ]' "$TOOLS"
 }
 
-@test "1,000 short programs in a row leave nothing" {
+@test "1,000 consecutive short programs leave nothing behind" {
     need_root
     unset SONDE_BOARDS
     with_shm size=64k bash -c 'for ((i = 0; i < 1000; i++)); do "$0/instrumented" count || exit 1; done; [ -z "$(ls /dev/shm)" ]' "$TOOLS"
 }
 
-@test "a folder with other files, links and cut boards" {
+@test "a directory with other files, links and truncated segments" {
     "$TOOLS/instrumented" count 3
     board=$(ls "$SONDE_BOARDS")
     head -c 5000 "$SONDE_BOARDS/$board" >"$SONDE_BOARDS/sonde.1.cut.0"

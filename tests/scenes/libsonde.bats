@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# libsonde as its users have it: installed, found by pkg-config, in C, C++ and Fortran, dynamically and statically linked.
+# libsonde as users have it: installed, found by pkg-config, in C, C++ and Fortran, dynamically and statically linked.
 load scene
 
 setup_file() {
@@ -17,34 +17,34 @@ setup() {
     read -ra flags < <(pkg-config --cflags --libs sonde)
 }
 
-# What stands on the board for a metric.
+# The value of a metric in the segment.
 value() {
     "$BUILD/tests/segment_show" "$SONDE_BOARDS" | awk -v name="$1" '$1 == name { print $2 }'
 }
 
 strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
 
-@test "the example in C, without a warning" {
+@test "the example in C compiles without warnings and works" {
     cc "${strict[@]}" "$SOURCE/examples/heat.c" "${flags[@]}" -lm -o heat
     ./heat 100
     [ "$(value 'heat_cells_total{method="jacobi",phase="solve"}')" = 99800 ]
     [ "$(value 'heat_step_seconds_bucket{le="+Inf"}')" = 100 ]
 }
 
-@test "the example in C, linked statically" {
+@test "the example in C works when linked statically" {
     cc "${strict[@]}" -static "$SOURCE/examples/heat.c" "${flags[@]}" -lm -o heat
     ./heat 100
     [ "$(value 'heat_cells_total{method="jacobi",phase="solve"}')" = 99800 ]
 }
 
-@test "the example in C++, without a warning" {
+@test "the example in C++ compiles without warnings and works" {
     command -v g++ || skip "no g++"
     g++ "${strict[@]}" -pthread "$SOURCE/examples/heat.cpp" "${flags[@]}" -o heat
     ./heat
     [ "$(value 'heat_cells_total{language="C++",phase="solve"}')" = 400000 ]
 }
 
-@test "the example in Fortran, without a warning" {
+@test "the example in Fortran compiles without warnings and works" {
     command -v gfortran || skip "no gfortran"
     gfortran "${strict[@]}" -std=f2008 "$(pkg-config --variable=includedir sonde)/sonde.f90" "$SOURCE/examples/heat.f90" \
         "${flags[@]}" -o heat
@@ -53,7 +53,7 @@ strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
     [ "$(value 'heat_changes_bucket{le="+Inf"}')" = 1000 ]
 }
 
-@test "the header in old C, old C++, and with clang" {
+@test "the header compiles as old C, as old C++, and with clang" {
     echo '#include <sonde.h>' >use.c
     cp use.c use.cpp
     cc -std=c89 -pedantic-errors "${strict[@]}" -Wno-long-long -c use.c "${flags[@]}"
@@ -62,7 +62,7 @@ strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
     ! command -v clang || clang -std=c99 "${strict[@]}" -Wno-unused-command-line-argument -c use.c "${flags[@]}"
 }
 
-@test "what is no number is refused also in programs that are compiled as if there were no such" {
+@test "NaN is rejected also in programs compiled with -ffast-math" {
     for compiler in cc clang; do
         command -v "$compiler" || continue
         "$compiler" -O3 -ffast-math "$SOURCE/tests/tools/instrumented_numbers.c" "${flags[@]}" -o instrumented_numbers
@@ -74,7 +74,7 @@ strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
     done
 }
 
-@test "the library shows what sonde.h names and nothing else, needs the C library alone, and stays loaded" {
+@test "the library exports exactly the functions of sonde.h, needs only libc, and is never unloaded" {
     library=$(find "$ROOT" -name libsonde.so.1)
     run readelf -dW "$library"
     [ "$(grep -c NEEDED <<<"$output")" -eq 1 ]
@@ -86,7 +86,7 @@ strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
     [ -z "$(awk 'NF == 3 && $3 !~ /^sonde_/' <<<"$output")" ]
 }
 
-@test "the manual is installed, well-formed, and names every function" {
+@test "the man page is installed, valid, and has every function" {
     page=$(find "$ROOT" -path '*/man3/sonde.3')
     command -v mandoc || skip "no mandoc"
     mandoc -T lint -W warning "$page"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sonde list, on jobs that never were.
+# sonde list, on generated jobs.
 load scene
 
 three_jobs() {
@@ -8,7 +8,7 @@ three_jobs() {
     "$TOOLS/fake_job" "$SONDE_DB" job=ice-1 name=ice user=alice host=n2 tags="exp:a" processes=100 start=1700200000
 }
 
-# The ids that a list shows, in one line.
+# The listed ids, on one line.
 ids() {
     "$SONDE" list --ids "$@" | tr '\n' ' '
 }
@@ -70,7 +70,7 @@ ids() {
     [ "$(ids --since 2023-11-16)" = "ice-1 ocean-2 " ]
     [ "$(ids --since @1700050000 --until @1700150000)" = "ocean-2 " ]
     [ "$(ids --since '1 hour ago')" = "" ]
-    run -2 "$SONDE" list --since 2023 # no year, and surely not 2023 seconds ago
+    run -2 "$SONDE" list --since 2023 # ambiguous: neither a year nor 2023 seconds ago
     [ "$(ids --limit 1)" = "ice-1 " ]
     [ "$(ids --user nobody-at-all)" = "" ]
     run -0 "$SONDE" list --user nobody-at-all

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Straight from an agent to real servers, without a collector: the agent is killed in a loop, the servers are away and come
-# back. What was read waits in the agent's spool; every sample is there once, counted from both ends.
+# From an agent directly to real servers: the agent is killed in a loop, the servers go down and return. Samples wait in the agent's
+# journal; every sample is stored once, counted at both ends.
 bats_require_minimum_version 1.5.0
 load scene
 load lossless
@@ -21,24 +21,24 @@ teardown() {
     lossless_teardown
 }
 
-# An agent that has the sink $1 and nobody else.
+# Starts an agent with the sink $1 only.
 start_direct() {
     "$SONDE" agent -c "$T/agent.conf" -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none \
         --socket "$T/agent.sock" --spool "$T/spool" --sink "json:path=$T/agent.json,append=yes" --sink "$1" "${@:2}" >>"$T/agent.said" 2>&1 3>&- &
     AGENT=$!
 }
 
-# Is it so, by the agent's own figures?
-agent_says() {
+# Whether a jq condition holds for the agent's own status.
+agent_status_is() {
     [ "$("$SONDE" ctl --json --agent "$T/agent.sock" | jq "$1")" = true ]
 }
 
-# The sink has all but the newest.
+# The sink has all but the newest samples.
 caught_up() {
-    agent_says '.sinks[1] | .success_ns > 0 and .lag_ns < 2e9'
+    agent_status_is '.sinks[1] | .success_ns > 0 and .lag_ns < 2e9'
 }
 
-kill_often() { # SINK HOW-OFTEN [hundredths of a second between two: LEAST MOST]
+kill_repeatedly() { # SINK HOW-OFTEN [hundredths of a second between two: LEAST MOST]
     for ((turn = 0; turn < $2; turn++)); do
         doze "${3:-30}" "${4:-90}"
         kill_agent
@@ -46,7 +46,7 @@ kill_often() { # SINK HOW-OFTEN [hundredths of a second between two: LEAST MOST]
     done
 }
 
-# The agent's last sample is there. (arrived looks for it at the end; here rows are sorted.)
+# Whether the agent's last sample is there. (arrived expects it at the end of the file; here rows are sorted.)
 has_last() { # FILE
     local last
     last=$(tail -n 1 "$T/agent.json" | grep -o '"time_ns": [0-9]*' | tr -dc 0-9)
@@ -58,12 +58,12 @@ has_last() { # FILE
     sink="kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS"
     start_direct "$sink"
     start_jobs
-    kill_often "$sink" 6 100 300 # some while it connects, some in the middle of a load
+    kill_repeatedly "$sink" 6 100 300 # some while it connects, some under load
     for ((round = 0; round < 3; round++)); do
         kill_kafka
-        kill_often "$sink" 2
+        kill_repeatedly "$sink" 2
         start_kafka
-        kill_often "$sink" 2 100 300
+        kill_repeatedly "$sink" 2 100 300
     done
     stop_jobs
     wait_for caught_up
@@ -73,12 +73,12 @@ has_last() { # FILE
     assert_named_once
 }
 
-# Stopped in the middle of it, so that requests wait in its sockets when their sender is dead already.
-stop_kafka() {
+# Stopped under load, so that requests are still in its sockets after their sender was killed.
+suspend_kafka() {
     kill -STOP "$(cat "$T/kafka/pid")"
 }
 
-go_on_kafka() {
+continue_kafka() {
     kill -CONT "$(cat "$T/kafka/pid")"
 }
 
@@ -92,12 +92,12 @@ go_on_kafka() {
     wait_for caught_up
     for ((round = 0; round < 5; round++)); do
         doze 20 120
-        stop_kafka
-        doze 50 80 # a flush goes into the socket
+        suspend_kafka
+        doze 50 80 # a flush goes to the socket
         kill_agent
         start_direct "$sink"
         doze 10 50
-        go_on_kafka
+        continue_kafka
         wait_for caught_up
     done
     stop_agent
@@ -112,11 +112,11 @@ go_on_kafka() {
     start_kafka
     sink="kafka:brokers=$BROKERS,format=wire,timeout=2s,$OLD_OPTIONS"
     start_direct "$sink"
-    kill_often "$sink" 5 100 300
+    kill_repeatedly "$sink" 5 100 300
     kill_kafka
-    kill_often "$sink" 1
+    kill_repeatedly "$sink" 1
     start_kafka
-    kill_often "$sink" 3 100 300
+    kill_repeatedly "$sink" 3 100 300
     wait_for caught_up
     stop_agent
     "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,$OLD_OPTIONS" --journal "$T/journal" --http none \
@@ -133,12 +133,12 @@ go_on_kafka() {
     sink="kafka:brokers=$BROKERS,timeout=2s,exactly_once=yes,topic=node"
     start_direct "$sink"
     start_jobs
-    kill_often "$sink" 6
+    kill_repeatedly "$sink" 6
     for ((round = 0; round < 3; round++)); do
         kill_broker
-        kill_often "$sink" 1
+        kill_repeatedly "$sink" 1
         start_broker
-        kill_often "$sink" 2
+        kill_repeatedly "$sink" 2
     done
     stop_jobs
     wait_for caught_up
@@ -180,14 +180,14 @@ rows_of_elasticsearch() {
     start_elasticsearch
     sink="elasticsearch:url=http://127.0.0.1:$SERVER_PORT"
     start_direct "$sink"
-    for set in loadavg meminfo stat stat_cpu; do # an index that is being made when the server dies stays broken in this one
+    for set in loadavg meminfo stat stat_cpu; do # an index that is being created when this old server is killed stays broken
         wait_for '[ "$(curl -s "http://127.0.0.1:$SERVER_PORT/sonde_$set/_count" | jq ".count // 0")" -gt 0 ]'
     done
-    kill_often "$sink" 4
+    kill_repeatedly "$sink" 4
     kill -9 "$(cat "$T/es/pid")"
-    kill_often "$sink" 4
+    kill_repeatedly "$sink" 4
     start_elasticsearch
-    kill_often "$sink" 2
+    kill_repeatedly "$sink" 2
     wait_for caught_up
     stop_agent
     wait_for 'rows_of_elasticsearch; has_last "$T/rows.json"'
@@ -200,16 +200,16 @@ rows_of_elasticsearch() {
     sink="elasticsearch:url=http://127.0.0.1:$SERVER_PORT,timeout=60s"
     kill -STOP "$(cat "$T/es/pid")"
     start_direct "$sink" --spool-size 1MiB
-    wait_for "agent_says '.spool.lost > 100'"
+    wait_for "agent_status_is '.spool.lost > 100'"
     stop_agent
     kill -CONT "$(cat "$T/es/pid")"
     PERIOD=200ms
     start_direct "$sink" --spool-size 1MiB
     WAIT_S=400 wait_for caught_up
-    agent_says '.sinks[1].gaps > 100'
+    agent_status_is '.sinks[1].gaps > 100'
     stop_agent
     dump sonde_gaps >"$T/gaps"
     dump sonde_loadavg >"$T/stored"
-    # readings and gaps together are what was read
+    # samples and gaps add up to what was read
     assert_sum "$(wc -l <"$T/stored")" "$(jq -s "map(.batches) | add" "$T/gaps")" "$(readings "$T/agent.json")"
 }

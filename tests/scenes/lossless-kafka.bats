@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# The whole way to Kafka, which is killed in the middle of a load, in a loop, and agents and collectors with it: every sample is
-# there once, counted from both ends.
+# From agents through collectors to Kafka, which are killed in a loop under load: every sample is stored once, counted at both ends.
 bats_require_minimum_version 1.5.0
 load scene
 load lossless
@@ -121,14 +120,14 @@ teardown() {
     assert_job_events
 }
 
-# start_taker NAME: a collector that takes from Kafka, with files of its own and the Elasticsearch that it shares with others.
-start_taker() {
+# start_consumer NAME: starts a collector that consumes from Kafka, with its own files and an Elasticsearch that all share.
+start_consumer() {
     "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,group=takers,options=session.timeout.ms=6000" --journal "$T/$1.journal" \
         --http none --socket "$T/$1.sock" --sink "json:path=$T/$1.json,append=yes" \
         --sink "elasticsearch:url=http://127.0.0.1:$SERVER_PORT" >>"$T/$1.said" 2>&1 3>&- &
 }
 
-# "host instance batch" of what the collectors wrote to files of their own, or of documents.
+# "host instance batch" of the rows in the collectors' own files, or of documents.
 poured_names() {
     python3 -c 'import json, sys
 for line in sys.stdin:
@@ -150,26 +149,26 @@ documents() {
     start_elasticsearch
     start_mock
     hosts=(a1 a2 a3 a4)
-    start_taker one
+    start_consumer one
     COLLECTOR=$!
     pour ,format=wire 0 50 "${hosts[@]}"
     wait_for '[ "$(wc -l <"$T/one.json")" -eq 600 ]'
     for ((turn = 0, n = 50; turn < 3; turn++, n += 400)); do
         pour ,format=wire $n $((n + 400)) "${hosts[@]}" &
         POUR=$!
-        start_taker two
+        start_consumer two
         OTHER=$!
         doze 20 80
         kill -9 "$COLLECTOR"
         wait "$POUR"
         POUR=""
-        start_taker one # what it had not handed on is in its journal
+        start_consumer one # what it had not forwarded is in its journal
         COLLECTOR=$!
         doze 100 300
         kill -9 "$OTHER"
         OTHER=""
     done
-    start_taker two
+    start_consumer two
     OTHER=$!
     for ((i = 0; i < 100; i++)); do
         documents | diff - <(expected_names $n "${hosts[@]}") >"$T/differs" && break
@@ -179,8 +178,8 @@ documents() {
     wait "$COLLECTOR" "$OTHER"
     COLLECTOR="" OTHER=""
     documents | diff - <(expected_names $n "${hosts[@]}")
-    # of two files nobody can tell what is in both: nothing is missing, and little is there twice
+    # separate files cannot be deduplicated: nothing is missing, and there are few duplicates
     cat "$T/one.json" "$T/two.json" | poured_names >"$T/all"
     diff <(uniq "$T/all") <(expected_names $n "${hosts[@]}")
-    echo "$(uniq -d "$T/all" | wc -l) of $(wc -l <"$T/all") twice in files of their own"
+    echo "$(uniq -d "$T/all" | wc -l) duplicates of $(wc -l <"$T/all") in separate files"
 }

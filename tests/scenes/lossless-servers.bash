@@ -1,10 +1,10 @@
-# Loaded behind lossless by scenes with real servers at $SERVER_PORT: started, killed, and asked what they have.
+# Loaded after lossless by scenes with real servers at $SERVER_PORT: starts, kills and queries them.
 servers_teardown() {
     [ ! -d "$T/pg" ] || kill_postgres
     [ ! -e "$T/es/pid" ] || kill -9 "$(cat "$T/es/pid")" 2>/dev/null || :
 }
 
-# A line with its name and how many samples the agent read of it, for each set.
+# One line per set: its name and the number of samples that the agent read.
 truth_counts() {
     grep -o '"set": "[a-z_]*"' "$T/agent.json" | cut -d'"' -f4 | sort | uniq -c | awk '{ print $2, $1 }'
 }
@@ -13,7 +13,7 @@ start_postgres() {
     URL=$("$SOURCE/tests/tools/postgres-up" "$T/pg" "$SERVER_PORT")
 }
 
-# All of them at once: nobody has time to write anything down.
+# All processes at once, so that none can write anything.
 kill_postgres() {
     local first
     first=$(head -n 1 "$T/pg/data/postmaster.pid" 2>/dev/null) || return 0
@@ -40,8 +40,8 @@ elasticsearch_counts() {
     done
 }
 
-# An old Elasticsearch that is killed while it makes an index does not find those of its parts again that had not begun.
-elasticsearch_begun() {
+# This old Elasticsearch does not recover shards that were not yet started when it was killed: waits until all are.
+elasticsearch_shards_started() {
     local parts
     parts=$(curl -sf "http://127.0.0.1:$SERVER_PORT/_cat/shards") && [ "$(grep -c ' p STARTED' <<<"$parts")" = 4 ]
 }

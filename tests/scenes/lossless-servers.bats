@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The whole way to real servers, which are killed in the middle of a load, in a loop, and the collector with them: every sample
-# is there once, counted from both ends.
+# From an agent through a collector to real servers, which are killed in a loop under load together with the collector: every sample
+# is stored once, counted at both ends.
 bats_require_minimum_version 1.5.0
 load scene
 load lossless
@@ -16,7 +16,7 @@ teardown() {
     lossless_teardown
 }
 
-@test "PostgreSQL and the collector are killed again and again" {
+@test "PostgreSQL and the collector are killed repeatedly" {
     command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || skip "PostgreSQL is not installed"
     start_postgres
     SINKS+=(--sink "store:path=$URL,every=200ms")
@@ -42,13 +42,13 @@ teardown() {
     diff <(truth_counts) <(postgres_counts)
 }
 
-@test "Elasticsearch and the collector are killed again and again" {
+@test "Elasticsearch and the collector are killed repeatedly" {
     PERIOD=20ms
     start_elasticsearch
     SINKS+=(--sink "elasticsearch:url=http://127.0.0.1:$SERVER_PORT")
     start_collector
     start_agent
-    wait_for elasticsearch_begun
+    wait_for elasticsearch_shards_started
     for ((turn = 0; turn < 3; turn++)); do
         doze 100 200
         kill -9 "$(cat "$T/es/pid")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Two collectors that file in one PostgreSQL. One is killed, and the other gets again what the first had filed and could not
-# acknowledge; later the first comes back with what it had not filed. Counted in the table itself: every sample once.
+# Two collectors that store to one PostgreSQL. One is killed, and the other receives again what the first had stored and not
+# acknowledged; later the first returns with what it had not stored. Every sample is in the table once.
 bats_require_minimum_version 1.5.0
 load scene
 load lossless
@@ -20,13 +20,13 @@ teardown() {
     lossless_teardown
 }
 
-# start_taker NAME: a collector that takes from Kafka.
-start_taker() {
+# start_consumer NAME: starts a collector that consumes from Kafka.
+start_consumer() {
     "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,group=takers,options=session.timeout.ms=6000" --journal "$T/$1.journal" \
         --http none --socket "$T/$1.sock" --sink "store:path=$URL,every=$2" >>"$T/$1.said" 2>&1 3>&- &
 }
 
-# "host set samples" of all series, as they are in the table: what is there twice counts twice.
+# "host set samples" of all series in the table, including duplicates.
 stored() {
     psql -qAtF ' ' "$URL" -c "SELECT hosts.name, sets.name, sum(count) FROM series JOIN sets ON sets.id = set_id
         JOIN runs ON runs.id = run JOIN hosts ON hosts.id = host GROUP BY 1, 2 ORDER BY 1, 2"
@@ -36,29 +36,29 @@ poured() { # COUNT HOST…
     for host in "${@:2}"; do printf '%s\n' "$host disk $((2 * $1))" "$host feed $1"; done
 }
 
-@test "collectors that take from Kafka are killed in turn: every sample is in the PostgreSQL that they share, once" {
+@test "collectors that consume from Kafka are killed in turn: every sample is once in the PostgreSQL that they share" {
     start_mock
     hosts=(a1 a2 a3 a4)
-    start_taker one 100ms
+    start_consumer one 100ms
     COLLECTOR=$!
     pour ,format=wire 0 50 "${hosts[@]}"
     wait_for 'stored | diff - <(poured 50 "${hosts[@]}")'
     for ((turn = 0, n = 50; turn < 3; turn++, n += 400)); do
         pour ,format=wire $n $((n + 400)) "${hosts[@]}" &
         POUR=$!
-        start_taker two 30ms
+        start_consumer two 30ms
         OTHER=$!
         doze 20 80
         kill -9 "$COLLECTOR"
         wait "$POUR"
         POUR=""
-        start_taker one $((turn % 2 ? 30 : 3000))ms # what it had not filed is in its journal
+        start_consumer one $((turn % 2 ? 30 : 3000))ms # what it had not stored is in its journal
         COLLECTOR=$!
         doze 100 300
         kill -9 "$OTHER"
         OTHER=""
     done
-    start_taker two 300ms
+    start_consumer two 300ms
     OTHER=$!
     for ((i = 0; i < 100; i++)); do
         stored | diff - <(poured $n "${hosts[@]}") >"$T/differs" && break
@@ -68,7 +68,7 @@ poured() { # COUNT HOST…
     wait "$COLLECTOR" "$OTHER"
     COLLECTOR="" OTHER=""
     stored | diff - <(poured $n "${hosts[@]}")
-    # one stream of each host, whole
+    # one complete stream per host
     [ "$(psql -qAt "$URL" -c "SELECT count(*), min(first_sequence), max(first_sequence), min(last_sequence) FROM filed")" = "4|1|1|$n" ]
 }
 
@@ -85,7 +85,7 @@ start_line() {
     wait_for 'grep -q ready "$T/line.out"'
 }
 
-filed_to() {
+stored_by() {
     psql -qAt "$URL" -c "SELECT coalesce(max(last_sequence), 0) FROM filed"
 }
 
@@ -93,7 +93,7 @@ unacknowledged() {
     "$SONDE" ctl --json --agent "$T/agent.sock" | jq '.uplink | .lag_bytes'
 }
 
-@test "an agent goes to the next collector with what the first had filed and not acknowledged: every sample once" {
+@test "an agent sends to the next collector what the first had stored and not acknowledged: every sample once" {
     SINKS=(--sink "store:path=$URL,every=100ms")
     start_collector
     start_line
@@ -102,18 +102,18 @@ unacknowledged() {
         --collector "tcp://127.0.0.1:$LINE_PORT" --collector "tcp://127.0.0.1:$OTHER_PORT" --spool "$T/spool" \
         --sink "json:path=$T/agent.json,append=yes" >>"$T/agent.said" 2>&1 3>&- &
     AGENT=$!
-    wait_for '[ "$(filed_to)" -ge 100 ]'
-    kill -HUP "$LINE" # from here on no answer comes to the agent
-    before=$(filed_to)
-    wait_for '[ "$(filed_to)" -ge $((before + 100)) ]'
+    wait_for '[ "$(stored_by)" -ge 100 ]'
+    kill -HUP "$LINE" # from now on no acknowledgement reaches the agent
+    before=$(stored_by)
+    wait_for '[ "$(stored_by)" -ge $((before + 100)) ]'
     [ "$(unacknowledged)" -gt 0 ]
     kill_collector
     kill -9 "$LINE"
     LINE=""
-    before=$(filed_to)
-    wait_for '[ "$(filed_to)" -ge $((before + 100)) ]'
+    before=$(stored_by)
+    wait_for '[ "$(stored_by)" -ge $((before + 100)) ]'
     "$SONDE" collect --status --json "$T/other.sock" | jq -e '[.hosts[].records] | add > 0' >/dev/null
-    # and back: the first has in its journal what it had not filed, which the other one has filed too
+    # and back: the first has in its journal what it had not stored, and the other has stored that, too
     start_collector
     start_line
     kill -9 "$OTHER"

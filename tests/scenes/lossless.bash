@@ -1,5 +1,5 @@
-# Loaded behind scene by scenes that count samples at both ends: an agent at 100 Hz that also writes what it reads into a file
-# of its own ($T/agent.json), and a collector with sinks. Both are killed and started again as one likes.
+# Loaded after scene by scenes that count samples at both ends: an agent at 100 Hz that also writes its samples to a file
+# ($T/agent.json), and a collector with sinks. Both can be killed and restarted at any time.
 setup() {
     lossless_setup
 }
@@ -11,10 +11,10 @@ teardown() {
 lossless_setup() {
     scene_setup
     AGENT="" COLLECTOR="" TOP="" HOLDER="" JOBS="" INSIDE=() PERIOD=10ms SENSORS=meminfo,loadavg,stat SINKS=(--sink "json:path=$T/rows.json,append=yes")
-    MOMENTS=$T/moments # a line for each time that the agent was killed
+    MOMENTS=$T/moments # one line per kill of the agent
     PORT=$(free_port) TOP_PORT=$(free_port)
     : >"$MOMENTS"
-    # what others run on this machine is not ours to count: their programs' boards stand in /dev/shm for every agent
+    # ignores the metrics of other programs, whose segments are in /dev/shm for every agent
     printf '[programs]\nenabled = no\n' >"$T/agent.conf"
 }
 
@@ -40,22 +40,22 @@ start_collector() {
     COLLECTOR=$!
 }
 
-# The one above it, with the sinks, where the collector has --upstream.
+# Starts the upstream collector, which has the sinks if the collector has --upstream.
 start_top() {
     "$SONDE" collect --plain --listen "tcp://127.0.0.1:$TOP_PORT" --journal "$T/top-journal" --http none \
         --socket "$T/top.sock" "${SINKS[@]}" >>"$T/top.said" 2>&1 3>&- &
     TOP=$!
 }
 
-# A collector that hands on and has no sinks.
+# Starts a collector that forwards and has no sinks.
 start_middle() {
     "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/journal" --http none \
         --socket "$T/collector.sock" --upstream "tcp://127.0.0.1:$TOP_PORT" >>"$T/collector.said" 2>&1 3>&- &
     COLLECTOR=$!
 }
 
-# A disk of that size at $T/small, which only those see who are started through "${INSIDE[@]}", as everybody is from now on.
-# It goes when its holder does.
+# Mounts a disk of this size at $T/small, visible only to processes started with "${INSIDE[@]}", as all are from now on. It is
+# removed with the process that holds its mount namespace.
 make_small_disk() {
     need_root
     unshare --mount --propagation private sleep 600 3>&- &
@@ -95,8 +95,8 @@ stop_agent() {
     AGENT=""
 }
 
-# An agent that ends has some seconds; what it could not hand over waits in its spool, and one that reads nothing brings it: to
-# the collector, or where the options say.
+# An exiting agent has some seconds to send its samples; the rest stays in its journal. Starts an agent without sensors that sends
+# it to the collector, or where the options say.
 send_rest() {
     [ $# -gt 0 ] || set -- --plain --collector "tcp://127.0.0.1:$PORT"
     "${INSIDE[@]}" "$SONDE" agent -c "$T/agent.conf" --sensors none --listen none --jobs none --socket none --spool "$T/spool" "$@" \
@@ -110,15 +110,15 @@ stop_collector() {
     COLLECTOR=""
 }
 
-# Jobs begin and end on the agent's node, two at a time, until stop_jobs; $T/jobs.told has a line for each that it took.
+# Starts and ends jobs on the agent's node, two at a time, until stop_jobs; $T/jobs.declared has a line for each accepted event.
 start_jobs() {
     export SONDE_SOCKET_DIR=$T
-    : >"$T/jobs.told"
+    : >"$T/jobs.declared"
     for ((n = 0; 1; n++)); do
         [ ! -e "$T/jobs.stop" ] || break
-        ! "$SONDE" job begin "x$n" --user nobody --pid "$$" || echo "x$n begin" >>"$T/jobs.told"
+        ! "$SONDE" job begin "x$n" --user nobody --pid "$$" || echo "x$n begin" >>"$T/jobs.declared"
         sleep 0.05
-        ((n < 2)) || ! "$SONDE" job end "x$((n - 2))" || echo "x$((n - 2)) end" >>"$T/jobs.told"
+        ((n < 2)) || ! "$SONDE" job end "x$((n - 2))" || echo "x$((n - 2)) end" >>"$T/jobs.declared"
     done >"$T/jobs.said" 2>&1 3>&- &
     JOBS=$!
 }
@@ -135,17 +135,17 @@ doze() {
     sleep "$((hundredths / 100)).$(printf %02d $((hundredths % 100)))"
 }
 
-# How many readings are in a file of samples.
+# The number of samples in a file.
 readings() {
     grep -c '"set": "loadavg"' "$1" 2>/dev/null || :
 }
 
-# The agent's connection stands, and what it has not acknowledged yet is no older than a second.
+# The agent is connected, and its oldest unacknowledged sample is at most a second old.
 caught_up() {
     "$SONDE" ctl --json --agent "$T/agent.sock" 2>/dev/null | jq -e '.uplink | .state == "up" and .lag_ns < 1e9' >/dev/null
 }
 
-# The agent's last sample is in each of the files. (Not by jq, for which a time in ns has too many digits.)
+# The agent's last sample is in each of the files. (Without jq, which cannot represent a time in ns exactly.)
 arrived() {
     local last rows
     last=$(tail -n 1 "$T/agent.json" | grep -o '"time_ns": [0-9]*' | tr -dc 0-9)
@@ -154,19 +154,19 @@ arrived() {
     done
 }
 
-# Readings that the collector was told are lost.
+# The number of samples reported as lost to the collector.
 lost() {
     "$SONDE" collect --status --json "$T/collector.sock" | jq '[.hosts[].lost] | add'
 }
 
-# Everything that the agent read is in the rows, once, and nothing else. What an agent was writing in the moment when it was
-# killed may be in its own file or in the spool alone: at most one reading for each of these moments.
+# The rows are exactly the agent's samples, without duplicates. What an agent was writing when it was killed may be only in its own
+# file or only in the journal: at most one sample per kill.
 assert_lossless() {
     python3 "$SOURCE/tests/scenes/lossless.py" "$T/agent.json" "$MOMENTS" "$@"
 }
 
-# assert_sum STORED LOST READ: each reading is one of both. That a job of somebody else's began or ended on this machine is a record
-# without a reading, which may be lost too.
+# assert_sum STORED LOST READ: every sample was either stored or lost. Job events of other jobs on this machine are records without
+# a sample, which may be lost, too.
 assert_sum() {
     echo "$1 stored and $2 lost of $3"
     [ "$(($1 + $2))" -ge "$3" ] && [ "$(($1 + $2))" -le "$(($3 + 4))" ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Nothing is lost on the way from an agent to a sink, and nothing comes twice: counted from both ends, with real processes
-# that are killed, sent away, and run out of disk.
+# No loss and no duplicates between an agent and a sink, counted at both ends, with processes that are killed, disconnected and run
+# out of disk space.
 load scene
 load lossless
 
@@ -13,7 +13,7 @@ load lossless
         doze 20 70
         kill_agent
     done
-    start_agent # brings what the last one left
+    start_agent # sends what the last one left
     wait_for caught_up
     stop_agent
     send_rest
@@ -98,8 +98,8 @@ load lossless
     assert_lossless "$T/rows.json"
 }
 
-# What is there is there once, and the rest is what was told: $1 readings.
-assert_told() {
+# There are no duplicates, and the missing $1 samples were reported as lost.
+assert_loss_reported() {
     [ "$1" -gt 100 ]
     [ "$(sort -u "$T/rows.json" | wc -l)" -eq "$(wc -l <"$T/rows.json")" ]
     assert_sum "$(readings "$T/rows.json")" "$1" "$(readings "$T/agent.json")"
@@ -115,7 +115,7 @@ assert_told() {
     wait_for 'arrived "$T/rows.json"'
     lost=$(lost)
     stop_collector
-    assert_told "$lost"
+    assert_loss_reported "$lost"
 }
 
 @test "a journal on a full disk reports what it could not store" {
@@ -135,7 +135,7 @@ assert_told() {
     wait_for 'arrived "$T/rows.json"'
     lost=$(lost)
     stop_collector
-    assert_told "$lost"
+    assert_loss_reported "$lost"
 }
 
 @test "a sink on a full disk gets the rest when there is space again" {
@@ -145,7 +145,7 @@ assert_told() {
     start_agent
     wait_for 'grep -q "sink json" "$T/collector.said"'
     doze 200 200
-    wait_for caught_up # nobody waits for the sink
+    wait_for caught_up # without waiting for the sink
     stop_agent
     send_rest
     wait_for 'arrived "$T/rows.csv"'
@@ -159,7 +159,7 @@ assert_told() {
     make_small_disk 200k
     mkdir "$T/journal"
     "${INSIDE[@]}" mount --bind "$T/small" "$T/journal"
-    SINKS=(--sink "json:path=$T/missing/rows.json,append=yes") # nothing leaves the journal
+    SINKS=(--sink "json:path=$T/missing/rows.json,append=yes") # nothing is removed from the journal
     start_collector
     start_agent
     wait_for 'grep -q "cannot write the journal" "$T/collector.said"'

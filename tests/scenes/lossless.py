@@ -4,7 +4,7 @@
 AGENT.json is what the agent wrote itself, a line for each sample; KILLS has the last line of it for each time that the agent
 was killed. ROWS are files of sinks: lines of JSON, or CSV with a line for each value. Every sample must be in each of them,
 once, and nothing else. Of a folder (the tree of the sink csv), a store (.db) and influx lines (.lp) the samples of each set
-are counted. What an agent was just writing when it was killed may be at one end only: one reading for each kill."""
+are counted. What an agent was writing when it was killed may be at one end only: one sample for each kill."""
 import csv
 import json
 import sqlite3
@@ -33,7 +33,7 @@ def keys_of_json(path):
 
 
 def keys_of_csv(path):
-    """The first value of each sample stands for it; all of its values must be there equally often."""
+    """Each sample is represented by its first value; all of its values must occur equally often."""
     values = {}
     for row in csv.DictReader(open(path, newline="")):
         one = key(row), row["metric"]
@@ -49,7 +49,7 @@ def keys_of_csv(path):
 
 
 def counts_of_tree(path):
-    """Rows of each set, and how many of them are there more than once."""
+    """The number of rows of each set, and how many of them are duplicates."""
     rows, doubles = Counter(), 0
     for file in Path(path).rglob("*.csv"):
         lines = [line for line in file.read_text().split("\n") if line and line[0] != "#"]
@@ -73,7 +73,7 @@ def compare_counts(path, truth, slack):
     count = counts_of_store if path.endswith(".db") else counts_of_lines if path.endswith(".lp") else counts_of_tree
     rows, doubles = count(path)
     expected = Counter(k[1] for k in truth)
-    print(f"{path}: {dict(rows)} of {dict(expected)}, {doubles} twice")
+    print(f"{path}: {dict(rows)} of {dict(expected)}, {doubles} duplicates")
     if doubles:
         yield f"{path}: {doubles} lines twice"
     for name in expected | rows:
@@ -81,8 +81,8 @@ def compare_counts(path, truth, slack):
             yield f"{path}: {rows[name]} samples of {name}, and not {expected[name]}"
 
 
-def at_and_behind(moments, times):
-    """Of all times those of the last readings that were written before a kill, and of the readings that follow them."""
+def at_and_after(moments, times):
+    """The times of the last samples before each kill, and of the samples after them."""
     times = sorted(times)
     return {time for before, time in zip([None] + times, times) if time in moments or before in moments}
 
@@ -110,9 +110,9 @@ def main():
         rows = [k for k in rows if k]
         doubles = len(rows) - len(set(rows))
         missing, more = set(truth) - set(rows), set(rows) - set(truth)
-        near = at_and_behind(moments, {k[0] for k in truth} | {k[0] for k in rows})
+        near = at_and_after(moments, {k[0] for k in truth} | {k[0] for k in rows})
         excused = {k for k in missing | more if torn or k[0] in near}
-        print(f"{path}: {len(rows)} samples of {len(truth)}, {doubles} twice, {len(missing)} missing, {len(more)} more, "
+        print(f"{path}: {len(rows)} samples of {len(truth)}, {doubles} duplicates, {len(missing)} missing, {len(more)} more, "
               f"{len(kills)} kills")
         if doubles:
             faults.append(f"{path}: {doubles} samples twice")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sonde ls and ldms_ls: what an agent holds, in the layout that people know.
+# sonde ls and ldms_ls: the metric sets of an agent, in the layout of LDMS.
 load scene
 load live
 
@@ -62,7 +62,7 @@ load live
     kill %1
 }
 
-# Over the port each sees what they see through the socket, and /metrics is whole: Prometheus is a user of its own.
+# Over TCP users see the same as through the socket, and /metrics is complete: Prometheus has its own user.
 @test "over TCP, too, local users do not see jobs of others" {
     need_root
     sleep 60 3>&- &

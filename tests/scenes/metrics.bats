@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# /metrics and the server behind it: clean, negotiated, and unmoved by bad clients.
+# /metrics and the HTTP server: valid, with content negotiation, and robust against bad clients.
 load scene
 load live
 
@@ -63,7 +63,7 @@ def scrape():
 idle = [connect() for _ in range(300)]
 print("with idle ones:", scrape())
 slow = []
-for _ in range(40):  # asks again and again, and takes nothing
+for _ in range(40):  # sends requests repeatedly and reads no response
     s = connect()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     s.setblocking(False)
@@ -88,7 +88,7 @@ print("after garbage:", scrape())
 PY
     after=$(awk '/VmRSS/ { print $2 }' "/proc/$AGENT/status")
     echo "resident: $before kB, then $after kB"
-    grep -q __asan_init "$SONDE" || [ $((after - before)) -lt 8192 ] # sanitizers take memory of their own
+    grep -q __asan_init "$SONDE" || [ $((after - before)) -lt 8192 ] # sanitizers need additional memory
     wait_for '[ "$(find "/proc/$AGENT/fd" -type l | wc -l)" -lt 250 ]'
     first=$("$SONDE" ls --json | jq '[.sets[].updates] | max')
     wait_for '[ "$("$SONDE" ls --json | jq "[.sets[].updates] | max")" -ge $((first + 5)) ]'
@@ -98,7 +98,7 @@ PY
     start_agent --sensors meminfo
     run -1 env SONDE_SOCKET_DIR="$T/other" "$SONDE" agent --listen "127.0.0.1:$PORT" --sensors meminfo
     [ -n "$output" ]
-    run ! "$SONDE" agent --listen none --sensors meminfo # its socket is taken
+    run ! "$SONDE" agent --listen none --sensors meminfo # its socket is in use
     kill -0 "$AGENT"
     "$SONDE" ls >/dev/null
 }
@@ -123,7 +123,7 @@ PY
         wait "$AGENT"
         AGENT=
         promtool check metrics <"$node.text"
-        run ! grep instance_name "$node.text" # every label is named after what it is
+        run ! grep instance_name "$node.text" # every label has a specific name
     done
     grep -q '^sonde_rapl_package_joules_total{host="[^"]*",package="' ./*.text
     grep -q '^sonde_temperature_.*_celsius{host="[^"]*",zone=' ./*.text

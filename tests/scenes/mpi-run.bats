@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sonde run -m: MPI jobs of both families from their launchers to the store and the report; under a real Slurm too.
+# sonde run -m: MPI jobs of both families, from their launchers to the database and the report; also under a real Slurm.
 bats_require_minimum_version 1.5.0
 load scene
 load mpi
@@ -24,7 +24,7 @@ teardown() {
 
 setup() {
     scene_setup
-    [ -n "$(mpi_families)" ] || skip "no MPI is here"
+    [ -n "$(mpi_families)" ] || skip "no MPI"
 }
 
 # The last value of a metric of a rank and function in the last job: last mpi 3/MPI_Send calls
@@ -35,8 +35,8 @@ rows = [r for r in csv.DictReader(sys.stdin) if r["instance"] == sys.argv[1]]
 print(rows[-1][sys.argv[2]] if rows else "none")' "$2" "$3"
 }
 
-# What the ring has done, whoever started it.
-ring_is_filed() {
+# Checks the recorded counts of the ring program, however it was started.
+ring_is_stored() {
     for rank in 0 1 2 3; do
         [ "$(last mpi $rank/MPI_Sendrecv calls)" -eq 10 ]
         [ "$(last mpi $rank/MPI_Sendrecv bytes_out)" -eq 40 ]
@@ -53,7 +53,7 @@ ring_is_filed() {
         echo "$output"
         [ "$status" -eq 0 ]
         [[ $output == *"all is well"* ]]
-        ring_is_filed
+        ring_is_stored
         life=$(last mpi 2/ life) time=$(last mpi 2/ time)
         [ "$time" -gt 0 ]
         [ "$life" -ge "$time" ]
@@ -62,7 +62,7 @@ ring_is_filed() {
     done
 }
 
-@test "counts alone tell of no time, bytes or waiting, neither of MPI_Init's nor of a rank" {
+@test "with counts only there are no times, bytes or waits, neither for MPI_Init nor for a rank" {
     family=$(mpi_families | head -n 1)
     mpi_launcher "$family" 2
     SONDE_MPI=counts "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$family/uneven"
@@ -80,7 +80,7 @@ for one in [mpi, *mpi["ranks"], *mpi["functions"]]:
     assert one["calls"] and not absent & set(one), one'
 }
 
-@test "the report says that bytes are missing where too many requests were open" {
+@test "the report says that bytes are missing if too many requests were open" {
     for family in $(mpi_families); do
         mpi_launcher "$family" 2
         run "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$family/crowd" 17000
@@ -94,7 +94,7 @@ for one in [mpi, *mpi["ranks"], *mpi["functions"]]:
 }
 
 @test "spawned programs in the series and in the report" {
-    [[ $(mpi_families) == *openmpi* ]] || skip "OpenMPI is not here, and Debian's MPICH cannot spawn"
+    [[ $(mpi_families) == *openmpi* ]] || skip "no OpenMPI, and Debian's MPICH cannot spawn"
     mpi_launcher openmpi 2
     LAUNCH[-1]=1
     run "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/openmpi/ends" spawns
@@ -123,7 +123,7 @@ END
     [[ $(tr -s ' \n' ' ' <page) == *" messages 10 point to point, "*"; 2 (8 B) between worlds "* ]]
 }
 
-@test "programs beside one another are told apart, those one after another are summed" {
+@test "concurrent programs are distinguished, consecutive ones are summed" {
     for family in $(mpi_families); do
         mpi_launcher "$family" 2
         ring="${LAUNCH[*]} $BATS_FILE_TMPDIR/$family/ring"
@@ -140,8 +140,8 @@ END
     done
 }
 
-# In a mount namespace with a /dev/shm of its own: other agents of this machine claim boards, too.
-@test "two programs at a time outside of any job: an agent tells them apart" {
+# In a mount namespace with its own /dev/shm: other agents of this machine claim segments, too.
+@test "two concurrent programs outside of any job are distinguished by an agent" {
     need_root
     for family in $(mpi_families); do
         mpi_launcher "$family" 2
@@ -155,9 +155,9 @@ trap 'kill $agent' EXIT
 LD_PRELOAD=$MPI_PRELOAD "$@" met & first=$!
 LD_PRELOAD=$MPI_PRELOAD "$@" met
 wait $first
-boards_are_gone() { [ -z "$(find /dev/shm -name 'sonde.*')" ]; }
-for ((i = 0; i < 600; i++)); do boards_are_gone && break; sleep 0.1; done
-boards_are_gone
+segments_are_gone() { [ -z "$(find /dev/shm -name 'sonde.*')" ]; }
+for ((i = 0; i < 600; i++)); do segments_are_gone && break; sleep 0.1; done
+segments_are_gone
 kill $agent
 trap - EXIT
 wait $agent || :
@@ -176,8 +176,8 @@ EOF
     done
 }
 
-# The last rank comes late by 400 ms in all to sums, by 200 ms to messages for the first one, by 20 ms where communicators are made.
-@test "those who wait are seen, and the one whom they wait for" {
+# The last rank is late by 400 ms in total for reductions, by 200 ms for messages to the first rank, by 20 ms for new communicators.
+@test "waiting ranks are reported, and the rank that they wait for" {
     for family in $(mpi_families); do
         mpi_launcher "$family" 3
         run "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$family/uneven"
@@ -192,31 +192,31 @@ EOF
         [ "$(last mpi 0/MPI_Recv wait)" -gt 150000000 ]
         [ "$(last mpi 0/MPI_Cart_sub wait)" -gt 10000000 ]
         echo "the last one waited $(last mpi 2/MPI_Allreduce wait) ns"
-        # whoever has no processor waits too, and makes the others wait
+        # a rank without a processor waits, too, and makes others wait
         [ "$(last mpi 2/MPI_Allreduce wait)" -lt $(($(last mpi 0/MPI_Allreduce wait) / 2)) ]
     done
 }
 
-# The line of the report that says for whom ranks wait, of a job of tests/mpi/late.c in a family: waited_for mpich turns
+# waited_for FAMILY MODE: the line of the report that says for which rank the others wait, in a job of tests/mpi/late.c.
 waited_for() {
     mpi_launcher "$1" 3
     "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$1/late" "$2" >&2
     "$SONDE" report | tee /dev/stderr | tr -s ' \n' ' ' | grep -o ' wait for \(rank\|no rank\).* on average'
 }
 
-# waits_for FAMILY MODE SENTENCE: ranks that wait keep a processor busy, so that others work longer than they should where there
-# are more ranks than processors: one play of some must say it.
+# waits_for FAMILY MODE SENTENCE: waiting ranks keep a processor busy, which delays others if there are more ranks than processors:
+# one of several runs must report it.
 waits_for() {
     local try
     for try in 1 2 3 4 5; do
         # shellcheck disable=SC2053 # a pattern
         [[ $(waited_for "$1" "$2") != $3 ]] || return 0
-        echo "play $try of $1 $2 says something else"
+        echo "run $try of $1 $2 reports something else"
     done
     return 1
 }
 
-@test "those whom others wait for are named: one, all that work, or nobody" {
+@test "the report names the ranks that others wait for: one, all working ones, or none" {
     for family in $(mpi_families); do
         waits_for "$family" workers ' wait for ranks 1, 2, which work up to *'
         waits_for "$family" turns ' wait for no rank in particular: *'
@@ -225,7 +225,7 @@ waits_for() {
     done
 }
 
-# Another node: a /dev/shm of its own, in which the folder of sonde run is not, and an agent of its own.
+# Another node: its own /dev/shm, without the directory of sonde run, and its own agent.
 other_node() {
     unshare --mount --propagation private sh -c 'mount -t tmpfs none /dev/shm && touch /dev/shm/own && exec sleep 600' 3>&- &
     NODE=$!
@@ -237,9 +237,9 @@ other_node() {
     wait_for 'curl -sf "http://127.0.0.1:$PORT/metrics" >/dev/null'
 }
 
-@test "ranks of another node are its agent's, and the report says how many were seen" {
+@test "ranks on another node are counted by its agent, and the report says how many were recorded" {
     need_root
-    [[ $(mpi_families) == *openmpi* ]] || skip "OpenMPI is not here"
+    [[ $(mpi_families) == *openmpi* ]] || skip "no OpenMPI"
     export SONDE_SOCKET_DIR=$T/run
     other_node
     mpi_launcher openmpi 4
@@ -261,7 +261,7 @@ other_node() {
     "$SONDE" export -f extrap | grep -q '^{"params":{"ranks":4},"metric":"tau_hits_total{function=\\"mpi_sendrecv\\"}","value":20.0}'
 }
 
-@test "the program's end is sonde run's: MPI_Abort" {
+@test "sonde run ends with the program's status after MPI_Abort" {
     for family in $(mpi_families); do
         run "$BATS_FILE_TMPDIR/$family/ends" abort
         bare=$status
@@ -277,13 +277,13 @@ other_node() {
     done
 }
 
-@test "-m and --no-probe contradict one another" {
+@test "-m and --no-probe are mutually exclusive" {
     run "$SONDE" run -m --no-probe -- true
     [ "$status" -eq 2 ]
     [[ $output == *"exclude each other"* ]]
 }
 
-# How Slurm speaks with a family. What is not in its list was left out by whoever packed it.
+# Slurm's plugin for a family. It may be missing in the distribution's package.
 slurm_kind() {
     local kind=pmi2
     [ "$1" = mpich ] || kind=pmix
@@ -291,7 +291,7 @@ slurm_kind() {
     echo "$kind"
 }
 
-# srun starts the ranks, which are no children of ours: their boards come to us all the same.
+# srun starts the ranks, which are not children of sonde run; their segments are read nevertheless.
 @test "a ring under Slurm: sonde run -m srun" {
     [ -n "${SLURM-}" ] || skip "needs root, and the packages slurmctld slurmd slurm-client munge"
     for family in $(mpi_families); do
@@ -300,7 +300,7 @@ slurm_kind() {
         echo "$output"
         [ "$status" -eq 0 ]
         [[ $output == *"all is well"* ]]
-        ring_is_filed
+        ring_is_stored
     done
 }
 

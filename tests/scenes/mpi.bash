@@ -1,17 +1,17 @@
-# MPI programs for scenes: compiled once a file for each family that is here, then played under the probe.
+# MPI programs for scenes: compiled once per file for each installed family, then run under the probe.
 
-# In a build with sanitizers those wrappers that have them (tests/mpi/meson.build), and before them the sanitizer itself. What MPI
-# leaves lying, and does wrong itself, is not ours.
+# In a build with sanitizers: preloads the sanitized wrappers (tests/mpi/meson.build), and the sanitizer before them. Leaks and errors
+# of MPI itself are ignored.
 MPI_PROBE=$BUILD/src/probe/mpi/libsonde-mpi.so MPI_SANITIZER=
 if [ -e "$BUILD/tests/mpi/libsonde-mpi.so" ]; then
     MPI_PROBE=$BUILD/tests/mpi/libsonde-mpi.so MPI_SANITIZER=$(gcc -print-file-name=libasan.so):
     export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0:suppressions=$SOURCE/tests/mpi/tools/suppressions
-    # libpciaccess enlarges a table by one for each device that was ever made, which a sanitizer copies each time: 1 s for each rank.
+    # libpciaccess grows a table by one entry per known device, which a sanitizer copies each time: 1 s per rank.
     export HWLOC_COMPONENTS=-pci
 fi
 export MPI_PRELOAD=$MPI_SANITIZER$MPI_PROBE
 
-# Those that Sonde was built for and that have compilers here.
+# The families that Sonde was built for and that have compilers.
 mpi_families() {
     local family
     for family in openmpi mpich; do
@@ -19,7 +19,7 @@ mpi_families() {
     done
 }
 
-# The programs of tests/mpi into $BATS_FILE_TMPDIR/FAMILY/: ring of ring.c, ring-F08 of ring.F90, and so on.
+# Compiles the programs of tests/mpi into $BATS_FILE_TMPDIR/FAMILY/: ring from ring.c, ring-F08 from ring.F90, and so on.
 mpi_compile() {
     local family file module
     for family in $(mpi_families); do
@@ -38,7 +38,7 @@ mpi_compile() {
     done
 }
 
-# The launcher of a family with N ranks, as words in the array LAUNCH; one rank needs none.
+# mpi_launcher FAMILY N: sets the array LAUNCH to the launcher command for N ranks; one rank needs none.
 mpi_launcher() {
     case $1 in
     openmpi) LAUNCH=(mpirun.openmpi --allow-run-as-root --oversubscribe -n "$2") ;;
@@ -47,18 +47,18 @@ mpi_launcher() {
     [ "$2" -gt 1 ] || LAUNCH=()
 }
 
-# Runs a program of a family with ranks under the probe: its boards are in ./boards, what it expects in ./expected.
+# mpi_run FAMILY PROGRAM RANKS [ARGUMENT…]: runs it under the probe; its segments are in ./boards, its expected values in ./expected.
 mpi_run() {
     local program=$BATS_FILE_TMPDIR/$1/$2
     mpi_launcher "$1" "$3"
     shift 3
     rm -rf boards expected && mkdir boards expected
-    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_SANITIZER${MPI_BEFORE-}$MPI_PROBE${MPI_BEHIND-} \
+    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_SANITIZER${MPI_BEFORE-}$MPI_PROBE${MPI_AFTER-} \
         run timeout 300 "${LAUNCH[@]}" "$program" "$@"
     echo "$output"
 }
 
-# Each line that a rank expects is on its board.
+# Checks that every line that a rank expects is in its segment.
 mpi_compare() {
     local line missing=0
     "$BUILD/tests/segment_dump" boards | sort >dumped
@@ -70,14 +70,14 @@ mpi_compare() {
     [ "$missing" -eq 0 ]
 }
 
-# play PROGRAM RANKS [ARGUMENT…]: in each family; it must run as it would, and its boards must have what it expects.
-play() {
+# check_run PROGRAM RANKS [ARGUMENT…]: runs it with each family; it must succeed, and its segments must have the expected values.
+check_run() {
     local family families
     families=$(mpi_families)
-    [ -n "$families" ] || skip "no MPI is here"
+    [ -n "$families" ] || skip "no MPI"
     for family in $families; do
         echo "== $family"
-        [ -e "$BATS_FILE_TMPDIR/$family/$1" ] || { echo "$1 is not there"; continue; }
+        [ -e "$BATS_FILE_TMPDIR/$family/$1" ] || { echo "no $1"; continue; }
         mpi_run "$family" "$@"
         [ "$status" -eq "${STATUS:-0}" ]
         [[ $output == *"all is well"* ]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The MPI probe inside real MPI programs of OpenMPI and MPICH: they must run as before, and they say themselves
-# (tests/mpi/expect.h) which numbers must be on their boards. A family that is not here is left out.
+# The MPI probe inside real programs of OpenMPI and MPICH: they must behave as before, and write themselves (tests/mpi/expect.h) which
+# values are expected in their segments. A family that is not installed is skipped.
 bats_require_minimum_version 1.5.0
 load scene
 load mpi
@@ -10,70 +10,70 @@ setup_file() {
 }
 
 @test "a ring of four ranks, and of one without a launcher" {
-    play ring 4
-    play ring 1
+    check_run ring 4
+    check_run ring 1
 }
 
 @test "the same from Fortran: mpif.h, mpi, mpi_f08" {
     command -v mpifort.openmpi mpifort.mpich || skip "no Fortran compiler"
-    play ring-MPIF 4
-    play ring-MPI 4
-    play ring-F08 4
+    check_run ring-MPIF 4
+    check_run ring-MPI 4
+    check_run ring-F08 4
 }
 
-@test "collectives in place, with rubbish where it is allowed" {
-    play together 4
+@test "in-place collectives, with invalid arguments where MPI ignores them" {
+    check_run together 4
 }
 
 @test "two groups, a grid with edges, a graph of neighbours" {
-    play neighbours 4
+    check_run neighbours 4
 }
 
-@test "handles that are used again, ranks with other numbers, groups of one and three" {
-    play handles 4
+@test "reused handles, renumbered ranks, groups of one and three" {
+    check_run handles 4
 }
 
-@test "messages: shorter than asked, too long, of odd types, looked at first" {
-    play messages 2
+@test "messages: shorter than requested, too long, of unusual types, probed first" {
+    check_run messages 2
 }
 
-@test "requests: persistent, many at once, cancelled, freed, of one's own, that send and receive" {
-    play requests 2
+@test "requests: persistent, many at once, cancelled, freed, generalized, send-receive" {
+    check_run requests 2
     [[ $(mpi_families) == *mpich* ]] || return 0
     run ! grep 'mpi_received_bytes_total{function="MPI_Isendrecv' dumped
 }
 
-@test "collectives that are started again and again" {
-    play again 4
+@test "collectives that are started repeatedly" {
+    check_run again 4
 }
 
-@test "30,000 persistent requests at a time, twice" {
-    play crowd 2 15000
+@test "30,000 concurrent persistent requests, twice" {
+    check_run crowd 2 15000
     run ! grep mpi_requests_lost_total dumped
 }
 
 @test "error handlers, operations and attributes that call MPI" {
-    play handlers 1
+    check_run handlers 1
 }
 
 @test "one-sided communication and files" {
-    play aside 2
+    check_run aside 2
 }
 
-@test "threads that all speak at once" {
-    play threads 2
+@test "threads that call MPI concurrently" {
+    check_run threads 2
     [ "$(grep -c ' mpi_threads_total 5$' dumped)" -eq 2 ]
-    play ring 2 # by one thread, and not more at a time
+    check_run ring 2 # by one thread at a time
     run ! grep mpi_threads_total dumped
 }
 
-# The race that sharing prevents comes once in a long while: so a debugger looks whether it is prevented.
-@test "threads that MPI_Init itself lets speak" {
-    [[ $(mpi_families) == *openmpi* ]] || skip "OpenMPI is not here, and MPICH cannot be told to from outside"
+# The race that sharing prevents is rare, so a debugger checks that it is prevented.
+@test "MPI_Init that enables MPI_THREAD_MULTIPLE itself" {
+    [[ $(mpi_families) == *openmpi* ]] || skip "no OpenMPI, and MPICH has no setting for it"
     OMPI_MPI_THREAD_LEVEL=3 mpi_run openmpi threads 2 init
     [ "$status" -eq 0 ]
     mpi_compare
-    command -v gdb >/dev/null || skip "no gdb here"
+    command -v gdb >/dev/null || skip "no gdb"
     for level in 0 3; do
         OMPI_MPI_THREAD_LEVEL=$level run timeout 120 gdb -nx -batch -ex "set environment LD_PRELOAD $MPI_PRELOAD" \
             -ex 'set breakpoint pending on' -ex 'break step_finalize' -ex run -ex "print 'requests.c'::is_shared" -ex kill \
@@ -83,17 +83,17 @@ setup_file() {
     done
 }
 
-@test "more bytes than an int can tell" {
-    play large 1
+@test "more bytes than fit into an int" {
+    check_run large 1
 }
 
 @test "a program that wraps MPI itself" {
-    play wraps_mpi 1
+    check_run wraps_mpi 1
 }
 
-@test "ends: without MPI_Finalize, by MPI_Abort, by SIGKILL; the numbers are there" {
-    play ends 1 leaves
-    STATUS=137 play ends 1 killed
+@test "exits without MPI_Finalize, by MPI_Abort, by SIGKILL: the counts are there" {
+    check_run ends 1 leaves
+    STATUS=137 check_run ends 1 killed
     for family in $(mpi_families); do
         mpi_run "$family" ends 1 abort
         [ "$status" -ne 0 ]
@@ -102,7 +102,7 @@ setup_file() {
     done
 }
 
-@test "children of fork, which have no life in MPI, and programs that a rank executes" {
+@test "forked children, which are not part of MPI, and programs that a rank executes" {
     for family in $(mpi_families); do
         mpi_run "$family" ends 1 forks
         [ "$status" -eq 0 ]
@@ -113,8 +113,8 @@ setup_file() {
 }
 
 # Debian's MPICH cannot spawn.
-@test "spawned programs have worlds of their own, apart from that of their parent" {
-    [[ $(mpi_families) == *openmpi* ]] || skip "OpenMPI is not here"
+@test "spawned programs have worlds separate from that of their parent" {
+    [[ $(mpi_families) == *openmpi* ]] || skip "no OpenMPI"
     mpi_launcher openmpi 2
     LAUNCH[-1]=1
     rm -rf boards expected && mkdir boards expected
@@ -123,22 +123,22 @@ setup_file() {
     echo "$output"
     [ "$status" -eq 0 ]
     mpi_compare
-    [ "$(find expected -type f | wc -l)" -eq 6 ] # the parent, two and three
+    [ "$(find expected -type f | wc -l)" -eq 6 ] # the parent, two children and three
     run ! grep -e '^-1 ' dumped
     run ! grep -e '^0 .*MPI_Send"' dumped
 }
 
-# Those that are linked stand behind, too.
-@test "another tool keeps its place, before and behind the probe" {
+# Linked tools come after the probe, too.
+@test "another tool keeps its place, before and after the probe" {
     for family in $(mpi_families); do
         for tool in other_tool next_tool; do
-            for order in BEFORE BEHIND; do
+            for order in BEFORE AFTER; do
                 echo "== $family $tool $order"
-                unset MPI_BEFORE MPI_BEHIND
-                [ "$order" = BEHIND ] || MPI_BEFORE=$BATS_FILE_TMPDIR/$family/$tool.so:
-                [ "$order" = BEFORE ] || MPI_BEHIND=:$BATS_FILE_TMPDIR/$family/$tool.so
+                unset MPI_BEFORE MPI_AFTER
+                [ "$order" = AFTER ] || MPI_BEFORE=$BATS_FILE_TMPDIR/$family/$tool.so:
+                [ "$order" = BEFORE ] || MPI_AFTER=:$BATS_FILE_TMPDIR/$family/$tool.so
                 mpi_run "$family" ring 1
-                [[ $output == *"the other tool has seen $([ "$tool" = other_tool ] || echo 10)1 barriers"* ]] # it was told 100
+                [[ $output == *"the other tool has seen $([ "$tool" = other_tool ] || echo 10)1 barriers"* ]] # it adds 100
                 mpi_compare
                 grep -qx '0 mpi_calls_total{function="MPI_Comm_rank"} 1' dumped
                 SONDE_MPI=counts mpi_run "$family" ring 1
@@ -150,7 +150,7 @@ setup_file() {
     done
 }
 
-@test "mpi4py, which loads its MPI late" {
+@test "mpi4py, which loads MPI at run time" {
     /usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip "no mpi4py"
     mkdir boards
     SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PRELOAD run timeout 300 mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 \
@@ -162,8 +162,8 @@ setup_file() {
     grep -qx '1 mpi_received_bytes_total{function="MPI_Sendrecv"} 40' dumped
 }
 
-@test "counts alone, nothing, and a program without MPI" {
-    [ -n "$(mpi_families)" ] || skip "no MPI is here"
+@test "counts only, counting disabled, and a program without MPI" {
+    [ -n "$(mpi_families)" ] || skip "no MPI"
     for family in $(mpi_families); do
         SONDE_MPI=counts mpi_run "$family" ring 4
         [ "$status" -eq 0 ]
@@ -179,7 +179,7 @@ setup_file() {
     [ -z "$(ls boards)" ]
 }
 
-@test "a program that asks MPI without beginning it, and one of two sessions" {
+@test "a program that queries MPI without MPI_Init, and one with two sessions" {
     for family in $(mpi_families); do
         mpi_run "$family" ends 1 stranger
         [ "$output" = "all is well" ]

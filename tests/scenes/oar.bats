@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The jobs of a real OAR 2. Left out where there is none.
+# Jobs of a real OAR 2. Skipped if OAR is not installed.
 load scene
 
 teardown() {

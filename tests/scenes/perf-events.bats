@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# Perf events of sonde run -e: what is counted of whom, compared with what the kernel counted of the same processes.
+# Perf events of sonde run -e, compared with the kernel's own counts of the same processes.
 
 load scene
 
 setup() {
     scene_setup
-    [ "$(id -u)" -eq 0 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf is closed to users"
+    [ "$(id -u)" -eq 0 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf events are not available to users"
     PATH=$TOOLS:$PATH
 }
 
@@ -22,20 +22,20 @@ sum_of() {
     [ "$(sum_of task-clock)" -ge 19000000 ]
 }
 
-# Of each process image: exe, image, value of the event. "none": it has none.
+# Of each process image: exe, image, value of the event or "none".
 counts_of() {
     sql "select p.exe || ' ' || p.image || ' ' || ifnull(v.value, 'none') from process p
         left join (process_events v join events e on e.id = v.event and e.name in ('$1', '$1:u'))
             on v.job = p.job and v.process = p.number order by p.job, p.number"
 }
 
-# within LEAST MOST: each number of the lines read stands between them, and there is one.
+# within MINIMUM MAXIMUM: checks that all numbers read from stdin are in this range, and that there is one.
 within() {
     awk -v least="$1" -v most="$2" '{ print; n++; if ($NF == "none" || $NF < least || $NF > most) bad = 1 } END { exit bad || !n }'
 }
 
 @test "short programs are counted from their exec" {
-    need_root # what was done in the kernel counts too
+    need_root # kernel mode is counted, too
     "$SONDE" run -q -e page-faults,task-clock -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done'
     counts_of page-faults
     faults=$(sql "select sum(minflt + majflt) from process") counted=$(sum_of page-faults)
@@ -60,7 +60,7 @@ within() {
     counts_of task-clock
     counts_of task-clock | grep '^execs 0 ' | within 59000000 90000000
     counts_of task-clock | grep '^burn 1 ' | within 29000000 50000000
-    # Where nobody tells of the end of threads, they are looked for.
+    # Without events for exited threads, they are searched for.
     [ "$(id -u)" -eq 0 ] && unshare -n true || return 0
     unshare -n "$SONDE" run -q -e task-clock -- execs thread
     counts_of task-clock | tail -n 2 | grep '^execs 0 ' | within 59000000 90000000
@@ -80,7 +80,7 @@ within() {
 }
 
 @test "a static program executed by others is counted" {
-    [ -x "$TOOLS/burn_static" ] || skip "no static programs here"
+    [ -x "$TOOLS/burn_static" ] || skip "no static programs"
     "$SONDE" run -q -e task-clock -- sh -c 'burn_static 30; burn 30; true'
     counts_of task-clock
     counts_of task-clock | grep '^burn' | within 29000000 60000000
@@ -89,12 +89,12 @@ within() {
 }
 
 @test "the number of programs that could not be counted is reported" {
-    need_root # who is made past libc is told of by the kernel
-    [ -x "$TOOLS/spawn_static" ] || skip "no static programs here"
+    need_root # processes created without libc are reported by the kernel
+    [ -x "$TOOLS/spawn_static" ] || skip "no static programs"
     "$SONDE" run -q -e task-clock -- sh -c 'burn 20; spawn_static fork 3 1; true'
     counts_of task-clock
     [ "$(counts_of task-clock | grep -c '^spawn_static 0 none')" -eq 3 ]
-    # a copy of the shell that takes long until it becomes another program, on a machine with much to do, is one of its own
+    # on a busy machine a fork of the shell may be recorded before its exec
     "$SONDE" report | grep -E 'perf events of ([34] of 7|3 of 6) program'
     "$SONDE" run -q -e task-clock -- sh -c 'burn 20; true'
     run "$SONDE" report
@@ -102,7 +102,7 @@ within() {
 }
 
 @test "if no program could be counted, that is reported instead of a total" {
-    [ -x "$TOOLS/crowd_static" ] || skip "no static programs here"
+    [ -x "$TOOLS/crowd_static" ] || skip "no static programs"
     "$SONDE" run -q -e task-clock -- crowd_static threads 4 4 30
     run "$SONDE" report
     [[ $output == *"perf events: no program could be counted"* && $output != *task-clock* ]]

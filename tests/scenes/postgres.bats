@@ -1,4 +1,4 @@
-# A store in PostgreSQL: a real server of this scene's own. What SQLite shows of a job, PostgreSQL shows too.
+# The job database in a real PostgreSQL, started by this scene. Every command shows the same as with SQLite.
 
 load scene
 
@@ -17,13 +17,13 @@ pg() {
     psql -qAt "$URL" -c "$1"
 }
 
-# A job that cannot be filed, so that its spool stays.
+# A job that cannot be saved, so that its spool is kept.
 leave_spool() {
     "$SONDE" run -q --db /proc/none/db -o "$T/spool" "$@" 2>"$T/said" || :
 }
 
-# One job in both: filed from one spool.
-watch_twice() {
+# Saves one job in both databases, from one spool.
+save_in_both() {
     leave_spool "$@"
     cp -r "$T/spool" "$T/spool2"
     "$SONDE" submit "$T/spool"
@@ -37,9 +37,9 @@ both_show() {
     diff "$T/sqlite.out" "$T/postgres.out"
 }
 
-@test "a job in PostgreSQL is the job in SQLite, to the byte" {
+@test "a job in PostgreSQL is identical to the job in SQLite" {
     mkdir dir
-    watch_twice -j 4711 -n both -t exp=a -e task-clock,page-faults -p 10ms -- bash -c \
+    save_in_both -j 4711 -n both -t exp=a -e task-clock,page-faults -p 10ms -- bash -c \
         'cd dir; for i in 1 2 3; do /bin/true $'\''a\nb\xff'\'' "two words" "$i"; done; "$TOOLS"/crowd threads 3 2>/dev/null || :; sleep 0.1; (exit 3); kill -9 $$'
     both_show list --json
     both_show report --json
@@ -50,18 +50,18 @@ both_show() {
     both_show report
 }
 
-@test "bytes that are no UTF-8 come back from PostgreSQL as they were" {
+@test "invalid UTF-8 is preserved by PostgreSQL" {
     mkdir "$T/d"$'\xff'"x"
     cp /bin/true "$T/d"$'\xff'"x/\$'t'"
     cd "$T/d"$'\xff'"x"
-    watch_twice -j bytes -- "./\$'t'" $'\xfe\xff' "\$'x'" $'a\001b'
+    save_in_both -j bytes -- "./\$'t'" $'\xfe\xff' "\$'x'" $'a\001b'
     cd "$T"
     both_show ps --json
     both_show export --what processes --format json
     [ "$(pg "SELECT path FROM executables")" = "\$'$T/d\\xffx/\$\\'t\\''" ]
 }
 
-@test "filters, orders and ids find the same jobs" {
+@test "filters, sort orders and ids give the same jobs" {
     local n
     for n in 1 2 3 4; do
         "$SONDE" run -q -j "id$n" -n "name$((n % 2))" -t k=$n -- sh -c "exit $n" || :
@@ -79,7 +79,7 @@ both_show() {
     [[ $output == *"job id id is ambiguous"* ]]
 }
 
-@test "many write to PostgreSQL at once, and each job is there once" {
+@test "concurrent writers to PostgreSQL: each job is stored once" {
     local n
     for n in $(seq 12); do
         "$SONDE" --db "$URL" run -q -j "crowd$n" -- sh -c '/bin/true; /bin/true' &
@@ -90,7 +90,7 @@ both_show() {
     [ "$(pg "SELECT count(*) FROM hosts")" = 1 ]
 }
 
-@test "a run that is filed twice is there once" {
+@test "a run that is submitted twice is stored once" {
     leave_spool -j again -- sh -c '/bin/true; /bin/true'
     cp -r "$T/spool" "$T/copy"
     "$SONDE" --db "$URL" submit "$T/spool"
@@ -99,7 +99,7 @@ both_show() {
     [ "$(pg "SELECT count(*) FROM processes")" = "$(pg "SELECT sum(images) FROM jobs")" ]
 }
 
-@test "a server that is away keeps the job in its spool, and says so without the password" {
+@test "if the server is down the spool is kept, and the message does not contain the password" {
     "$SOURCE"/tests/tools/postgres-down "$T/pg"
     local secret=${URL/sonde@/sonde:hush@}
     run "$SONDE" --db "$secret" run -o "$T/spool" -j later -- /bin/true
@@ -115,7 +115,7 @@ both_show() {
     [ "$(pg "SELECT job_id FROM jobs")" = later ]
 }
 
-@test "the server killed in the middle of filing leaves all of the job or nothing" {
+@test "a server killed while a job is saved has all of it or nothing" {
     leave_spool -j torn -- sh -c 'i=0; while [ $i -lt 3000 ]; do /bin/true; i=$((i + 1)); done'
     "$SONDE" --db "$URL" run -q -j before -- /bin/true
     local n
@@ -136,7 +136,7 @@ both_show() {
     [ "$(pg "SELECT processes FROM jobs WHERE job_id = 'torn'")" = 3001 ]
 }
 
-@test "a store of a newer Sonde is refused" {
+@test "a database of a newer Sonde is rejected" {
     "$SONDE" --db "$URL" run -q -- /bin/true
     pg "UPDATE meta SET value = '99' WHERE key = 'schema'"
     run "$SONDE" --db "$URL" list
@@ -144,14 +144,14 @@ both_show() {
     [[ $output == *"newer version of Sonde"* ]]
 }
 
-@test "without its module PostgreSQL is named as what is missing" {
+@test "a missing PostgreSQL module is named" {
     mkdir "$T/none"
     SONDE_MODULES=$T/none run "$SONDE" --db "$URL" list
     [ "$status" -ne 0 ]
     [[ $output == *store-postgres.so* ]]
 }
 
-@test "doctor knows a store in PostgreSQL" {
+@test "doctor checks a database in PostgreSQL" {
     "$SONDE" --db "$URL" doctor --json >"$T/doctor.json" || :
     "$SONDE" --db "$URL" doctor | grep -q "store.*postgresql://sonde@127"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The probe's code inside a program, linked in rather than preloaded, so that sanitizers watch it: many threads, many
-# children, every way to make and to end them. Its spool is read with spool_dump.
+# The probe's code linked into a program instead of preloaded, so that sanitizers check it: many threads, many children, every way to
+# create and to end them. Its spool is read with spool_dump.
 load scene
 
 setup() {
@@ -10,7 +10,7 @@ setup() {
     head -c 8 /dev/zero >"$SONDE_SPOOL.lost"
 }
 
-# How many records of a kind there are; also that nothing is damaged or lost.
+# The number of records of a kind; fails if any is damaged or lost.
 records() {
     "$BUILD/tests/spool_dump" "$SONDE_SPOOL" >dump
     grep -q '^damaged bytes=0$' dump
@@ -29,7 +29,7 @@ records() {
     [ "$(records thread)" -eq 60 ]
 }
 
-@test "threads whose records are held in a page" {
+@test "threads whose records are batched in a page" {
     export SONDE_PROBE=p SONDE_BOARDS
     SONDE_BOARDS=$(mktemp -d /dev/shm/sonde-inside.XXXXXX)
     "$TOOLS/crowd_probed" threads 2000 50
@@ -47,7 +47,7 @@ records() {
 }
 
 @test "children by fork, vfork and posix_spawn, and every wait for them" {
-    for way in fork vfork posix_spawn; do # the address sanitizer does not like clone on a stack of its own
+    for way in fork vfork posix_spawn; do # the address sanitizer does not support clone with its own stack
         : >"$SONDE_SPOOL"
         "$TOOLS/spawn_probed" $way 100 8 "$TOOLS/ends_probed" exit 0
         [ "$(records image)" -eq 101 ]
@@ -57,7 +57,7 @@ records() {
 
 @test "forks and execs among threads, waits, signals" {
     acts=(fork spawn waits "chain 3" threads io)
-    # The thread sanitizer does not know thrd_create, and its own thread keeps a process alive.
+    # The thread sanitizer does not support thrd_create, and its own thread keeps a process alive.
     grep -q __tsan_init "$TOOLS/acts_probed" || acts+=(fork_in_thread exec_with_threads main_first signals)
     for act in "${acts[@]}"; do
         # shellcheck disable=SC2086
@@ -66,7 +66,7 @@ records() {
     [ "$(records exec)" -ge 3 ]
 }
 
-@test "every end" {
+@test "every way to exit" {
     for how in "return 3" "exit 4" "_exit 5" "thread 7"; do
         : >"$SONDE_SPOOL"
         # shellcheck disable=SC2086
@@ -79,7 +79,7 @@ records() {
     [ "$status" -eq 143 ]
 }
 
-@test "no spool, a spool that is gone, a full one: the program does not mind" {
+@test "a missing, removed or full spool does not affect the program" {
     SONDE_SPOOL=/does/not/exist "$TOOLS/crowd_probed" threads 20 5
     SONDE_SPOOL=/dev/full "$TOOLS/crowd_probed" threads 20 5
     SONDE_SPOOL='' "$TOOLS/crowd_probed" processes 20 5

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# Bad days of programs that speak to an agent: nonsense, names that are none, garbage on boards, a greedy user, an agent that ends.
+# Faults of programs that publish metrics: invalid messages and names, corrupt segments, a greedy user, an agent that exits.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 load scene
 load program-metrics
 
-@test "nonsense costs its sender the connection, and nobody else anything" {
+@test "an invalid message closes only its sender's connection" {
     start </dev/null
     python3 - <<'PY'
 import os, tau_client as t
@@ -21,13 +21,13 @@ for data in bad:
     except ConnectionError:
         pass
     good.value("good_total", 1.0)
-t.Client().send(t.message(0)[:100])  # half a message, then gone
+t.Client().send(t.message(0)[:100])  # half a message, then a disconnect
 assert good.get("good_total")[1] == len(bad)
 PY
     kill -0 "$AGENT"
 }
 
-@test "names with quotes, newlines, 10 kB, other people's labels, in two types: the page stays whole" {
+@test "names with quotes, newlines, 10 kB, reserved labels, with two types: the page stays valid" {
     start </dev/null
     long=$(printf 'n%.0s' {1..10240})
     tau counter $'evil\nevil_total 666' add $'evil\nevil_total 666' 1 counter 'cut{a="bbb' add 'cut{a="bbb' 2 \
@@ -67,10 +67,10 @@ PY
     run ! ask_has 'evil_total 666'
     promtool check metrics <<<"$(ask /metrics)" >"$T/lint" 2>&1 || run ! grep -i 'error while' "$T/lint"
     ask '/programs?all&tau' | python3 -c 'import json, sys; json.load(sys.stdin)'
-    wait_for 'is "sonde_programs_refused_total{host=\"$(host)\"}" 1' # the long one had another type before
+    wait_for 'is "sonde_programs_refused_total{host=\"$(host)\"}" 1' # the long name had another type before
 }
 
-@test "garbage on a board: what was counted before stays, the agent goes on" {
+@test "a corrupt segment: earlier counts are kept, and the agent continues" {
     start </dev/null
     coproc MAD { exec "$BUILD/tests/segment_program" sonde counter x_total - 5 say ready wait garbage say mad wait counter x_total - 1; }
     read -r _ <&"${MAD[0]}"
@@ -87,12 +87,12 @@ PY
     value "x_total{host=\"$(host)\"}" | awk '{ exit !($1 >= 5) }'
 }
 
-@test "one user's program does not take the names of all, and the names of who has gone make room" {
+@test "one user's program cannot use up the quota of names, and names of exited programs are freed" {
     need_root
     start <<<'metrics = 1000'
     chmod 755 "$T/run"
     cp "$SOURCE/tests/tools/tau_client.py" "$T"
-    cat >"$T/names.py" <<'PY' # PREFIX COUNT SECONDS: a client that describes and counts so many, and stays so long
+    cat >"$T/names.py" <<'PY' # PREFIX COUNT SECONDS: a client that declares and counts COUNT metrics, and stays for SECONDS
 import sys, time, tau_client as t
 client = t.Client()
 for i in range(int(sys.argv[2])):
@@ -115,11 +115,11 @@ PY
     [ "$(value "sonde_programs_metrics{host=\"$(host)\"}")" -le 1000 ]
 }
 
-@test "one user's very long names take neither the memory of the agent nor the page of the others" {
+@test "one user's very long names use up neither the agent's memory nor the page" {
     need_root
     start </dev/null
     chmod 711 "$T/run"
-    # Eight programs with 190 MB of texts each, which stay as long as there is room for them.
+    # Eight programs with 190 MB of strings each, which stay as long as there is capacity for them.
     for ((i = 0; i < 8; i++)); do
         [ "$(as_nobody env SONDE_BOARDS="$SONDE_BOARDS" "$TOOLS/instrumented_labels" fat)" = 0 ]
         wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
@@ -129,11 +129,11 @@ PY
     [ "$(value "sonde_programs_families_left_out{host=\"$(host)\"}")" -gt 0 ]
     rss=$(rss_kb)
     echo "$rss KiB"
-    grep -q __asan_init "$SONDE" || [ "$rss" -lt 800000 ] # the sanitizer keeps what was freed
+    grep -q __asan_init "$SONDE" || [ "$rss" -lt 800000 ] # the sanitizer keeps freed memory
 }
 
-# A client that has said something and stays silent, and one that has never said anything: neither is waited for.
-@test "it ends at once on SIGTERM and SIGINT while idle clients are connected, and starts again in their place" {
+# One client that has sent something and is idle now, and one that has never sent anything: the agent waits for neither.
+@test "it exits at once on SIGTERM and SIGINT while idle clients are connected, and can be restarted" {
     for signal in TERM INT; do
         start </dev/null
         coproc STAY { exec "$SOURCE/tests/tools/tau_client.py" counter x_total add x_total 1 stay; }
@@ -154,10 +154,10 @@ PY
     done
 }
 
-# What waits in the sockets when the agent is told to end; it is stopped meanwhile, so that nothing of it is read before.
-@test "what clients had sent when the agent was told to end is in its last samples, and in the profile" {
+# Data that is in the sockets when the agent gets SIGTERM; it is suspended before, so that none of it is read earlier.
+@test "data that clients had sent before SIGTERM is in the agent's last samples, and in the profile" {
     for round in 1 2 3; do
-        rm -f "$T/rows.csv" "$SONDE_BOARDS"/sonde-agent* # what is kept for the next one
+        rm -f "$T/rows.csv" "$SONDE_BOARDS"/sonde-agent* # state saved for the next agent
         start --sink "csv:path=$T/rows.csv" <<<"profiles = $T/profiles-$round"
         tau counter x_total add x_total 1 get x_total
         python3 - "$AGENT" "4711-$round" <<'PY'
@@ -181,16 +181,16 @@ PY
         last() { tr -d '\r' <"$T/rows.csv" | awk -F, -v name="$1" -v metric="$2" '$5 == name && $6 == metric { value = $8 } END { print value }'; }
         [ "$(last x_total total)" = 201 ]
         [ "$(last y_total total)" = 3 ]
-        [ "$(last level sum)" = 5 ] # not that its program has gone
+        [ "$(last level sum)" = 5 ] # not missing although its program has exited
         grep -q y_total "$T/profiles-$round/profiles/4/4711-$round.profile"
     done
 }
 
-@test "a job's name does not lead out of the folder of profiles" {
+@test "a job's name cannot lead out of the profile directory" {
     start <<<"profiles = $T/profiles/deep"
     tau -j ../../evil counter x_total add x_total 1
     stop
     run find "$T" -name '*evil*' -not -path "$T/profiles/deep/*"
     [ -z "$output" ]
-    [ -s "$T/profiles/deep/profiles/%/%2E.%2F..%2Fevil.profile" ] # it is there, and nowhere else
+    [ -s "$T/profiles/deep/profiles/%/%2E.%2F..%2Fevil.profile" ] # it is here, and nowhere else
 }

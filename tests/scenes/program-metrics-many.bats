@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# Many programs that speak to an agent, at once and one behind the other: each is whole, and nothing grows.
+# Many programs that publish metrics, concurrent and consecutive: each is complete, and memory does not grow.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 load scene
 load program-metrics
 
-@test "who asks for all and does not read is alone with it" {
+@test "a client that requests everything and does not read affects no others" {
     start </dev/null
     python3 - "$AGENT" <<'PY'
 import socket, sys, time, tau_client as t
@@ -20,7 +20,7 @@ for s in slow:
     s.socket.setblocking(False)
     try:
         while True:
-            s.socket.send(t.message(3) * 10)  # until its own queue is full
+            s.socket.send(t.message(3) * 10)  # until its send queue is full
     except BlockingIOError:
         pass
 begin = time.time()
@@ -30,8 +30,8 @@ assert client.get("x7_total")[1] == 200
 assert time.time() - begin < 60
 before = cpu()
 time.sleep(2)
-assert cpu() - before < 0.5, cpu() - before  # nobody spins
-slow[0].socket.setblocking(True)  # and he who reads at last gets all of it
+assert cpu() - before < 0.5, cpu() - before  # no busy loop
+slow[0].socket.setblocking(True)  # a client that reads at last gets everything
 count = int.from_bytes(slow[0].read(4), "little")
 assert count == 5000 and len(slow[0].read(320 * count)) == 320 * count
 PY
@@ -39,7 +39,7 @@ PY
     [ "$(rss_kb)" -lt 60000 ]
 }
 
-@test "clients come and go while pages are asked for: every session is whole" {
+@test "clients come and go while pages are requested: every session is complete" {
     start </dev/null
     ask_on() { while [ ! -e "$T/done" ]; do ask /metrics >/dev/null; ask '/programs?all' >/dev/null; done; }
     ask_on 3>&- &
@@ -62,7 +62,7 @@ PY
     kill -0 "$AGENT"
 }
 
-@test "without descriptors nobody is lost: those who wait are taken when others leave" {
+@test "without free descriptors clients wait until others disconnect, and none is lost" {
     start </dev/null
     stop
     (
@@ -77,7 +77,7 @@ clients = [t.Client() for _ in range(300)]
 for c in clients:
     c.describe("x_total")
     c.value("x_total", 1.0)
-for c in clients:  # each leaves its place to one who waits
+for c in clients:  # each makes room for a waiting one
     assert c.get("x_total") is not None
     c.socket.close()
 assert t.Client().get("x_total")[1] == 300
@@ -85,13 +85,13 @@ PY
     kill -0 "$AGENT"
 }
 
-@test "a user whose clients only stay does not take the descriptors of all, and has his share again when they have gone" {
+@test "a user's idle clients cannot use up all descriptors, and the quota is available again when they have left" {
     need_root
     ulimit -n 128
     start </dev/null
     chmod 711 "$T/run"
     cp "$SOURCE/tests/tools/tau_client.py" "$T"
-    cat >"$T/idle.py" <<'PY' # COUNT: so many connections that say nothing; those that stay are told, and stay until a line comes
+    cat >"$T/idle.py" <<'PY' # COUNT: opens COUNT idle connections, prints how many were not closed, and keeps them until it reads a line
 import select, socket, os, sys
 links = [socket.socket(socket.AF_UNIX) for _ in range(int(sys.argv[1]))]
 for link in links:
@@ -110,7 +110,7 @@ PY
     chmod 666 "$T/stay"
     setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 "$T/idle.py" 100 <>"$T/stay" >"$T/idle" 2>&1 3>&- &
     idle=$!
-    wait_for '[ "$(tail -1 "$T/idle")" = 32 ]' # a quarter of all: half of what all clients may have
+    wait_for '[ "$(tail -1 "$T/idle")" = 32 ]' # a quarter of the descriptors: half of the limit for all clients
     for uid in 65533 0; do
         setpriv "--reuid=$uid" --regid=65533 --clear-groups timeout 60 /usr/bin/python3 "$T/tau_client.py" counter "of_${uid}_total" \
             add "of_${uid}_total" 3 get "of_${uid}_total"
@@ -122,7 +122,7 @@ PY
     wait_for '[ "$(as_nobody /usr/bin/python3 "$T/tau_client.py" counter x_total add x_total 3 get x_total)" ]'
 }
 
-@test "a user who fills the folder with boards and folders of runs does not take the descriptors of all" {
+@test "a user who fills the directory with segments and run directories cannot use up all descriptors" {
     need_root
     ulimit -n 512
     start </dev/null
@@ -130,7 +130,7 @@ PY
     program sonde counter x_total - 5
     wait_for 'is "x_total{host=\"$(host)\"}" 5'
     [ "$(find "/proc/$AGENT/fd" -type l | wc -l)" -lt 300 ]
-    # Boards that somebody holds, as many as there are processes of his: what is too much is read when others have gone.
+    # Segments of running processes: those beyond the limit are read when others have exited.
     rmdir "$SONDE_BOARDS"/sonde-run.*
     stop
     start </dev/null
@@ -149,7 +149,7 @@ PY
     wait_for 'is "y_total{host=\"$(host)\"}" 300'
 }
 
-@test "hundreds connect at the same moment, none is turned away" {
+@test "hundreds of clients that connect at the same moment are all accepted" {
     start </dev/null
     python3 - <<'PY'
 import os, socket, tau_client as t
@@ -162,7 +162,7 @@ for _ in range(500):
 PY
 }
 
-@test "an agent that is stopped, killed and restarted while 100 programs run slows none of them, and loses nothing" {
+@test "an agent that is suspended, killed and restarted while 100 programs run delays none of them, and loses nothing" {
     start </dev/null
     python3 - "$BUILD/tests/segment_program" "$AGENT" <<'PY'
 import os, signal, subprocess, sys, threading, tau_client as t
@@ -192,7 +192,7 @@ for c in clients:
     c.describe("y_total")
     c.value("y_total", 1.0)
 filler.join(1)
-assert filler.is_alive() # it waits with the rest of it, and only it
+assert filler.is_alive() # only this client waits, with the rest of its data
 os.kill(int(sys.argv[2]), signal.SIGCONT)
 for c in clients:
     assert c.get("y_total")[1] >= 1
@@ -212,8 +212,8 @@ PY
     wait_for '[ "$(find "$SONDE_BOARDS" -name "sonde.*" | wc -l)" -eq 0 ]'
 }
 
-@test "100,000 clients and 100,000 short programs in a row: no leak, no growth" {
-    if grep -q __asan_init "$SONDE"; then skip "sanitizers take memory of their own"; fi
+@test "100,000 consecutive clients and 100,000 short programs: no leak, no growth" {
+    if grep -q __asan_init "$SONDE"; then skip "sanitizers need additional memory"; fi
     start </dev/null
     crowd() {
         python3 - "$1" <<'PY'
@@ -229,7 +229,7 @@ PY
     for i in {1..300}; do program sonde counter b_total - 1 leave; done
     program sonde programs 20000 b_total
     wait_for 'is "x_total{host=\"$(host)\"}" 20000 && is "b_total{host=\"$(host)\"}" 20300'
-    sleep 1.5 # a tick, after which those of the last one are forgotten
+    sleep 1.5 # one tick, after which the last ones are removed
     before=$(rss_kb)
     crowd 80000
     for i in {1..700}; do program sonde counter b_total - 1 leave; done

@@ -1,12 +1,12 @@
-# Loaded behind scene by scenes with an agent that reads nothing but programs: tau's clients at $TAU_METRIC_PROXY, boards in
-# $SONDE_BOARDS.
+# Loaded after scene by scenes with an agent that reads only program metrics: from tau's clients at $TAU_METRIC_PROXY, and from
+# segments in $SONDE_BOARDS.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 
 setup() {
     scene_setup
     export SONDE_SOCKET_DIR=$T/run PYTHONPATH=$SOURCE/tests/tools PYTHONDONTWRITEBYTECODE=1
-    # in memory, as they are in life: on a disk each new board costs what the kernel reads ahead of it
-    SONDE_BOARDS=$(mktemp -d /dev/shm/gateway-XXXXXX)
+    # in memory, as in production: on a disk the kernel's read-ahead makes each new segment slow
+    SONDE_BOARDS=$(mktemp -d /dev/shm/sonde-scene-XXXXXX)
     chmod 1777 "$SONDE_BOARDS"
     export TAU_METRIC_PROXY=$T/tau.sock SONDE_BOARDS
     mkdir -m 1777 "$T/run"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Programs that speak to an agent: tau's clients through their socket, others on boards in shared memory. What is served, and whose
-# it is; bad days and crowds are in files of their own.
+# Programs that publish metrics to an agent: tau's clients through their socket, others through segments in shared memory. What is
+# served, and to which job and user it belongs; faults and large numbers are in other files.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 load scene
 load program-metrics
@@ -20,10 +20,10 @@ import json, sys
 assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and m["job"] is None, m'
     ask /metrics >"$T/page"
     promtool check metrics <"$T/page"
-    run ! grep '^g{' "$T/page" # nobody who is alive has set it
+    run ! grep '^g{' "$T/page" # no running program has set it
 }
 
-@test "a gauge is the sum over live programs, with least, greatest and mean; tau's clients get the mean" {
+@test "a gauge is the sum over running programs, with minimum, maximum and mean; tau's clients get the mean" {
     start </dev/null
     coproc ONE { exec "$SOURCE/tests/tools/tau_client.py" gauge g set g 10 stay; }
     coproc TWO { exec "$SOURCE/tests/tools/tau_client.py" gauge g set g 2 stay; } 2>/dev/null
@@ -38,7 +38,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     wait_for '[ -z "$(value "g{host=\"$(host)\"}")" ]'
 }
 
-@test "a gauge that is infinite is so for whoever asks; in JSON, which has no number for it, it is null" {
+@test "an infinite gauge is infinite in every format except JSON, where it is null" {
     start </dev/null
     coproc ONE { exec "$SOURCE/tests/tools/tau_client.py" gauge g set g inf gauge below set below -inf stay; }
     wait_for 'is "g{host=\"$(host)\"}" +Inf && is "below{host=\"$(host)\"}" -Inf'
@@ -52,7 +52,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     kill "$ONE_PID"
 }
 
-@test "a sum that is more than a number can say is infinite, of tau's clients and of boards, and other jobs keep theirs" {
+@test "a sum that overflows is infinite, for tau's clients and for segments, and other jobs are unaffected" {
     start </dev/null
     tau -j 1 counter x_total add x_total 1.7e308
     coproc ONE { exec "$SOURCE/tests/tools/tau_client.py" -j 2 counter x_total add x_total 1.7e308 add x_total inf add x_total 1 stay; }
@@ -62,18 +62,18 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     wait_for 'is "speaks_seconds_total{part=\"a\",host=\"$(host)\"}" +Inf'
     is "speaks_sizes_sum{host=\"$(host)\"}" +Inf
     is "speaks_sizes_count{host=\"$(host)\"}" 2
-    is "sonde_programs_refused_total{host=\"$(host)\"}" 1 # that which was infinite itself
+    is "sonde_programs_refused_total{host=\"$(host)\"}" 1 # the value that was infinite itself
     [ "$(ask '/programs?name=x_total' | jq -c '.metrics[0].value')" = '"inf"' ]
     [[ $("$SONDE" get -f txt x_total) =~ $'\n'"x_total "[0-9.]+" inf "$ ]]
     [[ $("$SONDE" get -a -f txt speaks_sizes) == *" inf "*"sum=inf"*"count=2.0 "* ]]
     kill "$ONE_PID"
 }
 
-@test "a gauge that a program sets to not a number is absent until it is set again" {
+@test "a gauge that a program sets to NaN is missing until it is set again" {
     start </dev/null
     mkfifo "$T/next"
     "$BUILD/tests/segment_program" sonde gauge level - 7 wait gauge level - nan counter step_total - 1 wait gauge level - 9 wait \
-        <>"$T/next" 3>&- & # not through a function, of which the end would not be the program's
+        <>"$T/next" 3>&- & # not through a function, so that $! is the program's pid
     wait_for 'is "level{host=\"$(host)\"}" 7'
     echo >"$T/next"
     wait_for 'is "step_total{host=\"$(host)\"}" 1'
@@ -85,7 +85,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     wait_for 'is "level{host=\"$(host)\"}" 9'
 }
 
-@test "track writes what has changed though the value is the same: a histogram that observes 0, a gauge that moves between programs" {
+@test "track writes changes that keep the value: a histogram that observes 0, a gauge that moves between programs" {
     start </dev/null
     mkfifo "$T/one" "$T/two"
     "$BUILD/tests/segment_program" sonde gauge g - 1 observe h - 0 wait gauge g - -5 observe h - 0 wait <>"$T/one" 3>&- &
@@ -94,7 +94,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     "$SONDE" track -a -F 50 -o "$T/log.json" g h >/dev/null 3>&- &
     tracker=$!
     wait_for '[ "$(jq "flatten | length" "$T/log.json")" = 2 ]'
-    kill -STOP "$tracker" # it shall not see one program without the other
+    kill -STOP "$tracker" # it must not see one program without the other
     echo >"$T/one"
     echo >"$T/two"
     wait_for '[[ $("$SONDE" get -a -f txt g h) == *" 4.0 sum=4.0 min=-5.0 max=9.0"*" count=2.0"* ]]'
@@ -107,7 +107,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     [ "$(jq -c '[flatten[] | select(.name == "h") | [.value, .count]]' "$T/log.json")" = '[[0,1],[0,2]]' ]
 }
 
-@test "boards are read while a program lives and once more when it was killed: nothing is lost, nothing is left" {
+@test "segments are read while a program runs and once after it was killed: no loss, and nothing is left behind" {
     start </dev/null
     program sonde counter cells_total 'phase="solve"' 41 observe wait_seconds - 0.5 ticks busy_seconds_total - 2 kill || :
     SONDE_JOB=4711 program sonde counter cells_total 'phase="solve"' 1 leave
@@ -120,7 +120,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     ask /metrics | promtool check metrics
 }
 
-@test "what our probes count has tau's names too, and is counted once" {
+@test "counts of the probes have tau's names, too, and are counted once" {
     start <<<'tau_names = yes'
     program mpi rank 0 1 counter mpi_calls_total 'function="MPI_Send"' 7 counter mpi_sent_bytes_total 'function="MPI_Send"' 70
     program calls counter syscall_calls_total 'call="read"' 3 counter syscall_bytes_total 'call="read"' 30
@@ -132,7 +132,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     [ "$output" = $'tau_mpi_total{metric="hits"}\t7.0\ntau_mpi_total_size{metric="size_out"}\t70.0\nstrace_hits_total{scall="read"}\t3.0\nstrace_read_size_total\t30.0' ]
 }
 
-@test "sonde run files what its programs counted, also after kill -9 of it" {
+@test "sonde run saves the metrics of its programs, also after kill -9 of sonde run" {
     "$SONDE" run -q -- bash -c "'$BUILD/tests/segment_program' mpi rank 3 4 counter mpi_calls_total 'function=\"MPI_Send\"' 7 \
         counter mpi_peer_bytes_total 'to=\"1\"' 99 counter x_total - 2 kill; true"
     "$SONDE" export -w series >"$T/series"
@@ -147,9 +147,9 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     is_over "$(cat folder)"
 }
 
-# --- whose it is ---
+# --- jobs and users ---
 
-@test "a user sees the node and the own jobs, and cannot speak for a job of another" {
+@test "users see the node and their own jobs, and cannot publish for another user's job" {
     need_root
     start </dev/null
     chmod 755 "$T/run"
@@ -166,7 +166,7 @@ values = {(m["job"], m["user"]): m["value"] for m in json.load(sys.stdin)["metri
 assert values[(None, None)] == 11 and ("42", "root") not in values and values[("42", "nobody")] == 10, values'
 }
 
-@test "a user without a name is found by number, and a job of another user is not shown as this one's" {
+@test "a user without a name is identified by uid, and another user's job is not shown as theirs" {
     need_root
     local uid=$((200000 + BASHPID % 100000))
     start </dev/null
@@ -190,31 +190,31 @@ assert values[(None, None)] == 11 and ("42", "root") not in values and values[("
     [ "$(ask '/programs?all&name=cells_total' | jq -c '[.metrics[] | select(.user == null) | .value]')" = '[14]' ]
 }
 
-# A program of root's job 4711 with a gauge, until its line comes.
-begin_level() {
+# Starts a program of root's job 4711 with a gauge, which exits when it reads a line.
+start_level() {
     mkfifo "$T/stay"
     SONDE_JOB=4711 "$BUILD/tests/segment_program" sonde gauge level - 42 wait <>"$T/stay" 3>&- &
 }
 
-@test "a name that no program has any more may come again with another type" {
+@test "a name that no running program uses may get another type" {
     need_root
     start </dev/null
     as_nobody "$BUILD/tests/segment_program" sonde counter level - 7
     wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
-    begin_level
+    start_level
     wait_for 'is "level{host=\"$(host)\",job=\"4711\",user=\"root\"}" 42'
     [ -z "$(value "level{host=\"$(host)\",user=\"nobody\"}")" ]
     is "sonde_programs_refused_total{host=\"$(host)\"}" 0
     ask /metrics | promtool check metrics
 }
 
-@test "a name that another user's program has with another type is refused aloud, and taken when that one has gone" {
+@test "a name that another user's program uses with another type is rejected with a message, and accepted when that one has exited" {
     need_root
     start </dev/null
     mkfifo "$T/others"
     setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter level - 7 wait <>"$T/others" 3>&- &
     wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7'
-    begin_level
+    start_level
     wait_for 'grep "a program of user 0 .* level is a gauge in one program and a counter in another" "$T/said"'
     is "sonde_programs_refused_total{host=\"$(host)\"}" 1
     is "level{host=\"$(host)\",user=\"nobody\"}" 7
@@ -224,10 +224,10 @@ begin_level() {
     [ "$(grep -c "level is a gauge" "$T/said")" -eq 1 ]
 }
 
-@test "a board that says another user's pid counts for who made it, not for that process's job" {
+@test "a segment with another user's pid counts for its owner, not for that process's job" {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_board$$
-    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no writable cpuacct hierarchy"; }
     mkdir -p "$GROUP/uid_1/job_4711/step_0" "$T/root"
     ln -s /proc /etc /sys "$T/root"
     start --jobs slurm </dev/null
@@ -244,7 +244,7 @@ begin_level() {
     is "own_total{host=\"$(host)\",user=\"nobody\"}" 7
 }
 
-@test "a socket that another user made first is told, and root's agent takes its place" {
+@test "a socket that another user created first is reported, and root's agent replaces it" {
     need_root
     mkdir -m 1777 "$T/place"
     export TAU_METRIC_PROXY=$T/place/tau.sock
@@ -257,13 +257,13 @@ begin_level() {
     start </dev/null
     tau counter x_total add x_total 1
     stop
-    touch "$TAU_METRIC_PROXY" # root's now
+    touch "$TAU_METRIC_PROXY" # owned by root now
     printf '[programs]\ntau = %s\nboards = none\n' "$TAU_METRIC_PROXY" >"$T/conf"
     run -1 as_nobody env SONDE_SOCKET_DIR="$T/place" "$SONDE" agent --root "$T/root" -c "$T/conf" --sensors loadavg --listen none
     [[ $output == *"$TAU_METRIC_PROXY belongs to another user (0)"* ]]
 }
 
-@test "a user who makes the file first with which an agent claims boards does not keep root's from them" {
+@test "a user who creates the claim file first does not prevent root's agent from reading segments" {
     need_root
     for way in touch mkfifo mkdir 'ln -s /etc/passwd'; do
         : >"$T/said"
@@ -278,7 +278,7 @@ begin_level() {
     done
 }
 
-@test "a second agent steals nothing; a dead socket is replaced; what is no socket is told" {
+@test "a second agent takes nothing away; a stale socket is replaced; a path that is no socket is reported" {
     start </dev/null
     run -1 env SONDE_SOCKET_DIR="$T/other" "$SONDE" agent --root "$T/root" -c "$T/conf" --sensors loadavg --listen none
     [[ $output == *"another agent or proxy listens on $TAU_METRIC_PROXY"* ]]
@@ -295,7 +295,7 @@ begin_level() {
     [ "$(cat "$TAU_METRIC_PROXY")" = precious ]
 }
 
-# As one user that nobody else is: the usual socket has the user's number in its name.
+# As a user without other processes: the default socket has the uid in its name.
 agent_of() {
     local uid=$1 name=$2
     install -d -o "$uid" "$T/$name"
@@ -303,7 +303,7 @@ agent_of() {
         "$SONDE" agent -v -c "$T/conf" --sensors loadavg --listen none >>"$T/said" 2>&1 </dev/null 3>&- &
 }
 
-@test "root's agent and one of the user both count each of the user's programs, however short, and leave nothing" {
+@test "root's agent and the user's own agent both count all of the user's programs, however short, and leave nothing behind" {
     need_root
     local uid=$((200000 + BASHPID % 100000)) users
     start <<<'tau = none'
@@ -318,7 +318,7 @@ agent_of() {
     of_user() { curl -sf --unix-socket "$T/users/agent.sock" 'http://agent/programs?name=x_total' | jq '.metrics[0].value'; }
     wait_for 'is "x_total{host=\"$(host)\"}" 40 && [ "$(of_user)" = 40 ]'
     wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
-    # One that root's has read and the user's, which is stopped, has not: it waits, is not read again, and goes with that agent, …
+    # A segment that root's agent has read, and the user's suspended agent has not: it is kept, not read again, and removed with that agent, …
     kill -STOP "$users"
     setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter x_total - 1
     wait_for 'is "x_total{host=\"$(host)\"}" 41'
@@ -348,7 +348,7 @@ agent_of() {
     [ -z "$(value "x_total{host=\"$(host)\"}")" ]
 }
 
-@test "what another agent had, boards and tau's usual socket, is taken when that one is gone" {
+@test "segments and tau's default socket of another agent are taken over when it has exited" {
     need_root
     local uid=$((200000 + BASHPID % 100000)) first
     TAU_METRIC_PROXY=/tmp/tau_metric_proxy.$uid.unix
@@ -370,7 +370,7 @@ agent_of() {
     [ ! -e "$TAU_METRIC_PROXY" ]
 }
 
-@test "a job that only its programs name has its user from its first line on the page on" {
+@test "a job that only its programs name has its user from the first scrape on" {
     start </dev/null
     tau -j 55 counter early_total add early_total 1 wait 4 3>&- & client=$!
     until_true ask_has 'early_total{.*job="55"'

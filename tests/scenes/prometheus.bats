@@ -22,7 +22,7 @@ start_prometheus() {
     PROMETHEUS=$!
 }
 
-# The value of the first series that a query gives; nothing when there is none.
+# The value of the first series of a query; empty if there is none.
 query() {
     curl -s -G --data-urlencode "query=$1" "http://127.0.0.1:$WEB/api/v1/query" | jq -r '.data.result[0].value[1] // empty'
 }

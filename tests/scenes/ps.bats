@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sonde ps, on jobs that never were.
+# sonde ps, on generated jobs.
 load scene
 
 a_job() {
@@ -127,7 +127,7 @@ assert all(p["parent"] in numbers for p in ps if "parent" in p)'
 @test "CPU time that includes children is marked, in text and in JSON" {
     need_root
     as_nobody "$SONDE" run --no-probe -j mixed -- sh -c "'$TOOLS/burn' 20; '$TOOLS/burn' 25; :"
-    [ "$(sql "SELECT count(*) FROM processes WHERE sources & 256")" -eq 1 ] # else this machine tells them apart
+    [ "$(sql "SELECT count(*) FROM processes WHERE sources & 256")" -eq 1 ] # otherwise this kernel distinguishes them
     run -0 "$SONDE" ps
     [[ ${lines[1]} =~ ms\*.*" sh -c " ]]
     [[ ${lines[-1]} == "* includes children or earlier executables of the process"* ]]
@@ -146,7 +146,7 @@ assert [x.get("with_others") for x in report["executables"]] == [True, None]'
     "$SONDE" run --no-probe -j without -- "$TOOLS/execs" memfd
     [ "$(sql "SELECT count(*) FROM process WHERE exe = 'memfd:nameless' AND path = '/memfd:nameless'")" -eq 2 ]
     [ "$(sql "SELECT count(*) FROM process WHERE exe LIKE '%deleted%'")" -eq 0 ]
-    cp /bin/true "$T/x (deleted)" # a name like any other
+    cp /bin/true "$T/x (deleted)" # an ordinary file name
     "$SONDE" run -j named -- "$T/x (deleted)"
     [ "$(sql "SELECT exe FROM process WHERE job_id = 'named'")" = "x (deleted)" ]
 }

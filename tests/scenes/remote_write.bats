@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Samples by remote write: a real Prometheus and a real VictoriaMetrics take them, with the names and labels of /metrics.
+# The remote_write sink: to a real Prometheus and a real VictoriaMetrics, with the names and labels of /metrics.
 load scene
 load live
 
@@ -32,7 +32,7 @@ end_agent() {
     AGENT=
 }
 
-# The value of the first series that a query gives; nothing when there is none.
+# The value of the first series of a query; empty if there is none.
 query() {
     curl -s -G --data-urlencode "query=$1" "http://127.0.0.1:$WEB/api/v1/query" | jq -r '.data.result[0].value[1] // empty'
 }
@@ -43,7 +43,7 @@ ticks_more() {
     wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge '$((now + $1))' ]'
 }
 
-# Readings of a set, as Prometheus counts time: two of one millisecond are one.
+# The number of samples of a set with Prometheus's resolution: two in one millisecond are one.
 samples_of() {
     grep "\"set\": \"$1\"" "$T/truth" | grep -o '"time_ns": [0-9]*' | sed 's/......$//' | sort -u | wc -l
 }
@@ -53,14 +53,14 @@ has_all() {
     [ "$(query "count_over_time($2[$3])")" = "$(samples_of "$1")" ]
 }
 
-# Every name and label of /metrics is there, and nothing else.
+# Checks that names and labels are exactly those of /metrics.
 same_as_metrics() {
     curl -s "http://127.0.0.1:$PORT/metrics" | sed -n 's/^\(sonde_[a-z0-9_]*{[^}]*}\) .*/\1/p' |
         grep -v '^sonde_\(agent\|build_info\|programs\|series\|sensor\|sink\)' | sort >scraped
     curl -s -G --data-urlencode 'match[]={__name__=~"sonde_.*"}' "http://127.0.0.1:$WEB/api/v1/series" |
         jq -r '.data[] | .__name__ as $name | del(.__name__) | to_entries |
             "\($name){" + (map("\(.key)=\(.value | tojson)") | join(",")) + "}"' | sort >written
-    # one order of labels for both
+    # the same order of labels for both
     python3 - scraped written <<'PY'
 import re, sys
 def series(path):
@@ -136,7 +136,7 @@ feed() {
     feed 99 100 n1 n2 n3 >again
     grep -q 'refused 0' again
     [ "$(query 'sum(count_over_time(sonde_feed_batches_total[1h]))')" -eq 300 ]
-    # all of it, as after a crash: Prometheus refuses what is older than its newest, and has it already
+    # everything again, as after a crash: Prometheus rejects samples older than its newest, and has them already
     feed 0 110 n1 n2 n3 >again
     grep -q 'refused 0' again
     [ "$(query 'sum(count_over_time(sonde_feed_batches_total[1h]))')" -eq 330 ]
@@ -154,12 +154,12 @@ feed() {
 @test "a sample that Prometheus rejects is lost alone" {
     start prometheus
     BASE=$(($(date +%s) - 1000))
-    # n1 has a newer sample already: what is older is out of order, and it alone
+    # n1 has a newer sample already: only older samples are out of order
     feed 10 11 n1
     feed 0 20 n1 n2
     [ "$(query 'count_over_time(sonde_feed_batches_total{host="n2"}[1h])')" -eq 20 ]
     [ "$(query 'count_over_time(sonde_feed_batches_total{host="n1"}[1h])')" -eq 10 ]
-    # from late to early: but the first none is taken, which is told
+    # in reverse order: only the first is accepted, which is reported
     feed 40 30 n1 n2 >told
     grep -q 'refused 72 .*returned HTTP 400 (out of order sample)' told
     feed 60 70 n1

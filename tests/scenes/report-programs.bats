@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# What programs told, from real runs to the report, its JSON and Extra-P: MPI ranks of which one has more to do, system calls.
+# Program metrics from real runs in the report, its JSON and Extra-P: MPI ranks with a load imbalance, system calls.
 load scene
 
 need_mpi() {
     if ! command -v mpicc >/dev/null || ! command -v mpirun >/dev/null; then
-        skip "no MPI here"
+        skip "no MPI"
     fi
-    [ -e "$BUILD/src/probe/mpi/libsonde-mpi.so" ] || skip "this sonde has no probe for MPI"
+    [ -e "$BUILD/src/probe/mpi/libsonde-mpi.so" ] || skip "built without the MPI probe"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     cat >uneven.c <<'C'
 #include <mpi.h>
@@ -34,7 +34,7 @@ C
     mpicc -o uneven uneven.c
 }
 
-@test "the report of an MPI job says who waits for whom" {
+@test "the report of an MPI job says which ranks wait for which" {
     need_mpi
     SLOW=1 "$SONDE" run -q -m -n uneven -- mpirun --oversubscribe -n 3 ./uneven
     run -0 "$SONDE" report
@@ -51,7 +51,7 @@ C
     jq -e '[.advice[].rule] | index("mpi-imbalance") != null' report.json
 }
 
-@test "runs of several sizes become lines for Extra-P; one that failed is left out aloud" {
+@test "runs of several sizes become lines for Extra-P; a failed one is left out with a message" {
     need_mpi
     for ranks in 2 3; do
         "$SONDE" run -q -m -n uneven -- mpirun --oversubscribe -n "$ranks" ./uneven
@@ -66,14 +66,14 @@ C
     jq -es 'all(.params.Processes > 0 and (.callpath | length) > 0 and (.metric | IN("Hits", "Time (s)", "Size (B)", "other")))' <<<"$output" >/dev/null
 }
 
-@test "the report has the system calls of a run, by what they went to" {
+@test "the report has the system calls of a run, by target" {
     "$SONDE" run -q -s -n calls -- dd if=/dev/zero of="$T/out" bs=100 count=5000 status=none
     run -0 "$SONDE" report
     [[ $output == *"System calls "* && $output == *" write "* ]]
     "$SONDE" report --json | jq -e '.system_calls.by_call[] | select(.call == "write") | .calls >= 5000 and .bytes >= 500000'
 }
 
-@test "a gauge that is infinite is so in the report and in CSV, and null in JSON" {
+@test "an infinite gauge is infinite in the report and in CSV, and null in JSON" {
     "$SONDE" run -q -- "$BUILD/tests/segment_program" sonde gauge heat - inf gauge cold - -inf
     run -0 "$SONDE" report
     [[ $output =~ heat\ +inf ]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Bad days: the program runs as if nothing were, what was seen is there, and what is missing is said.
+# sonde run under adverse conditions: the program is unaffected, what was recorded is saved, and what is missing is reported.
 load scene
 
 setup() {
@@ -7,7 +7,7 @@ setup() {
     PATH=$TOOLS:$PATH
 }
 
-# tiny SIZE SCRIPT [ARGUMENTS]: runs a script of bash in a mount namespace in which $T/tiny is a file system of SIZE.
+# tiny SIZE SCRIPT [ARGUMENTS]: runs a bash script in a mount namespace in which $T/tiny is a file system of SIZE.
 tiny() {
     need_root
     local size=$1
@@ -17,13 +17,13 @@ tiny() {
         shift; script=$1; shift; eval "$script"' bash "$size" "$@"
 }
 
-is_ended() { [[ ! -e /proc/$1 || $(ps -o stat= -p "$1") == Z* ]]; }
+has_exited() { [[ ! -e /proc/$1 || $(ps -o stat= -p "$1") == Z* ]]; }
 
 images() {
     sql "select count(*) from process where exe = '$1'"
 }
 
-# --- disk and store --------------------------------------------------------------------------------------------------
+# --- disk and database -----------------------------------------------------------------------------------------------
 
 @test "disk full under the spool: the program runs, lost records are counted and reported" {
     run tiny 100k '"$SONDE" run -n full -o "$T/tiny" -- spawn fork 1000 4 true; echo "status $?"'
@@ -219,13 +219,13 @@ images() {
     LD_PRELOAD=$TOOLS/other_preload.so "$SONDE" run -- sh -c 'burn 1; burn 1; cat /proc/self/maps >maps'
     grep -q other_preload.so maps
     grep -q libsonde-process.so maps
-    # The shell, two burns and a cat, and sonde itself before them.
+    # The shell, two burns and a cat, and sonde itself.
     [ "$(sort -u "$T/loaded" | wc -l)" -eq 5 ]
     [ "$(sql "select count(*) from process where sources & 1")" -eq 4 ]
 }
 
 @test "LD_PRELOAD of a missing library: as without sonde" {
-    # The loader says so of the shell and of true; then of sonde and of true, in which the probe is nevertheless.
+    # The loader warns for the shell and for true; then for sonde and for true, in which the probe is loaded nevertheless.
     run -0 env LD_PRELOAD=/does/not/exist.so sh -c 'exec true'
     bare=$output
     [ "$(grep -c 'does/not/exist.so' <<<"$bare")" -eq 2 ]
@@ -264,9 +264,9 @@ images() {
         [ "$output" = ran ]
         [[ $stderr == *"cannot monitor: "*"The command is not monitored"* ]]
     done
-    [ -z "$(ls "$TMPDIR"/sonde-*/spool)" ] # nothing was seen, so nothing is left
+    [ -z "$(ls "$TMPDIR"/sonde-*/spool)" ] # nothing was recorded, so nothing is left
     run -4 refuses "$([ "$(uname -m)" = x86_64 ] && echo 127 || echo 136)" "$SONDE" run -- sh -c 'exit 4' # rt_sigpending
-    # What cannot be run is still told as before.
+    # A command that cannot be run is still reported as before.
     run -127 refuses "${forbidden[0]}" "$SONDE" run -- no-such-command
 }
 
@@ -282,12 +282,12 @@ images() {
 }
 
 @test "an event that this node lacks is named once; the others are counted" {
-    [ "$(id -u)" -eq 0 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf is closed to users"
+    [ "$(id -u)" -eq 0 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf events are not available to users"
     run "$SONDE" run -e no-such-event,page-faults -- sh -c 'burn 20; burn 20; true'
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(grep -c no-such-event <<<"$output")" -eq 1 ]
-    # The shell and two burns; the kernel's own count has also those before the probe came up.
+    # The shell and two burns; the kernel's own count includes what ran before the probe was loaded.
     run sql "select count(*) from process_events e join events v on v.id = e.event
         join process p on p.job = e.job and p.number = e.process
         where v.name in ('page-faults', 'page-faults:u') and e.value between 1 and p.minflt + p.majflt"
@@ -329,7 +329,7 @@ images() {
     odd=$'one\ntwo\xff\xfe\x80 "quoted" \\ \x01\x7f'
     "$SONDE" run -n odd -- true "$odd" '' "$long" 'last'
     printf '%s\0' true "$odd" '' "$long" last >expected
-    # The store has them as a shell would want them typed.
+    # The database has them quoted for a shell.
     eval "set -- $(sql "select args from process where exe = 'true'")"
     printf '%s\0' "$@" | cmp - expected
     "$SONDE" export --format json >exported
@@ -338,7 +338,7 @@ args = base64.b64decode(json.load(open("exported"))[0]["args_base64"])
 sys.exit(args != open("expected", "rb").read())'
 }
 
-# --- two at once, signals --------------------------------------------------------------------------------------------
+# --- concurrent runs, signals ----------------------------------------------------------------------------------------
 
 @test "two runs with one job id, one after the other: one job with both" {
     "$SONDE" run -j 4711 -n both -- burn 30
@@ -365,19 +365,19 @@ sys.exit(args != open("expected", "rb").read())'
     [ "$(sql "select count(*) from jobs")" -eq 20 ]
 }
 
-# Starts sonde run with a program that writes its pid, and waits for that. $watcher, $program: the pids.
+# Starts sonde run with a program that writes its pid, and waits for that. $sonde_pid, $program: the pids.
 start() {
     "$SONDE" run -n signals -- "$@" &
-    watcher=$!
+    sonde_pid=$!
     until_true test -s pid
     program=$(cat pid)
 }
 
 @test "SIGTERM to sonde run reaches the program, which may handle it; the job is saved" {
     start bash -c 'trap "echo tidy >trapped; exit 9" TERM; echo $$ >pid; while :; do sleep 0.1; done'
-    kill -TERM "$watcher"
+    kill -TERM "$sonde_pid"
     code=0
-    wait "$watcher" || code=$?
+    wait "$sonde_pid" || code=$?
     [ "$code" -eq 9 ]
     [ "$(cat trapped)" = tidy ]
     [ "$(sql "select exit_code from jobs")" -eq 9 ]
@@ -385,9 +385,9 @@ start() {
 
 @test "SIGTERM ends a program without a handler; sonde run ends the same way" {
     start sh -c 'echo $$ >pid; exec sleep 100'
-    kill -TERM "$watcher"
+    kill -TERM "$sonde_pid"
     code=0
-    wait "$watcher" || code=$?
+    wait "$sonde_pid" || code=$?
     [ "$code" -eq 143 ]
     [ "$(sql "select exit_signal from jobs")" -eq 15 ]
     [ "$(sql "select exit_signal from process where exe = 'sleep'")" -eq 15 ]
@@ -395,10 +395,10 @@ start() {
 
 @test "SIGSTOP and SIGCONT to sonde run: the program completes and all is recorded" {
     start bash -c 'echo $$ >pid; for i in 1 2 3 4 5; do burn 100; done; echo done >ended'
-    kill -STOP "$watcher"
+    kill -STOP "$sonde_pid"
     sleep 1.5
-    kill -CONT "$watcher"
-    wait "$watcher"
+    kill -CONT "$sonde_pid"
+    wait "$sonde_pid"
     [ "$(cat ended)" = "done" ]
     [ "$(images burn)" -eq 5 ]
     [ "$(sql "select count(*) from process where exe = 'burn' and cpu_us between 99000 and 130000")" -eq 5 ]
@@ -434,8 +434,8 @@ END
     start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; while [ ! -e go ]; do sleep 0.05; done
         for i in 1 2; do burn 50; done; echo done >ended'
     until_true test -e three
-    kill -9 "$watcher"
-    wait "$watcher" || true
+    kill -9 "$sonde_pid"
+    wait "$sonde_pid" || true
     kill -0 "$program"
     run "$SONDE" submit "$TMPDIR"
     echo "$output"
@@ -451,8 +451,8 @@ END
     start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; while [ ! -e go ]; do sleep 0.05; done
         for i in 1 2; do burn 50; done; echo done >ended; sleep 600 & echo $! >left; exec burn 51'
     until_true test -e three
-    kill -9 "$watcher"
-    wait "$watcher" || true
+    kill -9 "$sonde_pid"
+    wait "$sonde_pid" || true
     run "$SONDE" submit
     echo "$output"
     [ "$status" -eq 0 ]
@@ -460,11 +460,11 @@ END
     [ "$(images burn)" -eq 3 ]
     touch go
     until_true test -s left
-    until_true is_ended "$program"
-    run "$SONDE" submit # its last child still lives
+    until_true has_exited "$program"
+    run "$SONDE" submit # its last child is still running
     [[ $output == *"some processes are still running"* ]]
     kill "$(cat left)"
-    until_true is_ended "$(cat left)"
+    until_true has_exited "$(cat left)"
     run "$SONDE" submit
     echo "$output"
     [ "$status" -eq 0 ]
@@ -486,27 +486,27 @@ killed_with_threads() {
     cd "$TMPDIR"
     # not as_nobody: a shell in between would be killed
     setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" run -- bash -c 'echo $$ >pid; crowd threads 60 4 0 killed; touch killed; exec sleep 600' 3>&- &
-    watcher=$!
+    sonde_pid=$!
     until_true test -e killed
-    kill -9 "$watcher" "$(cat pid)"
-    wait "$watcher" || true
+    kill -9 "$sonde_pid" "$(cat pid)"
+    wait "$sonde_pid" || true
     run as_nobody "$SONDE" submit
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(sql "select count(*) from threads")" -eq 61 ]
 }
 
-# Starts one that counts perf events, kills it and its program; $socket is where it had listened.
+# Starts a run that counts perf events, kills it and its program; $socket is the path of its socket.
 kill_counting() {
     "$SONDE" run -e page-faults -- sleep 600 &
-    watcher=$!
-    wait_for 'pgrep -P $watcher -x sleep'
-    program=$(pgrep -P "$watcher" -x sleep)
+    sonde_pid=$!
+    wait_for 'pgrep -P $sonde_pid -x sleep'
+    program=$(pgrep -P "$sonde_pid" -x sleep)
     socket=$(readlink -f "$(find "$TMPDIR" -name 'perf.*')")
     [ -S "$socket" ]
-    kill -9 "$watcher" "$program"
-    wait "$watcher" || true
-    until_true is_ended "$program"
+    kill -9 "$sonde_pid" "$program"
+    wait "$sonde_pid" || true
+    until_true has_exited "$program"
 }
 
 @test "kill -9 of sonde run that counts perf events: submit leaves nothing behind" {
@@ -541,8 +541,8 @@ kill_counting() {
     start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; burn 100000'
     until_true test -e three
     sleep 0.3
-    kill -9 "$watcher" "$program"
-    wait "$watcher" || true
+    kill -9 "$sonde_pid" "$program"
+    wait "$sonde_pid" || true
     run "$SONDE" submit "$TMPDIR"
     echo "$output"
     [ "$status" -eq 0 ]
@@ -551,11 +551,11 @@ kill_counting() {
 
 @test "kill -9 of everything: duration and usage are known from the samples" {
     "$SONDE" run -j 4711 -p 50ms -- bash -c 'echo $$ >pid; while :; do :; done' &
-    watcher=$!
+    sonde_pid=$!
     until_true test -s pid
     wait_for '[ "$(ps -o cputimes= -p "$(cat pid)")" -ge 1 ]'
-    kill -9 "$watcher" "$(cat pid)"
-    wait "$watcher" || true
+    kill -9 "$sonde_pid" "$(cat pid)"
+    wait "$sonde_pid" || true
     "$SONDE" submit "$TMPDIR"
     run "$SONDE" list --json
     echo "$output"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# What outlives the command of sonde run: nobody waits for it who was not told to, and it is watched to its end.
+# Processes that outlive the command of sonde run: only --wait waits for them, and they are monitored until they exit.
 load scene
 load run
 
 @test "a daemon blocks neither sonde run nor the reader of its output" {
-    # it stays until we, who hear that sonde run has ended, tell it to go on
+    # it runs until this test, which sees that sonde run has exited, writes to the pipe
     output=$("$SONDE" run -q -n daemon -- sh -c 'daemonises sh -c "until [ -e go ]; do sleep 0.05; done; exec burn_static 500"; echo out')
     [ "$output" = out ]
     [ "$(sql "select running from jobs")" -ge 1 ]
@@ -15,18 +15,18 @@ load run
     until_true nothing_left
 }
 
-samples_of_the_rest() {
+sample_survivors() {
     "$@" "$SONDE" run -q -p 20ms -- sh -c '(sleep 0.3; burn 200; sleep 0.3) >/dev/null 2>&1 </dev/null & sleep 0.1'
     until_true running_is 0
     last cpu | awk '{ exit !($1 >= 180000 && $1 < 400000) }'
-    # the command has ended before; the last that a busy machine lets us see may come late
+    # the command has exited before; on a busy machine the last sample may be late
     "$SONDE" export -w series --set tree | awk -F, 'NR == 2 { first = $1 } NR > 2 && $1 - first > 400000000 { late++ }
         END { exit !(late >= 5) }'
     [ "$(last processes)" -eq 0 ]
 }
 
-@test "sampling continues for processes that outlive the command, as root" { need_root; samples_of_the_rest env; }
-@test "sampling continues for processes that outlive the command, as nobody" { need_root; samples_of_the_rest as_nobody; }
+@test "sampling continues for processes that outlive the command, as root" { need_root; sample_survivors env; }
+@test "sampling continues for processes that outlive the command, as nobody" { need_root; sample_survivors as_nobody; }
 
 @test "--wait returns when the last process has exited" {
     begin=$(date +%s%N)
@@ -39,13 +39,13 @@ samples_of_the_rest() {
 
 @test "--wait ends on a signal when only survivors are left" {
     setsid "$SONDE" run -q --wait -n daemon -- sh -c 'echo $$ >pid; sleep 77 & echo $! >left; exit 3' &
-    watcher=$!
+    sonde_pid=$!
     until_true test -s left
     is_reaped() { [ ! -e "/proc/$(cat pid)" ]; }
     until_true is_reaped
     sleep 0.3
-    kill -TERM "$watcher"
-    wait "$watcher" || [ $? -eq 3 ]
+    kill -TERM "$sonde_pid"
+    wait "$sonde_pid" || [ $? -eq 3 ]
     kill "$(cat left)"
     [ "$(sql "select exit_code || ' ' || running from jobs")" = '3 1' ]
 }

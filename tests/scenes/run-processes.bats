@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Every way of making and of ending processes and threads, as root and as a user who is nobody: none is missed, none is
-# there twice, and the CPU time of all records is that of the kernel's own count within 1 %: about 5 ms of half a second, where 1 ms
-# is the shell's that joins the group.
+# Every way to create and to end processes and threads, as root and as nobody: none is missed or duplicate, and the total CPU time of
+# the records is within 1 % of the kernel's own count: about 5 ms of half a second, of which 1 ms is used by the shell that joins the
+# cgroup.
 load scene
 load truth
 
@@ -18,10 +18,10 @@ teardown() {
     scene_teardown
 }
 
-# --- made by -------------------------------------------------------------------------------------------------------
+# --- creation ------------------------------------------------------------------------------------------------------
 
 forked() {
-    watch "$1" crowd processes 8 4 60
+    monitor "$1" crowd processes 8 4 60
     expect_records 10
     expect_images crowd 9
     expect_cpu 450
@@ -30,7 +30,7 @@ forked() {
 @test "fork without exec, as nobody" { forked nobody; }
 
 spawned() {
-    watch "$1" spawn "$2" 8 4 burn 60
+    monitor "$1" spawn "$2" 8 4 burn 60
     expect_records 10
     expect_images spawn 1
     expect_images burn 8
@@ -48,12 +48,12 @@ spawned() {
 @test "clone3 without the C library, as nobody" { spawned nobody clone3; }
 
 chained() {
-    watch "$1" burn 120 burn 160 burn 200
+    monitor "$1" burn 120 burn 160 burn 200
     expect_records 4
     [ "$(sql "select count(distinct pid) from process")" -eq 1 ]
     [ "$(sql "select group_concat(image) from process")" = 0,1,2,3 ]
     [ "$(sql "select group_concat(state) from process")" = execed,execed,execed,ended ]
-    # Each image has its own share, within 2 %.
+    # Each process image has its own CPU time, within 2 %.
     run sql "select group_concat(cpu_us >= ms * 990) from
         (select cpu_us, case image when 1 then 120 when 2 then 160 else 200 end as ms from process where image > 0)"
     [ "$output" = 1,1,1 ] || { sql "select image, cpu_us from process"; return 1; }
@@ -63,7 +63,7 @@ chained() {
 @test "a chain of execs: each image its own record, as nobody" { chained nobody; }
 
 threaded() {
-    watch "$1" crowd threads 40 8 12
+    monitor "$1" crowd threads 40 8 12
     expect_records 2
     [ "$(sql "select thread_count from process where exe = 'crowd'")" -eq 41 ]
     [ "$(sql "select count(*) from threads")" -eq 41 ]
@@ -73,10 +73,10 @@ threaded() {
 @test "threads that end early, as root" { threaded root; }
 @test "threads that end early, as nobody" { threaded nobody; }
 
-# --- ended by ------------------------------------------------------------------------------------------------------
+# --- exit ----------------------------------------------------------------------------------------------------------
 
 ended() {
-    watch "$1" sh -c '
+    monitor "$1" sh -c '
         ends return 3 60; ends exit 4 60; ends _exit 5 60; ends group_exit 6 60; ends thread 7 60
         ends signal 15 60; ends signal 9 60; ends abort 0 60; true'
     expect_images ends 8
@@ -89,11 +89,11 @@ ended() {
 @test "return, exit, _exit, exit_group, a thread's exit, signals, SIGKILL, abort, as root" { ended root; }
 @test "return, exit, _exit, exit_group, a thread's exit, signals, SIGKILL, abort, as nobody" { ended nobody; }
 
-# --- what the probe cannot enter -----------------------------------------------------------------------------------
+# --- programs without the probe ------------------------------------------------------------------------------------
 
 static() {
     [ -x "$TOOLS/burn_static" ] || skip "no static C library"
-    watch "$1" spawn_static fork 8 4 burn_static 60
+    monitor "$1" spawn_static fork 8 4 burn_static 60
     expect_records 10
     expect_images burn_static 8
     expect_cpu 450
@@ -103,7 +103,7 @@ static() {
 
 busybox_static() {
     command -v busybox >/dev/null || skip "no busybox"
-    watch "$1" busybox sh -c 'for i in 1 2 3 4 5 6 7 8; do burn 60; done'
+    monitor "$1" busybox sh -c 'for i in 1 2 3 4 5 6 7 8; do burn 60; done'
     expect_images burn 8
     expect_cpu 450
 }
@@ -115,7 +115,7 @@ setuid_program() {
     chown "$2" "$T/burn_setuid"
     chmod 4755 "$T/burn_setuid"
     findmnt -no OPTIONS -T "$T" | grep -q nosuid && skip "no set-uid programs below $T"
-    watch "$1" sh -c "$T/burn_setuid 240; $T/burn_setuid 240; true"
+    monitor "$1" sh -c "$T/burn_setuid 240; $T/burn_setuid 240; true"
     expect_images burn_setuid 2
     [ "$(sql "select count(*) from process where exe = 'burn_setuid' and cpu_us between 239000 and 280000")" -eq 2 ]
     expect_cpu 480
@@ -124,8 +124,8 @@ setuid_program() {
 @test "a set-uid program, as nobody" { setuid_program nobody root; }
 
 go_program() {
-    [ -x "$TOOLS/go_burn" ] || skip "go is not installed"
-    watch "$1" go_burn 120
+    [ -x "$TOOLS/go_burn" ] || skip "no Go"
+    monitor "$1" go_burn 120
     expect_images go_burn 1
     expect_images true 1
     expect_cpu 450
@@ -133,10 +133,10 @@ go_program() {
 @test "a Go program, as root" { go_program root; }
 @test "a Go program, as nobody" { go_program nobody; }
 
-# --- what programs do to themselves --------------------------------------------------------------------------------
+# --- unusual programs ----------------------------------------------------------------------------------------------
 
 closing() {
-    watch "$1" closes spawn fork 8 4 burn 60
+    monitor "$1" closes spawn fork 8 4 burn 60
     expect_images closes 1
     expect_images spawn 1
     expect_images burn 8
@@ -146,7 +146,7 @@ closing() {
 @test "closing all descriptors, as nobody" { closing nobody; }
 
 cleared() {
-    watch "$1" env -i "$TOOLS/spawn" fork 8 4 "$TOOLS/burn" 60
+    monitor "$1" env -i "$TOOLS/spawn" fork 8 4 "$TOOLS/burn" 60
     expect_images env 1
     expect_images spawn 1
     expect_images burn 8
@@ -156,9 +156,9 @@ cleared() {
 @test "clearing the environment, as nobody" { cleared nobody; }
 
 daemonised() {
-    watch "$1" daemonises burn 480
-    settle
-    # The shell that became daemonises, its child, and the daemon.
+    monitor "$1" daemonises burn 480
+    wait_until_saved
+    # The shell that executes daemonises, its child, and the daemon.
     expect_records 4
     expect_images burn 1
     [ "$(sql "select state from process where exe = 'burn'")" = ended ]
@@ -166,11 +166,11 @@ daemonised() {
 }
 @test "daemonising, as root" { daemonised root; }
 @test "daemonising, as nobody" { daemonised nobody; }
-@test "a daemon without pidfds" { daemonised_without_pidfds watch; }
+@test "a daemon without pidfds" { daemonised_without_pidfds monitor; }
 
 orphaned() {
-    watch "$1" sh -c '(burn 240 & burn 240 & exit 0) & wait; sleep 1.5'
-    settle
+    monitor "$1" sh -c '(burn 240 & burn 240 & exit 0) & wait; sleep 1.5'
+    wait_until_saved
     expect_images burn 2
     expect_cpu 450
 }
@@ -178,8 +178,8 @@ orphaned() {
 @test "children that outlive their parent, as nobody" { orphaned nobody; }
 
 not_waited_for() {
-    watch "$1" ignores crowd processes 8 4 60
-    settle
+    monitor "$1" ignores crowd processes 8 4 60
+    wait_until_saved
     expect_images crowd 9
     expect_cpu 450
     expect_report_cpu
@@ -189,9 +189,9 @@ not_waited_for() {
 
 traced() {
     command -v strace >/dev/null || skip "no strace"
-    watch "$1" strace -f -o /dev/null crowd threads 8 4 60
-    settle
-    expect_images strace 3 # it tries what the kernel can with two children
+    monitor "$1" strace -f -o /dev/null crowd threads 8 4 60
+    wait_until_saved
+    expect_images strace 3 # it tests kernel features with two children
     expect_images crowd 1
     [ "$(sql "select count(distinct tid) from threads")" -ge 9 ]
     [ "$(sql "select count(*) from processes")" -eq 5 ]
@@ -200,9 +200,9 @@ traced() {
 @test "threads under a tracer are not processes, as root" { traced root; }
 @test "threads under a tracer are not processes, as nobody" { traced nobody; }
 
-# The shell, sonde run that becomes spawn, spawn's children; expect_cpu counts all of these, and what they cost once.
+# The shell, sonde run that executes spawn, and spawn's children; expect_cpu includes all of them once.
 nested() {
-    SLURM_JOB_ID=4711 watch "$1" sh -c '"$0" run -- spawn fork 8 4 burn 60; "$0" run -- true; exit 5' "$SONDE" || [ $? -eq 5 ]
+    SLURM_JOB_ID=4711 monitor "$1" sh -c '"$0" run -- spawn fork 8 4 burn 60; "$0" run -- true; exit 5' "$SONDE" || [ $? -eq 5 ]
     [ "$(sql "select count(*) from runs")" -eq 1 ]
     expect_images burn 8
     expect_images true 1
@@ -213,13 +213,13 @@ nested() {
 @test "nested sonde run of the same job, as nobody" { nested nobody; }
 
 @test "nested sonde run with another job: no process appears as killed" {
-    watch root "$SONDE" run -j 4712 -- sh -c '(sleep 0.2 >/dev/null 2>&1 &); burn 20'
-    settle
+    monitor root "$SONDE" run -j 4712 -- sh -c '(sleep 0.2 >/dev/null 2>&1 &); burn 20'
+    wait_until_saved
     [ "$(sql "select count(*) from process where exit_signal = 9")" -eq 0 ]
 }
 
 @test "nested sonde run with another job or database: recorded by both; ignored options are reported" {
-    SLURM_JOB_ID=4711 watch root \
+    SLURM_JOB_ID=4711 monitor root \
         sh -c '"$0" run -j 4712 -- true; "$0" run --db other.db -- true; SONDE_DB=third.db "$0" run -- true' "$SONDE"
     "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -t a=b -- true 2>said
     [ "$(grep -c 'job 4711 is already monitored' said)" -eq 1 ]

@@ -1,41 +1,41 @@
 #!/usr/bin/env bats
-# Signals and the terminal: a program below sonde run gets what it would get without it, once.
+# Signals and the terminal: a program under sonde run gets the same signals as without it, once.
 load scene
 load run
 
 # --- signals ---------------------------------------------------------------------------------------------------------
 
-# A program that counts what it gets, says so in the file got, and prints it at its end, which SIGALRM brings.
+# A program that counts its signals, writes them to the file got, and prints the counts when SIGALRM ends it.
 counting='trap "t=\$((t+1)); echo TERM >>got" TERM; trap "u=\$((u+1)); echo USR1 >>got" USR1; trap "v=\$((v+1)); echo USR2 >>got" USR2
 trap "echo TERM \$t USR1 \$u USR2 \$v; exit 6" ALRM; echo $$ >"$T/pid"; while :; do sleep 0.02; done'
 
-# In a group and session of its own; $watcher is its pid.
+# In its own group and session; $sonde_pid is the pid of sonde run.
 start_counting() {
     setsid "$SONDE" run -q -- bash -c "$counting" >"$T/counted" 2>&1 &
-    watcher=$!
+    sonde_pid=$!
     until_true test -s "$T/pid"
     sleep 0.1
 }
 
-# Waits until it has got a signal, and for another that must not come.
+# Waits until it has received a signal, and some time for a second one that must not come.
 got() {
     until_true grep -qx "$1" got
     sleep 0.3
 }
 
-# What it had got, in $counted.
+# Ends it; $counted has its counts.
 end_counting() {
     kill -ALRM "$(cat "$T/pid")"
-    wait "$watcher" || true
+    wait "$sonde_pid" || true
     cat "$T/counted"
-    counted=$(tail -n 1 "$T/counted") # bash may say before what ended its sleep
+    counted=$(tail -n 1 "$T/counted") # bash may print before what ended its sleep
 }
 
 @test "a signal to sonde run alone is forwarded to the program" {
     start_counting
-    kill -TERM "$watcher"
+    kill -TERM "$sonde_pid"
     got TERM
-    kill -USR1 "$watcher"
+    kill -USR1 "$sonde_pid"
     got USR1
     end_counting
     [ "$counted" = "TERM 1 USR1 1 USR2" ]
@@ -43,9 +43,9 @@ end_counting() {
 
 @test "a signal to the group reaches the program once" {
     start_counting
-    kill -TERM -- "-$watcher"
+    kill -TERM -- "-$sonde_pid"
     got TERM
-    kill -USR2 -- "-$watcher"
+    kill -USR2 -- "-$sonde_pid"
     got USR2
     end_counting
     [ "$counted" = "TERM 1 USR1 USR2 1" ]
@@ -54,7 +54,7 @@ end_counting() {
 @test "a signal sent to each process reaches the program once" {
     start_counting
     # shellcheck disable=SC2046
-    kill -USR1 $(ps -o pid=,comm= -g "$watcher" | awk '$2 != "sleep" { print $1 }')
+    kill -USR1 $(ps -o pid=,comm= -g "$sonde_pid" | awk '$2 != "sleep" { print $1 }')
     got USR1
     end_counting
     [ "$counted" = "TERM USR1 1 USR2" ]
@@ -65,9 +65,9 @@ end_counting() {
         rm -f "$T/pid" got
         # shellcheck disable=SC2086
         timeout $option 600 "$SONDE" run -q -- bash -c "$counting" >"$T/counted" 2>&1 &
-        watcher=$!
+        sonde_pid=$!
         until_true test -s "$T/pid"
-        kill -ALRM "$watcher" # as its own clock does
+        kill -ALRM "$sonde_pid" # as its own timer does
         got TERM
         end_counting
         [ "$counted" = "TERM 1 USR1 USR2" ]
@@ -100,52 +100,52 @@ END
 
 @test "a stopped sonde run loses no data" {
     "$SONDE" run -n stopped -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; for i in $(seq 40); do /bin/true; done; touch done; exit 8' &
-    watcher=$!
+    sonde_pid=$!
     until_true test -s pid
-    kill -STOP "$watcher"
+    kill -STOP "$sonde_pid"
     touch go
     until_true test -e "done"
     sleep 0.2
-    kill -CONT "$watcher"
-    wait "$watcher" || [ $? -eq 8 ]
+    kill -CONT "$sonde_pid"
+    wait "$sonde_pid" || [ $? -eq 8 ]
     [ "$(sql "select count(*) from process where exe = 'true'")" -eq 40 ]
 }
 
 @test "SIGCONT to sonde run alone continues the program" {
     "$SONDE" run -q -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; exit 8' &
-    watcher=$!
+    sonde_pid=$!
     until_true test -s pid
     kill -STOP "$(cat pid)"
     until_true is_stopped "$(cat pid)"
     sleep 0.2
-    kill -CONT "$watcher"
+    kill -CONT "$sonde_pid"
     touch go
-    wait "$watcher" || [ $? -eq 8 ]
+    wait "$sonde_pid" || [ $? -eq 8 ]
 }
 
 @test "stopping the program alone, without a terminal, does not stop sonde run" {
     setsid "$SONDE" run -q -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; exit 8' &
-    watcher=$!
+    sonde_pid=$!
     until_true test -s pid
     kill -STOP "$(cat pid)"
     until_true is_stopped "$(cat pid)"
     sleep 0.3
-    is_running "$watcher"
+    is_running "$sonde_pid"
     touch go
     kill -CONT "$(cat pid)"
-    wait "$watcher" || [ $? -eq 8 ]
+    wait "$sonde_pid" || [ $? -eq 8 ]
 }
 
 @test "kill -9 of sonde run: its sentinel exits, the program continues, the spool is complete up to then" {
     SONDE_DB=/dev/null/none "$SONDE" run -q -o "$T/o" -- \
         bash -c '/bin/true early; touch early; until [ -e go ]; do sleep 0.05; done; /bin/true late; touch late' &
-    watcher=$!
+    sonde_pid=$!
     until_true test -e early
     has_early() { records && grep -q 'args="/bin/true\\x00early\\x00"' "$T/records"; }
     until_true has_early
-    sentinel=$(pgrep -P "$watcher" -x sonde-sentinel)
-    kill -9 "$watcher"
-    wait "$watcher" || true
+    sentinel=$(pgrep -P "$sonde_pid" -x sonde-sentinel)
+    kill -9 "$sonde_pid"
+    wait "$sonde_pid" || true
     touch go
     until_true test -e late
     until_true is_gone "$sentinel"
@@ -186,7 +186,7 @@ END
 }
 
 @test "a background program that reads the terminal is stopped, visibly for the shell" {
-    # set -b: bash tells of it at once
+    # set -b: bash reports it at once
     run "$TERMINAL" 'await:> ' 'send:set -b\r' 'await:> ' "send:$SONDE run -q -- cat &\r" 'await:Stopped' 'send:fg\r' 'await:-- cat' \
         'sleep:0.3' 'send:abc\r' 'await:abc' 'await:abc' 'send:\x04' 'await:> ' 'send:echo status $?\r' 'await:status 0'
     echo "$output"
@@ -199,11 +199,11 @@ END
     typing=$!
     until_true test -s pid
     program=$(cat pid)
-    watcher=$(ps -o ppid= -p "$program" | tr -d ' ')
+    sonde_pid=$(ps -o ppid= -p "$program" | tr -d ' ')
     kill -STOP "$program"
-    until_true is_stopped "$watcher"
+    until_true is_stopped "$sonde_pid"
     kill -CONT "$program"
-    until_true is_running "$watcher"
+    until_true is_running "$sonde_pid"
     touch go
     wait "$typing"
 }

@@ -1,4 +1,4 @@
-# Loaded behind scene by scenes of sonde run itself: the records of its spool, the series that it filed, and how processes are.
+# Loaded after scene by scenes of sonde run: its spool records, its stored series, and the state of processes.
 
 setup() {
     scene_setup
@@ -9,7 +9,7 @@ setup() {
 
 teardown() { scene_teardown; }
 
-# Runs with a store that cannot be, so that the spool stays in $T/o, and prints its records into $T/records.
+# Runs with an impossible database, so that the spool is kept in $T/o, and prints its records to $T/records.
 spooled() {
     local status=0
     rm -rf "$T/o"
@@ -36,7 +36,7 @@ field() {
     grep -m 1 -E "$2" "$T/records" | grep -oE " $1=(\"[^\"]*\"|[^ ]*)" | head -n 1 | cut -d= -f2- | tr -d '"'
 }
 
-# last METRIC: of the series of all processes, as it was known last.
+# last METRIC: the last known value in the series of all processes.
 last() {
     "$SONDE" export -w series --set tree | tr -d '\r' | awk -F, -v metric="$1" '
         NR == 1 { for (i = 1; i <= NF; i++) place[$i] = i }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# sonde run itself: its options, what it writes to the spool, series, perf events, too little of everything. What the records become
-# in the store is run-processes.bats' matter.
+# sonde run: options, records in the spool, series, perf events, scarce resources. What the records become in the database is tested
+# in run-processes.bats.
 load scene
 load run
 
@@ -71,9 +71,9 @@ load run
 }
 
 @test "kernel events are recorded: forks, execs with arguments, exits, and our wait" {
-    # Long enough that a busy machine does not miss it.
+    # Long enough for a busy machine.
     spooled --no-probe -- sh -c '/bin/sh -c "sleep 2; :" one "two words"; exit 4' || [ $? -eq 4 ]
-    if ! grep -q '^kernel_fork' "$T/records"; then skip "the kernel does not tell"; fi
+    if ! grep -q '^kernel_fork' "$T/records"; then skip "no kernel events"; fi
     grep -q '^kernel_exec .*path="/usr/bin/dash" args="/bin/sh\\x00-c\\x00sleep 2; :\\x00one\\x00two words\\x00"' "$T/records"
     [ "$(grep -c '^kernel_exit ' "$T/records")" -eq 3 ]
     [ "$(grep -c '^wait ' "$T/records")" -eq 1 ]
@@ -82,7 +82,7 @@ load run
 
 @test "without access to kernel events (network namespace) the run is still recorded" {
     need_root
-    unshare -n true || skip "no namespaces here"
+    unshare -n true || skip "no namespaces"
     rm -rf o
     SONDE_DB=/dev/null/none unshare -n "$SONDE" run -q -o "$T/o" -- sh -c 'true; burn_static 20; exit 5' 2>/dev/null || [ $? -eq 5 ]
     records
@@ -99,31 +99,31 @@ load run
     ticks=$((($(field time_ns '^run_end ') - $(field time_ns '^run ')) / 50000000))
     echo "$count samples, $late late, $ticks ticks in all"
     [ "$ticks" -ge 20 ]
-    # one more at each end, and one may fall in or out at each
+    # one more at each end, and at each end one more or less
     [ $((count + late)) -ge "$ticks" ]
     [ "$count" -le $((ticks + 4)) ]
     [ "$(grep -c '^set ' "$T/records")" -eq "$(grep '^set ' "$T/records" | sort -u | wc -l)" ]
-    # Some within 5 ms of a tick: this machine may be busy, and wake us late.
+    # Some within 5 ms of a tick: a busy machine may wake sonde late.
     grep '^sample set=0 ' "$T/records" | sed 's/.*time_ns=\([0-9]*\).*/\1/' |
         awk '{ off = substr($1, 11, 9) % 50000000; if (off < 5000000) good++ } END { exit !(good >= 3) }'
 }
 
 @test "samples include the job's processes and not our own" {
     spooled -p 50ms -- sh -c 'sleep 1.5 & sleep 1.5 & wait'
-    # tree: cpu rss processes threads …, each behind its "known": the sixth number
+    # tree: cpu rss processes threads …, each after its "known" flag: the sixth number
     most=$(grep '^sample set=0 ' "$T/records" | sed 's/.*values=\[\(.*\)\]/\1/' | awk '{ print $6 }' | sort -n | tail -n 1)
     [ "$most" -eq 3 ]
 }
 
-ends_where_its_records_do() {
+timeline_matches_records() {
     "$@" "$SONDE" run -q -p 50ms -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.03; echo x | cat >/dev/null; done'
     [ "$(last wchar)" -eq "$(sql 'SELECT sum(wchar) FROM processes')" ]
     [ "$(last rchar)" -lt $(($(sql 'SELECT sum(rchar) FROM processes') + 31 * 2000)) ]
     [ "$(last vol_ctxsw)" -eq "$(sql 'SELECT sum(vol_ctxsw) FROM processes')" ]
 }
 
-@test "the timeline's totals match the records, as root" { need_root; ends_where_its_records_do env; }
-@test "the timeline's totals match the records, as nobody" { need_root; ends_where_its_records_do as_nobody; }
+@test "the timeline's totals match the records, as root" { need_root; timeline_matches_records env; }
+@test "the timeline's totals match the records, as nobody" { need_root; timeline_matches_records as_nobody; }
 
 @test "the probe's own writes do not count as I/O of the run" {
     need_root
@@ -133,7 +133,7 @@ ends_where_its_records_do() {
     [[ $output =~ to\ disk\ +[^\ ]+\ +0\ B ]]
 }
 
-does_the_same_behind_a_script() {
+same_io_from_script() {
     local what='SELECT rchar, syscr, wchar, syscw FROM processes WHERE thread_count = 4'
     "$@" "$SONDE" run -q -- "$TOOLS/acts" threads
     sql "$what" >"$T/alone"
@@ -147,11 +147,11 @@ does_the_same_behind_a_script() {
 
 @test "I/O of a multi-threaded program started by a script is known, as root" {
     need_root
-    does_the_same_behind_a_script env
+    same_io_from_script env
 }
 @test "I/O of a multi-threaded program started by a script is known, as nobody" {
     need_root
-    does_the_same_behind_a_script as_nobody
+    same_io_from_script as_nobody
 }
 
 @test "the timeline starts at 0, whatever the shell ran before exec'ing sonde run" {
@@ -174,13 +174,13 @@ does_the_same_behind_a_script() {
         sh -c 'crowd threads 20 5 20; burn 100; burn 100000 & echo $! >killed
             until [ "${14:-0}" -ge 5 ]; do sleep 0.1; read -r stat </proc/$!/stat; set -- $stat; done; kill -9 $!; wait'
     [ "$(field events '^run ')" = 'page-faults\x00task-clock\x00' ]
-    # Each process and thread once; task-clock is the second event, in ns: known value enabled running.
+    # Each process and thread once; task-clock is the second event, in ns: known, value, enabled, running.
     grep '^perf ' "$T/records" | sed 's/.*pid=\([0-9]*\) tid=\([0-9]*\).*counts=\[\(.*\)\] .*/\1 \2 \3/' >counts
     [ "$(awk '$1 != $2' counts | wc -l)" -eq 20 ]
     [ "$(awk '$3 != 1 || $7 != 1' counts | wc -l)" -eq 0 ]
     [ "$(awk '$1 != $2 && $8 >= 15000000' counts | wc -l)" -eq 20 ]
     [ "$(awk -v pid="$(cat killed)" '$1 == $2 && $1 != pid && $8 >= 80000000' counts | wc -l)" -eq 1 ]
-    # The one that was killed: an exec lies between its two.
+    # The killed one: it has two records, before and after an exec.
     [ "$(awk -v pid="$(cat killed)" '$1 == pid { sum += $8 } END { print (sum > 20000000) }' counts)" -eq 1 ]
     [ -z "$(find "$T/o" -name 'perf*')" ]
 }
@@ -200,13 +200,13 @@ does_the_same_behind_a_script() {
 
 @test "perf counts work without kernel events" {
     need_root
-    unshare -n true || skip "no namespaces here"
+    unshare -n true || skip "no namespaces"
     SONDE_DB=/dev/null/none unshare -n "$SONDE" run -q -o "$T/o" -e task-clock -- sh -c 'burn 30; burn 30; sleep 0.5' 2>/dev/null
     records
     [ "$(grep '^perf ' "$T/records" | sed 's/.*counts=\[1 \([0-9]*\) .*/\1/' | awk '$1 >= 20000000' | wc -l)" -eq 2 ]
 }
 
-# --- too little of everything ------------------------------------------------------------------------------------------
+# --- scarce resources --------------------------------------------------------------------------------------------------
 
 @test "few descriptors: the program runs with its original limit" {
     for limit in 6 7 8 10 12 14 16 18 20 24 32; do
@@ -220,7 +220,7 @@ does_the_same_behind_a_script() {
 @test "no process left for sonde: the command runs, with one warning that it is not monitored" {
     need_root
     chmod 755 "$T"
-    local uid=$((500000 + BASHPID % 100000)) # who has no other processes
+    local uid=$((500000 + BASHPID % 100000)) # a user without other processes
     one="setpriv --reuid=$uid --regid=$uid --clear-groups prlimit --nproc"
     # shellcheck disable=SC2086
     run $one=1 "$SONDE" run -- bash -c 'echo ran; exit 3'
@@ -255,7 +255,7 @@ low, high = 0, 8 << 20
 while high - low > 16:
     middle = (low + high) // 2
     low, high = (middle, high) if fits(middle) else (low, middle)
-# Room for sonde's own words, and for no more.
+# Leaves space for the variables that sonde adds, and no more.
 room = len(sonde) * 2 + 60
 result = subprocess.run([sonde, "run", "-q", "--", "/bin/true"], env=environment(low - room))
 assert result.returncode == 0, result
@@ -266,7 +266,7 @@ END
 # --- size ------------------------------------------------------------------------------------------------------------
 
 @test "at most 8 MB resident while 5,000 processes come and go" {
-    if grep -q __asan_init "$SONDE"; then skip "sanitizers take memory of their own"; fi
+    if grep -q __asan_init "$SONDE"; then skip "sanitizers need additional memory"; fi
     "$SONDE" run -q -- bash -c 'grep VmHWM /proc/$PPID/status >before; for ((i = 0; i < 5000; i++)); do /bin/true; done
         grep VmHWM /proc/$PPID/status >after'
     cat before after

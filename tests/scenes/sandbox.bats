@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Programs that restrict their system calls, and whole jobs that live under such a restriction.
+# Programs that install seccomp filters, and whole jobs under such a filter.
 load scene
 
 @test "in a container with a seccomp filter, the probe still records" {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# The sensors of /proc and /sys in the agent, read once from captured nodes, with their settings.
+# The agent's sensors of /proc and /sys with their settings, read once from captured nodes.
 load scene
 
-# once NODE OPTION…: what an agent reads on NODE, without times, as set,instance,metric,unit,value.
+# once NODE OPTION…: the samples of an agent on NODE, without times, as set,instance,metric,unit,value.
 once() {
     local node=$1
     shift
@@ -50,7 +50,7 @@ once() {
         chmod -R u+w empty
         find empty -type f -exec truncate -s 0 {} +
         "$SONDE" agent --once --root "$PWD/empty" >csv 2>err
-        # the agent itself is known without files, and that there are no jobs
+        # only the agent's own metrics and the number of jobs need no files
         [ -z "$(cut -d, -f4 csv | grep -vxE 'set|self|jobs')" ]
         [ -z "$(tr -d '\r' <csv | awk -F, '$4 == "jobs" && $8 != 0')" ]
         [ -z "$(grep -v 'cannot read sensor .*: damaged data' err)" ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The jobs of a real Slurm: three slurmd on this machine, cgroups of version 1. Left out where there is no Slurm.
+# Jobs of a real Slurm: three slurmd on this machine, cgroup v1. Skipped if Slurm is not installed.
 load scene
 
 setup_file() {
@@ -7,7 +7,7 @@ setup_file() {
     mkdir -p /sys/fs/cgroup/freezer/sonde-try 2>/dev/null && rmdir /sys/fs/cgroup/freezer/sonde-try || return 0
     SLURM=$(mktemp -d /tmp/sonde-slurm-XXXXXX)
     export SLURM SLURM_CONF=$SLURM/etc/slurm.conf
-    for hook in prolog epilog; do # they tell the agent only when a test wants it
+    for hook in prolog epilog; do # they notify the agent only if a test wants it
         printf '#!/bin/sh\n[ -e %s/tell ] || exit 0\nexport SONDE_SOCKET_DIR=%s/run PATH=%s:$PATH\nexec %s\n' "$SLURM" "$SLURM" \
             "$(dirname "$SONDE")" "$SOURCE/integrations/slurm/$hook.sh" >"$SLURM/$hook"
         chmod 755 "$SLURM/$hook"
@@ -50,12 +50,12 @@ job_gone() {
     ! "$SONDE" job | grep -q "^$1 "
 }
 
-# How many jobs of our nodes there are.
+# The number of jobs on the nodes of this scene.
 count() {
     "$SONDE" job --json 2>/dev/null | grep -o '"/slurm_c[123]/' | wc -l
 }
 
-# When the job on c3 began.
+# The start time of the job on c3.
 start_on_c3() {
     "$SONDE" job --json | python3 -c '
 import json, sys
@@ -69,7 +69,7 @@ newest() {
 
 @test "a job of 50 ms has its CPU time and memory" {
     ids=()
-    for try in 1 2 3; do # one that begins and ends while others have the processors is seen by nobody
+    for try in 1 2 3; do # on a busy machine a job may start and end without being noticed
         srun -Q -w c1 --mem 50 "$TOOLS/burn" 50
         ids+=("$(newest)")
         wait_for "job_gone ${ids[-1]}"
@@ -80,14 +80,14 @@ newest() {
         [ -n "$(value "$id" "" cpu)" ] || continue
         seen=$((seen + 1))
         [ "$(value "$id" "" cpu)" -ge 50000 ]
-        [ "$(value "$id" "" cpu)" -lt 300000 ] # with what Slurm itself does in it
+        [ "$(value "$id" "" cpu)" -lt 300000 ] # including the CPU time of Slurm itself
         [ "$(value "$id" "" memory_peak)" -gt 100000 ]
         [ "$(value "$id" 0 cpu)" -ge 50000 ]
     done
     [ "$seen" -ge 1 ]
 }
 
-@test "two jobs on one node are told apart" {
+@test "two jobs on one node are distinguished" {
     sbatch -Q -w c1 -n1 --mem 60 -o /dev/null --wrap "$TOOLS/burn 600; while [ ! -e $SLURM/go ]; do sleep 0.2; done"
     first=$(newest)
     sbatch -Q -w c1 -n1 --mem 80 -o /dev/null --uid daemon --wrap "$TOOLS/burn 3000; while [ ! -e $SLURM/go ]; do sleep 0.2; done"
@@ -99,7 +99,7 @@ newest() {
     wait_for "job_gone $first && job_gone $second"
     stop
     [ "$(value "$first" "" cpu)" -ge 600000 ]
-    [ "$(value "$first" "" cpu)" -lt 3000000 ] # with what the waiting and Slurm cost
+    [ "$(value "$first" "" cpu)" -lt 3000000 ] # including the CPU time of the waiting and of Slurm
     [ "$(value "$second" "" cpu)" -ge 3000000 ]
     [ "$(value "$first" batch cpu)" -ge 600000 ]
 }
@@ -115,7 +115,7 @@ newest() {
     wait "$srun"
 }
 
-@test "an agent that comes later finds the jobs, with their start" {
+@test "an agent that starts later finds the jobs, with their start time" {
     earliest=$(date +%s%N)
     srun -Q -w c3 --mem 50 sh -c "while [ ! -e $SLURM/go ]; do sleep 0.1; done" 3>&- &
     srun=$!
@@ -127,23 +127,23 @@ newest() {
     AGENT=$!
     wait_for "[ \$(count) = 1 ]"
     after=$(start_on_c3)
-    echo "srun $earliest, the first agent saw it at $before, the second says $after"
+    echo "srun $earliest, start time by the first agent $before, by the second $after"
     [ $(((after - before) / 1000000)) -lt 500 ]
-    [ $(((after - earliest) / 1000000)) -gt -100 ] # the kernel counts the starts of processes in ticks
+    [ $(((after - earliest) / 1000000)) -gt -100 ] # the kernel's process start times have a resolution of a clock tick
     touch "$SLURM/go"
     wait "$srun"
     stop
 }
 
-# Without PrologFlags=Contain a job has no folder between two steps.
-@test "prolog and epilog make one job of steps that come and go" {
+# Without PrologFlags=Contain a job has no cgroup between two steps.
+@test "prolog and epilog make one job of consecutive steps" {
     touch "$SLURM/tell"
     "$SONDE" ctl period 200ms
     sbatch -Q -w c2 --mem 50 -o /dev/null --wrap "srun $TOOLS/burn 100 sleep 2; sleep 1; srun $TOOLS/burn 100 sleep 2; \
         while [ ! -e $SLURM/go ]; do sleep 0.2; done"
     id=$(newest)
     wait_for "'$SONDE' job | grep -q '^$id '"
-    wait_for "'$SONDE' job | grep -q '^$id .* slurm '" # told first, then found
+    wait_for "'$SONDE' job | grep -q '^$id .* slurm '" # first declared, then discovered
     touch "$SLURM/go"
     wait_for "job_gone $id"
     stop

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# System calls counted in libc: sonde run -s as a user whom the kernel does not let count. caller says what it does, and whether
-# anything was not as it should be.
+# System calls counted in libc: sonde run -s as a user without access to eBPF. The program caller reports its calls, and whether
+# anything went wrong.
 load scene
 
 setup() {
@@ -9,11 +9,11 @@ setup() {
     [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
     calls_probe=$(dirname "$PROBE")/libsonde-calls.so
     [ -e "$calls_probe" ] || calls_probe=$BUILD/src/probe/libsonde-calls.so
-    # Where the scene works on copies, the probe stands beside them.
+    # If the scene uses copies of the binaries, the probe is copied, too.
     [ ! -d "$T/built" ] || cp "$BUILD/src/probe/libsonde-calls.so" "$T/built"
 }
 
-# run_calls [OPTIONS] -- COMMAND…: watched; what it said is in $T/said.
+# run_calls [OPTIONS] -- COMMAND…: runs it with counting; its messages are in $T/said.
 run_calls() {
     "${user[@]}" "$SONDE" run "$@" </dev/null >"$T/said" 2>&1
 }
@@ -69,7 +69,7 @@ count() {
     run_calls -s -- "$TOOLS/caller" handlers 2000
     grep -q 'done wrong=0' "$T/said"
     heard=$(sed -n 's/^done.*heard=//p' "$T/said")
-    # Besides those of the handlers: "ready" and "done".
+    # In addition to those of the handlers: "ready" and "done".
     [ "$(count write)" -eq $((heard + 2)) ]
     [ "$(count close errors)" -eq "$(count close)" ]
 }
@@ -88,9 +88,9 @@ ftruncate_number() {
         for by in strict strict-seccomp strict-syscall; do
             run_calls "$how" -- "$TOOLS/caller" "$by" 100
             grep -qx strict "$T/said"
-            [ "$(count write)" -eq 102 ] # it had said that it is ready: so these have their place
+            [ "$(count write)" -eq 102 ] # it had printed "ready" before, so the counters existed
         done
-        # A filter that it was executed under; the board would need ftruncate.
+        # A filter that was installed before the exec; the segment would need ftruncate.
         run_calls "$how" -- "$TOOLS/refuses" "-$(ftruncate_number)" cat "$BATS_TEST_FILENAME"
         grep -q '^load scene' "$T/said"
     done
@@ -101,7 +101,7 @@ ftruncate_number() {
     [ "$(count write/other)" -ge 700 ]
     [ "$(count write/other bytes)" -ge 3500 ]
     [ "$(count write/other)" -le 710 ]
-    [ -x "$TOOLS/caller_static" ] || skip "no static programs here"
+    [ -x "$TOOLS/caller_static" ] || skip "no static programs"
     run_calls -s -- "$TOOLS/caller_static" now 300
     [ -z "$(count writev 2>/dev/null)" ]
     "${user[@]}" "$SONDE" report >page
@@ -109,17 +109,17 @@ ftruncate_number() {
 }
 
 @test "strace counts the same calls" {
-    command -v strace >/dev/null || skip "no strace here"
+    command -v strace >/dev/null || skip "no strace"
     strace -f -c -o counts "$TOOLS/caller" children 40 </dev/null >/dev/null
     run_calls -s -- "$TOOLS/caller" children 40
-    # Of the others the loader makes some too, which is not libc.
+    # Of other calls some are made by the loader, which is not libc.
     for call in writev getppid; do
         [ "$(count $call)" -eq "$(awk -v call=$call '$NF == call { print $4 }' counts)" ]
     done
 }
 
 @test "strace counts the same calls for directories, sockets, processes and queues" {
-    command -v strace >/dev/null || skip "no strace here"
+    command -v strace >/dev/null || skip "no strace"
     "${user[@]}" strace -f -c -o "$TMPDIR/counts" "$TOOLS/caller" many 40 </dev/null >/dev/null
     run_calls -s -- "$TOOLS/caller" many 40
     grep -q 'done wrong=0' "$T/said"
@@ -139,7 +139,7 @@ ftruncate_number() {
 }
 
 @test "root may choose libc, and two methods at once are rejected" {
-    [ "$(id -u)" -eq 0 ] || skip "needs root, whom the kernel lets count"
+    [ "$(id -u)" -eq 0 ] || skip "needs root, for eBPF"
     way() { "$SONDE" export -w series --set syscall_way | tr -d '\r' | tail -1 | sed 's/.*,//'; }
     user=()
     for option in -s --libc --syscall-time; do
@@ -166,9 +166,9 @@ ftruncate_number() {
     LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
 }
 
-# As on the other nodes of a job: the launcher has passed the environment on, the folder is not there, but an agent is.
+# As on the other nodes of a job: the launcher passes the environment on, the directory does not exist, but an agent is running.
 @test "if the segment directory is missing, segments go to the agent" {
-    [ "$(id -u)" -eq 0 ] || skip "needs root, for a /dev/shm of its own"
+    [ "$(id -u)" -eq 0 ] || skip "needs root, for its own /dev/shm"
     touch "$T/file"
     mkdir -m 700 "$T/closed"
     unshare --mount --propagation private sh -c '
@@ -179,7 +179,7 @@ ftruncate_number() {
         SONDE_BOARDS=$0/closed LD_PRELOAD=$1 setpriv --reuid=65534 --regid=65534 --clear-groups "$2/caller" now 7 </dev/null
         "$3/tests/segment_show" /dev/shm' "$T" "$calls_probe" "$TOOLS" "$BUILD" >shown
     [ "$(grep -c '^syscall_calls_total{call="writev"} 10$' shown)" -eq 2 ]
-    [ "$(grep -c '^syscall_calls_total{call="writev"}' shown)" -eq 2 ] # where it is, but closed, no other is looked for
+    [ "$(grep -c '^syscall_calls_total{call="writev"}' shown)" -eq 2 ] # if the directory exists but is not accessible, no other is used
 }
 
 @test "a program whose sanitizer creates its report directory before libc is initialised is counted" {

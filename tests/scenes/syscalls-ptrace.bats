@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# sonde run -s --ptrace: the system calls of programs that no probe sees, counted by a tracer from their start, for a user; and
-# such programs run as they do alone. caller says what it does, and whether anything was not as it should be.
+# sonde run -s --ptrace: a tracer counts the system calls of programs without the probe from their start, as a user, and the programs
+# are unaffected. The program caller reports its calls, and whether anything went wrong.
 load scene
 
 setup() {
@@ -20,7 +20,7 @@ teardown() {
     scene_teardown
 }
 
-# traced [OPTIONS] -- COMMAND…: its output is in $T/out, what sonde said in $T/said.
+# traced [OPTIONS] -- COMMAND…: its output is in $T/out, sonde's messages are in $T/said.
 traced() {
     "${user[@]}" "$SONDE" run -s --ptrace "$@" </dev/null >"$T/out" 2>"$T/said"
 }
@@ -38,12 +38,12 @@ said() {
     grep -q "$1" "$T/out"
 }
 
-# "!" alone does not fail a test.
+# "!" does not fail a test.
 not() {
     ! "$@"
 }
 
-# Was the way that of ptrace?
+# Whether the method was ptrace.
 is_by_ptrace() {
     "${user[@]}" "$SONDE" export -w series --set syscall_way | tr -d '\r' | grep -q ',3$'
 }
@@ -56,7 +56,7 @@ is_gone() {
     [ ! -e "/proc/$1" ]
 }
 
-# The command of a sonde run, and who traces it.
+# Finds the command of a sonde run, and its tracer.
 find_command() {
     program=$(pgrep -P "$sonde_pid" -x "$1")
 }
@@ -80,12 +80,12 @@ tracer_of() {
 }
 
 @test "busybox has the same counts as with strace" {
-    command -v busybox >/dev/null || skip "no busybox here"
-    command -v strace >/dev/null || skip "no strace here"
+    command -v busybox >/dev/null || skip "no busybox"
+    command -v strace >/dev/null || skip "no strace"
     work='i=0; while [ $i -lt 20 ]; do echo $i | cat >/dev/null; i=$((i + 1)); done; ls / >/dev/null; cat /etc/passwd >/dev/null'
     strace -f -c -o "$T/counts" busybox sh -c "$work" </dev/null
     traced --no-probe -- busybox sh -c "$work"
-    # Not wait4, rt_sigreturn: whether a child ends before or after its parent waits is luck; not what runs free.
+    # Not wait4 and rt_sigreturn: whether a child exits before its parent waits depends on timing.
     for call in execve pipe2 dup2 read write openat vfork fork clone fstat close; do
         [ "$(count $call)" = "$(awk -v call=$call '$NF == call { print $4 }' "$T/counts")" ] || { echo "$call"; false; }
     done
@@ -139,7 +139,7 @@ END
 }
 
 @test "a Go program is counted, with its threads" {
-    command -v go >/dev/null || skip "no Go here"
+    command -v go >/dev/null || skip "no Go"
     cat >"$T/writes.go" <<'END'
 package main
 
@@ -267,7 +267,7 @@ END
     traced -- sh -c "'$caller' events 100 </dev/null >'$T/out' 2>&1 & sleep 0.1"
     until_true said 'done wrong=0'
 
-    : >"$T/out" # or what the first said is taken for its word
+    : >"$T/out" # or output of the first would be taken for its own
     "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 100 </dev/null >"$T/out" 2>"$T/said" 3>&- &
     sonde_pid=$!
     until_true said ready
@@ -296,12 +296,12 @@ END
     traced -- "$caller" now 2000
     "${user[@]}" "$SONDE" ps >"$T/listed"
     [ "$(grep -c '^ *[0-9]' "$T/listed")" -eq 1 ]
-    # As root the kernel tells of each process.
+    # As root the kernel reports every process.
     need_root
     user=() SONDE_DB=$T/db/root.db
     traced -- "$caller" children 20
     "$SONDE" ps >"$T/listed"
-    [ "$(grep -c '^ *[0-9]' "$T/listed")" -eq 3 ] # itself, five children in one line that begins with their time, true
+    [ "$(grep -c '^ *[0-9]' "$T/listed")" -eq 3 ] # itself, one line for five folded children, true
     grep -q '× 5$' "$T/listed"
 }
 
@@ -313,13 +313,13 @@ END
     traced -- "$T/id"
     not said 'euid=0'
     grep -q "$T/id ran without its privileges" "$T/said"
-    # Root gives them: nobody is told of anything.
+    # As root it keeps them, without a warning.
     "$SONDE" run -s --ptrace -- "${user[@]}" "$T/id" </dev/null >"$T/out" 2>"$T/said"
     said 'euid=0'
     not grep -q 'without' "$T/said"
 }
 
-# The numbers of ptrace and seccomp.
+# System call numbers of ptrace and seccomp.
 case $(uname -m) in
     aarch64) ptrace=117 seccomp=277 ;;
     *) ptrace=101 seccomp=317 ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016 # conditions that are looked at later
-# System calls counted in the kernel: sonde run -s as root and by the agent for others, jobs that ask, and what is said where
-# it cannot be.
+# System calls counted in the kernel: by sonde run -s as root, and by the agent for users and on request for jobs; and the messages
+# if that is impossible.
 load scene
 load live
 
@@ -10,11 +10,11 @@ setup() {
     [ -e "$BUILD/src/modules/sample-bpf.so" ] || skip "sample-bpf.so was not built"
     live_setup
     "$SONDE" run -s --no-probe -- true 2>"$T/trial"
-    [ ! -s "$T/trial" ] || skip "no eBPF here: $(cat "$T/trial")"
+    [ ! -s "$T/trial" ] || skip "no eBPF: $(cat "$T/trial")"
     rm -rf "$T/db/"*
 }
 
-# The last numbers of each call in the store: "read 12 0 345", in the order of names.
+# The last counts of each call in the database: "read 12 0 345", sorted by name.
 counted() {
     "$SONDE" export -w series --set syscall --format csv | awk -F, 'NR > 1 { last[$4] = $5 " " $6 " " $7 }
         END { for (name in last) print name, last[name] }' | sort
@@ -25,7 +25,7 @@ counted_of() {
     counted | awk -v name="$1" -v column="$2" '$1 == name { print $(column + 1) }'
 }
 
-# What strace says of a command. It does not count calls that never return.
+# The counts of strace for a command. It does not count calls that never return.
 straced() {
     strace -f -c -U name,calls,errors -o "$T/strace" "$@" >/dev/null 2>&1
     awk 'NR > 2 && $2 ~ /^[0-9]+$/ && $1 != "total" { print $1, $2, $3 + 0 }' "$T/strace" | sort
@@ -42,7 +42,7 @@ straced() {
 }
 
 @test "the counts equal those of strace -c -f" {
-    command -v strace >/dev/null || skip "strace is not here"
+    command -v strace >/dev/null || skip "no strace"
     set -- bash -c 'for i in 1 2 3; do /bin/true; done; x=$(echo hello); trap : USR1; for i in {1..20}; do kill -USR1 $$; done
         exec 3<>"$0"; for i in {1..50}; do echo line >&3; done; ! cat /nowhere' "$T/file"
     straced "$@" >"$T/theirs"
@@ -66,7 +66,7 @@ straced() {
 }
 
 @test "the agent counts a job on request, also a running one, and no other" {
-    # What programs of others tell on this machine is in the sums of the node, too: it is not read.
+    # Ignores other programs of this machine, which would be in the node's totals, too.
     start_agent -c /dev/null -p 100ms --sensors syscalls --sink "csv:dir=$T/csv" --set programs.boards=none
     run ! grep -q prog_id /proc/"$AGENT"/fdinfo/*
     mkfifo "$T/one" "$T/two" "$T/three"
@@ -83,7 +83,7 @@ straced() {
     wait "$one" "$two" "$three"
     wait_for '[ "$("$SONDE" job --json | jq ".jobs | length")" = 0 ]'
     wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
-    # Under tau's names, summed over the node. bash reads its number too, and dd says at the end what it did.
+    # Under tau's names, summed over the node. bash also reads its number, and dd prints its statistics.
     value() { "$SONDE" get -f json "$1" | jq '.[0].value | floor'; }
     [ "$(value 'strace_hits_total{scall="read"}')" -ge 333 ]
     [ "$(value 'strace_hits_total{scall="read"}')" -lt 600 ]
@@ -126,7 +126,7 @@ straced() {
     [ "$(on_page syscall_bytes_total 'call="write"')" = 777 ]
     "$SONDE" list-metrics 'strace_*' | grep -q strace_total
     [ "$(tail -n +2 "$T"/csv/*/one/*/syscall.csv | awk -F, '$8 == "write" { last = $11 } END { print last }')" = 777 ]
-    # The programs' own word counts again when the kernel does not.
+    # The programs' own counts are used again when the kernel does not count.
     "$SONDE" ctl syscalls one no
     wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
     echo go >"$T/one"
@@ -142,9 +142,9 @@ straced() {
     start_agent -c "$T/conf" -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=100ms"
     "$SONDE" ctl set syscalls.period=100ms
     value() { "$SONDE" get "$@" -f json 'syscall_calls_total{call="write"}' 2>/dev/null | jq '.[0].value'; }
-    settles() { wait_for "[ \"\$(value)\" = $1 ]" && sleep 1.5 && [ "$(value)" = "$1" ]; } # and no more than that
+    settles() { wait_for "[ \"\$(value)\" = $1 ]" && sleep 1.5 && [ "$(value)" = "$1" ]; } # and does not grow further
     mkfifo "$T/go"
-    # Writes 300 times for each line that it is told.
+    # Writes 300 times for each line that it reads.
     LD_PRELOAD=$BUILD/src/probe/libsonde-calls.so python3 -S -c 'import os
 while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/null 3>&- & worker=$!
     exec 7>"$T/go"
@@ -172,7 +172,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
 @test "a job is counted by its cgroup, with processes that join later" {
     top=$(findmnt -n -o TARGET -t cgroup2 | head -1)
     [ -n "$top" ] || skip "no cgroup v2"
-    mkdir "$top/sonde-calls-$$" || skip "cgroup v2 cannot be written to"
+    mkdir "$top/sonde-calls-$$" || skip "cgroup v2 is not writable"
     start_agent -c /dev/null -p 100ms --sensors syscalls --sink "csv:dir=$T/csv"
     "$SONDE" ctl set syscalls.period=100ms
     "$SONDE" job begin grouped --cgroup "/sonde-calls-$$" -s
@@ -203,7 +203,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     "$SONDE" job end 4711 || :
     kill "$AGENT"; wait "$AGENT" || :
     "$SONDE" report --json 4711 >"$T/report"
-    # sonde run itself, which the agent counts too, has written a little to its store.
+    # sonde run itself, which the agent counts, too, has written a little to its database.
     jq -e '.system_calls.by_call[] | select(.call == "write") | .calls >= 1234 and .calls < 2000' "$T/report"
     jq -e '.program.counters == [{ "name": "cells_total", "total": 60 }]' "$T/report"
 }
@@ -223,7 +223,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     wait_for 'grep -q "\"syscalls\": \"time\"" "$T/run/agent.sock.jobs"' # once a second
     kill -9 "$AGENT"; wait "$AGENT" || :
     start_agent -c /dev/null -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=100ms"
-    works 3000 # more than before, and at once
+    works 3000 # more than before, immediately
     "$SONDE" ctl syscalls kept no
     wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
     "$SONDE" ctl syscalls kept time
@@ -279,14 +279,14 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
 }
 
 @test "the agent counts a run in its own pid namespace, and only that" {
-    unshare -pf --mount-proc true || skip "no pid namespaces here"
+    unshare -pf --mount-proc true || skip "no pid namespaces"
     start_agent -c /dev/null -p 100ms --sensors syscalls
     unshare -pf --mount-proc "$SONDE" run -s -- sh -c "echo here >'$T/here'; while [ ! -e '$T/go' ]; do sleep 0.1; done
         exec dd if=/dev/zero of=/dev/null bs=1 count=77 status=none" 3>&- &
     run=$!
     wait_for '[ -e "$T/here" ]'
     [ "$("$SONDE" job --json | jq '.jobs[0].pid')" -gt 1 ]
-    dd if=/dev/zero of=/dev/null bs=1 count=5432 status=none # not of it
+    dd if=/dev/zero of=/dev/null bs=1 count=5432 status=none # not part of the run
     touch "$T/go"
     wait "$run"
     [ "$(counted_of read/device 3)" = 77 ]
@@ -310,11 +310,11 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     as_nobody "$SONDE" run -s --no-probe -p 100ms -- bash -c "exec 7<>'$T/go'; dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
         read -r x <&7; dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none; read -r x <&7" 2>"$T/said.user" 3>&- &
     run_pid=$!
-    sleep 3 # longer than it takes to ask twice
+    sleep 3 # longer than two requests take
     kill -9 "$AGENT"; wait "$AGENT" || :
     start_agent -c /dev/null -p 100ms --sensors syscalls
-    wait_for 'grep -q prog_id /proc/"$AGENT"/fdinfo/*' # the new one knows of the run, or was told
-    echo go >"$T/go" # it may be asked first when it has counted more than the one before
+    wait_for 'grep -q prog_id /proc/"$AGENT"/fdinfo/*' # the new one knows the run from its saved state or a request
+    echo go >"$T/go" # it may be queried first when it has counted more than the previous one
     sleep 2
     echo end >"$T/go"
     wait "$run_pid"
@@ -383,5 +383,5 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     calls_of() { "$SONDE" export -w series --set syscall | awk -F , -v call="$1" '$4 == call { print $5 }'; }
     [ "$(calls_of write | wc -l)" -eq 1 ]
     [ "$(calls_of write/device)" -eq 500 ]
-    [ "$(calls_of write)" -gt 500 ] # those of the probe are among them
+    [ "$(calls_of write)" -gt 500 ] # including those of the probe
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# The unit as it is installed, under a real systemd: the first process of a Linux in user mode (tests/tools/systemd-in).
+# The installed units under a real systemd, which is pid 1 of a user-mode Linux (tests/tools/systemd-in).
 load scene
 
-# A systemd that knows the installed unit; in it $SCRIPT runs, with what it needs before it.
+# Boots a systemd with the installed units and runs $SCRIPT in it, after the functions that it needs.
 boot() {
     if ! command -v linux.uml >/dev/null || [ ! -x /lib/systemd/systemd ]; then
         skip "needs the packages user-mode-linux and systemd"
     fi
-    [ -z "$(ldd "$SONDE" | grep -E 'lib(asan|tsan|ubsan)')" ] || skip "a Linux in user mode has no room for sanitizers"
+    [ -z "$(ldd "$SONDE" | grep -E 'lib(asan|tsan|ubsan)')" ] || skip "user-mode Linux has not enough address space for sanitizers"
     prepare
     { declare -f wait_for metrics show seen && cat; } >"$T/script"
     run "$SOURCE/tests/tools/systemd-in" "$T" script 3>&-
@@ -16,7 +16,7 @@ boot() {
     [ "$status" -eq 0 ]
 }
 
-# The place where it is installed is no place of that Linux; everything else of the unit is what a site gets.
+# Replaces the install path, which does not exist in that Linux; the rest of the unit is unchanged.
 prepare() {
     DESTDIR=$T/root meson install -C "$BUILD" --no-rebuild >"$T/log" 2>&1 || { cat "$T/log"; return 1; }
     local binary unit service
@@ -34,7 +34,7 @@ prepare() {
     printf 'listen = tcp://127.0.0.1:5555\nplain = yes\n' >"$T/collect.conf"
 }
 
-# For the scripts: until a condition holds, at most a minute.
+# For the scripts: waits until a condition holds, at most a minute.
 wait_for() {
     for ((i = 0; i < 300; i++)); do
         eval "$1" 2>/dev/null && return
@@ -52,12 +52,12 @@ show() {
     systemctl show -p "$1" --value sonde-agent
 }
 
-# What the agent holds whose socket is in a folder.
+# The metric sets of the agent whose socket is in a directory.
 seen() {
     /mnt/sonde ls "$1/agent.sock" | sort
 }
 
-@test "it starts, tells when it is ready, and answers; reload and stop do what they say" {
+@test "the agent starts, notifies systemd when it is ready, and answers; reload and stop work" {
     boot <<'S'
 set -eu
 systemctl start sonde-agent # does not return before it is ready
@@ -65,7 +65,7 @@ systemctl start sonde-agent # does not return before it is ready
 metrics >/dev/null
 [ "$(show NRestarts)" = 0 ]
 wait_for 'metrics | grep -q ^sonde_meminfo_'
-setpriv --reuid=65534 --regid=65534 --clear-groups /mnt/sonde ls | grep /meminfo # any user may ask
+setpriv --reuid=65534 --regid=65534 --clear-groups /mnt/sonde ls | grep /meminfo # any user may query it
 
 printf 'period = 500ms\nsink = csv:path=/var/log/sonde/samples.csv\n' >/mnt/agent.conf
 pid=$(show MainPID)
@@ -78,7 +78,7 @@ wait_for '[ "$(systemctl is-active sonde-agent)" = active ]'
 [ "$(show MainPID)" = "$pid" ]
 wait_for 'metrics | grep -q ^sonde_meminfo_'
 
-# a job that is there when it stops has a last sample, and no line is cut
+# a job that runs when it stops has a last sample, and no line is truncated
 mkdir -p /sys/fs/cgroup/system.slice/slurmstepd.scope/job_77/step_0
 sleep 100 &
 echo $! >/sys/fs/cgroup/system.slice/slurmstepd.scope/job_77/step_0/cgroup.procs
@@ -92,22 +92,22 @@ grep -q ',77,cgroup,' /var/log/sonde/samples.csv
 S
 }
 
-@test "the sandbox holds, and silences no sensor" {
+@test "the sandbox is effective, and disables no sensor" {
     boot <<'S'
 set -eu
 systemctl start sonde-agent
 pid=$(show MainPID)
 [ "$(show ProtectSystem)" = strict ]
 [ "$(show ProtectHome)/$(show NoNewPrivileges)/$(show MemoryDenyWriteExecute)" = read-only/yes/yes ]
-[ -S /tmp/tau_metric_proxy.0.unix ] # where programs look for it
+[ -S /tmp/tau_metric_proxy.0.unix ] # where programs expect it
 grep -qE '^NoNewPrivs:\s1$' "/proc/$pid/status"
 grep -qE '^Seccomp:\s2$' "/proc/$pid/status"
 [ "$(cat "/proc/$pid/oom_score_adj")" = -500 ]
 [ "$(show MemoryMax)" = $((256 << 20)) ]
 bounding=$((0x$(sed -n 's/^CapBnd:\t//p' "/proc/$pid/status")))
-[ $((bounding & 1 << 1)) = 0 ]  # may not write what is not its own (DAC_OVERRIDE)
+[ $((bounding & 1 << 1)) = 0 ]  # must not write files of other users (DAC_OVERRIDE)
 [ $((bounding & 1 << 16)) = 0 ] # nor load modules
-[ $((bounding & 1 << 12)) != 0 ] # but ask for taskstats (NET_ADMIN)
+[ $((bounding & 1 << 12)) != 0 ] # but may use taskstats (NET_ADMIN)
 touch /mnt/here
 nsenter -t "$pid" -m touch /mnt/there && exit 1
 nsenter -t "$pid" -m touch /var/log/sonde/there /var/lib/sonde/there /run/sonde/there
@@ -127,7 +127,7 @@ wait "$free"
 S
 }
 
-@test "agent and collector as they are installed: a run that is handed over is in the collector's database" {
+@test "installed agent and collector: a run that is sent to the agent is in the collector's database" {
     boot <<'S'
 set -eu
 printf 'collector = tcp://127.0.0.1:5555\nplain = yes\n' >>/mnt/agent.conf
@@ -140,10 +140,10 @@ systemctl stop sonde-agent sonde-collect
 S
 }
 
-@test "whoever is in the group of the collector's database reads it; another is told what to do" {
+@test "members of the group can read the collector's database; others get an error with a fix" {
     boot <<'S'
 set -eu
-group=users # one that every Debian has, in place of 'sonde'
+group=users # a group that every Debian has, instead of 'sonde'
 as() { setpriv --reuid=65534 --regid=65534 "$@"; }
 mkdir -p /mnt/units/sonde-collect.service.d
 printf '[Service]\nSupplementaryGroups=%s\nStandardError=append:/mnt/said\n' "$group" >/mnt/units/sonde-collect.service.d/group.conf
@@ -170,8 +170,8 @@ refused list
 refused report 4711
 stat -c '%n %a %G' /var/lib/sonde/sonde.db*
 [ "$(stat -c '%a %G' /var/lib/sonde/sonde.db* | sort -u)" = "640 $group" ]
-find /var/lib/sonde -mindepth 1 ! -name 'sonde.db*' -prune -perm /007 -print | grep . && exit 1 # the rest is as it was
-# what comes later is seen too, and the same when the collector rests
+find /var/lib/sonde -mindepth 1 ! -name 'sonde.db*' -prune -perm /007 -print | grep . && exit 1 # the rest is unchanged
+# later jobs are visible, too, also while the collector is stopped
 SONDE_DB=agent: /mnt/sonde run -q -j 4712 -- true
 wait_for 'look ps 4712 | grep -q " true$"'
 systemctl stop sonde-agent sonde-collect
@@ -184,14 +184,14 @@ wait_for 'look list | grep -q 4712'
 S
 }
 
-@test "systemd starts it again when it no longer gives signs of life" {
+@test "systemd restarts an agent that no longer sends watchdog notifications" {
     boot <<'S'
 set -eu
 [ "$(grep -c ^WatchdogSec= /mnt/units/sonde-agent.service)" = 1 ]
 printf '[Service]\nWatchdogSec=8s\nRestartSec=0\n' >/mnt/units/sonde-agent.service.d/watchdog.conf
 systemctl start sonde-agent
 pid=$(show MainPID)
-for sign in 1 2; do # it gives signs of life, and is left alone
+for sign in 1 2; do # it sends notifications, and is not restarted
     heard=$(show WatchdogTimestampMonotonic)
     wait_for '[ "$(show WatchdogTimestampMonotonic)" != "$heard" ]'
 done

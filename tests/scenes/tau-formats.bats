@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# What programs of tau tell as sonde get, list-metrics and track show it: formats are held to Python's own json, yaml and rich, the
-# protocol to an independent client.
+# Metrics of tau's clients in the output of sonde get, list-metrics and track: formats are compared with Python's json, yaml and rich,
+# the protocol with an independent client.
 load scene
 load live
 load tau
 
-# What an independent client reads: "NAME VALUE" per line.
+# The values that an independent client reads: "NAME VALUE" per line.
 values_by_tau() {
     /usr/bin/python3 - "$TAU" <<'PY'
 import socket
@@ -27,8 +27,8 @@ for _ in range(struct.unpack("<i", take(4))[0]):
 PY
 }
 
-@test "sonde get, list-metrics and track show what a program of tau tells, and so does tau's own protocol" {
-    gateway alone
+@test "sonde get, list-metrics and track show the metrics of tau's clients, and so does tau's protocol" {
+    start_tau_agent alone
     program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y with: colon # and more' gauge heat 7 hot
     wait_for '"$SONDE" get -f txt | grep -q y_total'
     run -0 "$SONDE" get -f txt x_total
@@ -44,8 +44,8 @@ PY
     [ "$(jq -c '[.[][].value]' <<<"$output")" = '[5]' ]
 }
 
-@test "all that is known comes through tau's socket too: types and descriptions, which tau tells apart from values" {
-    gateway alone
+@test "tau's socket also provides types and descriptions, which are separate from values in tau" {
+    start_tau_agent alone
     program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y'
     wait_for '"$SONDE" get -f txt | grep -q y_total'
     [[ $("$SONDE" get -a --tau-socket "$TAU" -f txt 'x_total{a=b}') =~ '"the x" TAU_METRIC_COUNTER '[0-9.]+' 5.0 '$ ]]
@@ -55,8 +55,8 @@ PY
     [[ $("$SONDE" get --tau-socket "$TAU" -f json y_total) != *doc* ]]
 }
 
-@test "json is printed as by Python, to the byte, and yaml reads back as the same data, for names and numbers of all kinds" {
-    gateway alone
+@test "json is identical to Python's, and yaml parses to the same data, for all kinds of names and numbers" {
+    start_tau_agent alone
     program counter 'a_total{l="ä\\n ☃"}' 1e16 "it's # a: \"doc\" and a long one: it stays on one line whatever its length, as every other string in YAML does" \
         counter b_total 1e-7 'yes' counter c_total 0.1 '- dash' counter d_total 123456789012345680 '1.5' gauge g 1e400 ' blank ' \
         counter e_total 3 'tab	and café' counter h_total 1 $'two\nlines, and\n\na third that has '"'quotes' and is longer than the others" \
@@ -91,7 +91,7 @@ for kind in ("list-metrics", "get"):
 PY
 }
 
-# What tau's client gives rich to print.
+# The Markdown that tau's client renders with rich.
 rendered_md() {
     /usr/bin/python3 - "$1" <<'PY'
 import json
@@ -106,9 +106,9 @@ Console().print(Markdown(text + "\n".join(lines[kind].format(**item) for item in
 PY
 }
 
-@test "md is that of Python's rich, to the byte, for descriptions and values" {
-    /usr/bin/python3 -c 'import rich.markdown' 2>/dev/null || skip "no python3-rich here"
-    gateway alone
+@test "md is identical to the output of Python's rich, for descriptions and values" {
+    /usr/bin/python3 -c 'import rich.markdown' 2>/dev/null || skip "no python3-rich"
+    start_tau_agent alone
     program counter 'x_total{a="b"}' 5 'the x' counter heat_total 7.25 'a doc that is so long that it does not fit into one line, nor into two of the usual width of a terminal' \
         counter 'a_rather_long_name_that_leaves_no_room_total{function="MPI_Alltoallv"}' 123456.789 doc counter big_total 1e22 'large'
     wait_for '"$SONDE" get -f txt | grep -q big_total'
@@ -123,8 +123,8 @@ PY
     done
 }
 
-@test "track writes a file that is whole whenever it is looked at, and after SIGINT, SIGTERM and SIGKILL" {
-    gateway alone
+@test "the file of track is complete at any time, and after SIGINT, SIGTERM and SIGKILL" {
+    start_tau_agent alone
     program counter x_total 1 doc
     "$SONDE" track -F 200 -o "$T/log.json" x_total >/dev/null 3>&- &
     tracker=$!
@@ -137,7 +137,7 @@ PY
     kill -KILL "$tracker"
     wait "$tracker" || :
     [ "$(jq '[.[][].value] == ([.[][].value] | unique)' "$T/log.json")" = true ]
-    for signal in INT TERM; do # what runs in the background would ignore the first
+    for signal in INT TERM; do # background processes would ignore the first
         env --default-signal=INT "$SONDE" track -F 50 -o "$T/$signal.json" x_total >/dev/null 3>&- &
         tracker=$!
         wait_for '[ -s "$T/$signal.json" ] && jq -e ".[0]" "$T/$signal.json" >/dev/null 2>&1'
@@ -147,22 +147,22 @@ PY
     done
 }
 
-@test "track outlives an agent that is started anew" {
-    gateway alone
+@test "track continues after a restart of the agent" {
+    start_tau_agent alone
     program counter x_total 1 doc
     "$SONDE" track -F 50 -o "$T/log.json" x_total >/dev/null 2>&1 3>&- &
     tracker=$!
     wait_for 'jq -e ".[0]" "$T/log.json" >/dev/null 2>&1'
     stop "$AGENT"
-    gateway alone
+    start_tau_agent alone
     program counter x_total 41 doc
     wait_for '[ "$(jq "[.[][].value] | last" "$T/log.json")" = 41 ]'
     kill -TERM "$tracker"
     wait "$tracker"
 }
 
-@test "what is not there, or makes no sense, is told with what to do" {
-    gateway alone
+@test "missing metrics and usage errors are reported with a fix" {
+    start_tau_agent alone
     program counter x_total 3 doc
     run -1 --separate-stderr "$SONDE" get -f json -j nojob
     [ "$output" = '[]' ]
@@ -173,13 +173,13 @@ PY
     [ "$(jq -r '.[].name' <<<"$output")" = x_total ]
     [[ $stderr == *"no metric y_total;"* ]]
     program counter zero_total 0 doc
-    run -0 --separate-stderr "$SONDE" get -f json --positive zero_total x_total # one that is 0 is there all the same
+    run -0 --separate-stderr "$SONDE" get -f json --positive zero_total x_total # a metric with the value 0 is shown nevertheless
     [ "$(jq -r '.[].name' <<<"$output")" = x_total ]
     [ -z "$stderr" ]
     run -1 "$SONDE" get --tau-socket "$T/nobody"
     [[ $output == *"cannot connect to $T/nobody"*--tau-socket* ]]
     for command in get list-metrics track; do
-        run -2 "$SONDE" "$command" --tau-socket "$TAU" -j 1 # tau's messages know of no job: not the sums of all in its place
+        run -2 "$SONDE" "$command" --tau-socket "$TAU" -j 1 # tau's protocol has no jobs: an error instead of the totals of all jobs
         run -2 "$SONDE" "$command" -f xml
     done
     run -2 "$SONDE" track -o "$T"
@@ -187,7 +187,7 @@ PY
     run -1 "$SONDE" track -o "$T/no/such"
     [[ $output == *"no such directory"* ]]
     run -2 "$SONDE" track -F 1001
-    # Where nobody answers there is nothing to write, and what was written the last time stays.
+    # Without an agent nothing is written, and the previous file stays.
     echo '[[]]' >"$T/before.json"
     run -1 "$SONDE" track --tau-socket "$T/nobody" -o "$T/before.json"
     [[ $output == *"cannot connect to $T/nobody"* ]]

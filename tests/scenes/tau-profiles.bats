@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The profiles of jobs that tau_metric_proxy writes, held to their layout by an independent reader.
+# Job profiles of tau_metric_proxy, checked by an independent reader.
 load scene
 load live
 load tau
@@ -23,8 +23,8 @@ for i in range(count):
 PY
 }
 
-@test "what a launcher does not know of a job is taken from its programs" {
-    proxy
+@test "job data that a launcher does not know is taken from its programs" {
+    start_proxy
     /usr/bin/python3 "$SOURCE/tests/tools/tau_program.py" "$TAU" job=78 command=./launcher seconds=600 counter x_total 1 doc \
         >"$T/first" 3>&- &
     first=$!
@@ -37,13 +37,13 @@ PY
     [[ $output == *"x_total 3.0"* ]]
 }
 
-@test "a job's profile is written when its last program has gone, and nodes are merged" {
-    proxy -i
+@test "a job's profile is written when its last program has exited, and nodes are merged" {
+    start_proxy -i
     program job=77-0 size=4 "command=tau_metric_proxy_run -m -- ./real 1" counter x_total 5 doc gauge heat 10 hot
     wait_for 'ls "$T"/profiles-of-tau/77-0-*.taumetric'
     stop "$AGENT"
     [ ! -e "$T/profiles-of-tau/profiles" ]
-    proxy
+    start_proxy
     program job=77-0 size=4 command=./real counter x_total 6 doc gauge heat 30 hot
     program job=../evil counter x_total 6 doc
     stop "$AGENT"
@@ -55,7 +55,7 @@ PY
     [ ! -e "$T/evil.profile" ]
 }
 
-@test "steps of a job that the agent knows are in one profile, which is the job's" {
+@test "steps of a job that the agent knows are in one profile of the job" {
     start_agent --sensors loadavg --set "programs.tau=$TAU" --set "programs.profiles=$T/profiles-of-tau"
     "$SONDE" job begin 4711 --pid $$
     program job=4711-0 size=1 command=./one counter x_total 10 doc
@@ -67,10 +67,10 @@ PY
     [[ $output == *"x_total 30.0"* ]]
 }
 
-@test "under the name of tau's proxy each step has a profile, also of a job that the node has" {
+@test "with tau_metric_proxy each step has a profile, also of a job that the node knows" {
     job=$(basename "$(find "$SOURCE/tests/nodes/slurm-v2" -name 'job_[0-9]*' | head -1)")
     job=${job#job_}
-    proxy -- --root "$SOURCE/tests/nodes/slurm-v2"
+    start_proxy -- --root "$SOURCE/tests/nodes/slurm-v2"
     program "job=$job-0" size=1 command=./one counter x_total 10 doc
     program "job=$job-1" size=2 command=./one counter x_total 20 doc
     stop "$AGENT"
@@ -80,45 +80,45 @@ PY
     done
 }
 
-# What a job had counted goes on in the next proxy; what stands in the profile already is not added to it again, neither when that
-# one ends nor after it was killed.
-@test "a proxy that is started anew while a job runs adds to its profile what is new" {
-    need_root # for boards of our own, beside which what a job counted is kept
-    own_boards
-    proxy
+# The counts of a job continue in the next proxy; what is already in the profile is not added again, neither when that proxy exits
+# nor after it was killed.
+@test "a proxy that is restarted while a job runs adds only new counts to its profile" {
+    need_root # for a private /dev/shm, which also has the saved state
+    use_private_shm
+    start_proxy
     program job=93 counter x_total 5 doc counter 'mpi_calls_total{function="MPI_Send"}' 2 doc
     stop "$AGENT"
     run -0 profile "$T/profiles-of-tau/profiles/9/93.profile"
     [[ $output == *"x_total 5.0"* && $output == *'tau_hits_total{function="mpi_send"} 2.0'* ]]
-    proxy
+    start_proxy
     program job=93 counter x_total 6 doc counter 'mpi_calls_total{function="MPI_Send"}' 1 doc
     value() { ./tau_metric_client -u "$TAU" -g "$1" -f json | jq '.[0].value'; }
     [ "$(value x_total)" = 11 ]
     wait_for 'inside sh -c "cat /dev/shm/sonde-agent.0.*.kept" | /usr/bin/python3 -c "import struct, sys; sys.exit(struct.pack(\"<d\", 11) not in sys.stdin.buffer.read())"'
     kill -9 "$AGENT"
     wait "$AGENT" || :
-    proxy
+    start_proxy
     program job=93 counter x_total 7 doc
     [ "$(value x_total)" = 18 ]
     stop "$AGENT"
-    for again in once twice; do # one who finds the job and hears nothing of it has nothing to add
+    for again in once twice; do # a proxy that finds the job and gets no new counts adds nothing
         run -0 profile "$T/profiles-of-tau/profiles/9/93.profile"
         [[ $output == *"x_total 18.0"* && $output == *'tau_hits_total{function="mpi_send"} 3.0'* ]]
         cp "$T/profiles-of-tau/profiles/9/93.profile" "$T/$again"
-        proxy
-        wait_for '! inside sh -c "test -e /dev/shm/sonde-agent.0.*.kept"' # it has forgotten the job
+        start_proxy
+        wait_for '! inside sh -c "test -e /dev/shm/sonde-agent.0.*.kept"' # it has removed the job
         stop "$AGENT"
     done
     cmp "$T/once" "$T/profiles-of-tau/profiles/9/93.profile"
 }
 
-# The time at which a job ended, as its profile has it.
+# The end time of a job in its profile.
 end_of() {
     /usr/bin/python3 -c 'import struct, sys; print(struct.unpack_from("<Q", open(sys.argv[1], "rb").read(), 8 + 1104)[0])' "$1"
 }
 
-@test "of two jobs at a time each has its own end" {
-    proxy
+@test "two concurrent jobs have their own end times" {
+    start_proxy
     for job in 81 92; do
         /usr/bin/python3 "$SOURCE/tests/tools/tau_program.py" "$TAU" "job=$job" seconds=600 counter x_total 1 doc >"$T/$job.told" 3>&- &
         declare "job_$job=$!"
@@ -138,8 +138,8 @@ end_of() {
     [ "$(end_of "$second")" -le "$(date +%s)" ]
 }
 
-@test "profiles of several sizes become lines for Extra-P, and a crashed job is left out aloud" {
-    proxy
+@test "profiles of several sizes become lines for Extra-P, and a crashed job is left out with a message" {
+    start_proxy
     for size in 2 4 8; do
         program job="$size" size="$size" counter 'strace_hits_total{scall="read"}' "$((size * 10))" doc \
             counter "only_$size" 1 doc
@@ -155,8 +155,8 @@ end_of() {
 }
 
 @test "under mpirun, -m and -s count calls under tau's names, and the job's profile has them" {
-    command -v mpicc >/dev/null && command -v mpirun >/dev/null || skip "no MPI here"
-    [ -e "$BUILD/src/probe/mpi/libsonde-mpi.so" ] || skip "this sonde has no probe for MPI"
+    command -v mpicc >/dev/null && command -v mpirun >/dev/null || skip "no MPI"
+    [ -e "$BUILD/src/probe/mpi/libsonde-mpi.so" ] || skip "built without the MPI probe"
     need_root
     cat >ring.c <<'C'
 #include <mpi.h>
@@ -174,8 +174,8 @@ int main(int argc, char **argv)
 }
 C
     mpicc -o ring ring.c
-    own_boards
-    proxy
+    use_private_shm
+    start_proxy
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 inside \
         mpirun --oversubscribe -n 2 ./tau_metric_proxy_run -u "$TAU" -m -s -- ./ring
     wait_for '[ "$(./tau_metric_client -u "$TAU" -g "tau_hits_total{function=mpi_send}" -f json | jq ".[0].value")" = 100 ]'
@@ -183,7 +183,7 @@ C
     jq -e '.[0].value > 0' <<<"$(./tau_metric_client -u "$TAU" -g 'strace_hits_total{scall=read}' -f json)"
     curl -s "http://127.0.0.1:$PORT/metrics" | grep -q '^tau_hits_total{function="mpi_recv".*} 100'
     stop "$AGENT"
-    run -0 profile "$(find "$T/profiles-of-tau/profiles" -name '*.profile')" # its name is that of PMIx
+    run -0 profile "$(find "$T/profiles-of-tau/profiles" -name '*.profile')" # its name is the PMIx id
     [[ $output == "job "*" size 2 command ./ring"* ]]
     [[ $output == *'tau_hits_total{function="mpi_send"} 100.0'* && $output == *'tau_hits_total{function="mpi_recv"} 100.0'* ]]
     [[ $output != *mpi_calls_total* ]]

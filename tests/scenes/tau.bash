@@ -1,4 +1,4 @@
-# Loaded behind scene and live by scenes of tau_metric_proxy: its programs' names in $T, an agent with the gateway at $TAU.
+# Loaded after scene and live by scenes of tau_metric_proxy: its drop-in names in $T, an agent with tau's socket at $TAU.
 
 setup() {
     live_setup
@@ -11,13 +11,13 @@ setup() {
 }
 
 teardown() {
-    [ -z "${watched:-}" ] || kill -9 "$watched" 2>/dev/null || :
+    [ -z "${other:-}" ] || kill -9 "$other" 2>/dev/null || :
     [ -z "$SPACE" ] || kill "$SPACE" 2>/dev/null || :
     live_teardown
 }
 
-# A /dev/shm of our own, where no other agent of this machine reads boards: inside COMMAND… is there.
-own_boards() {
+# Creates a private /dev/shm, where no other agent of this machine reads segments; inside COMMAND… runs a command there.
+use_private_shm() {
     unshare --mount --propagation private sh -c 'mount -t tmpfs none /dev/shm && touch /dev/shm/own && exec sleep 600' 3>&- &
     SPACE=$!
     wait_for 'inside test -e /dev/shm/own 2>/dev/null'
@@ -27,15 +27,15 @@ inside() {
     nsenter --mount --target "$SPACE" sh -c 'cd "$0" && exec "$@"' "$T" "$@"
 }
 
-# An agent with the gateway at $TAU. "alone": what others tell on this machine's boards, under whatever names, is not read.
-gateway() {
+# Starts an agent with tau's socket at $TAU. "alone": without reading segments, which may be of other programs.
+start_tau_agent() {
     local alone=${1:+--set programs.boards=none}
     # shellcheck disable=SC2086 # two words, or none
     start_agent --sensors loadavg --set "programs.tau=$TAU" $alone
 }
 
-# Under the name of tau's own: only HTTP and the gateway.
-proxy() {
+# Starts tau_metric_proxy: only HTTP and tau's socket.
+start_proxy() {
     ${SPACE:+nsenter --mount --target "$SPACE" --} "$T/tau_metric_proxy" -u "$TAU" -p "$PORT" -P "$T/profiles-of-tau" "$@" >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ -S "$TAU" ] && curl -sf "http://127.0.0.1:$PORT/metrics" >/dev/null'

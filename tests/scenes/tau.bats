@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
-# The names of tau_metric_proxy's programs: tau_metric_client, tau_metric_proxy and tau_metric_proxy_run as scripts call them.
+# The drop-in names of tau_metric_proxy: tau_metric_client, tau_metric_proxy and tau_metric_proxy_run as scripts call them.
 load scene
 load live
 load tau
 
-# An agent of root reads what all programs on the node tell: of these, ours.
+# Root's agent reads the metrics of all programs on the node: selects ours.
 OURS='map(select(.name | test("^(x|z|null)_total")) | .value)'
 
-# A command that waits for a file, and no longer than its test is played.
+# A command that waits for a file, at most until the end of its test.
 UNTIL_GO='until [ -e go ] || [ ! -d "$T" ]; do sleep 0.02; done'
 
-# logs OPTION… FILE: tau_metric_client with these and, where it is not among its options, without the file; until something stands
-# in that, then Ctrl-C. What runs in the background would ignore that.
+# logs OPTION… FILE: runs tau_metric_client with these options (FILE is only passed on if it belongs to -o) until FILE is not empty,
+# then sends Ctrl-C, which background processes would ignore.
 logs() {
     local file=${*: -1} options=("$@")
     [ "$file" != log.js ] || unset 'options[-1]'
@@ -23,7 +23,7 @@ logs() {
 }
 
 @test "tau_metric_client: all its options, valid JSON for -g, names without quotes" {
-    proxy -- --set programs.boards=none
+    start_proxy -- --set programs.boards=none
     program counter 'x_total{a="b"}' 5 'the x' counter 'z_total{a="b",c="d"}' 1 'the z' counter null_total 0 nothing
     run -0 ./tau_metric_client -u "$TAU" -l -f json
     [ "$(jq -r 'map(select(.name | startswith("x_"))) | .[0] | [.name, .doc, .type] | join("|")' <<<"$output")" = 'x_total{a="b"}|the x|TAU_METRIC_COUNTER' ]
@@ -55,18 +55,18 @@ logs() {
 @test "tau_metric_client without -u finds the agent of the node" {
     local uid asks=()
     uid=$(id -u)
-    if [ "$uid" -eq 0 ]; then # other scenes may have root's usual socket
+    if [ "$uid" -eq 0 ]; then # other scenes may use root's default socket
         uid=$((65000 + RANDOM % 500))
         asks=(setpriv "--reuid=$uid" --regid=65534 --clear-groups)
     fi
-    ! ss -xlH | grep -q "/tmp/tau_metric_proxy.$uid.unix" || skip "somebody uses tau's usual socket"
+    ! ss -xlH | grep -q "/tmp/tau_metric_proxy.$uid.unix" || skip "tau's default socket is in use"
     start_agent --sensors loadavg --set programs.tau="$TAU"
     program counter x_total 3 doc
     wait_for '"${asks[@]}" ./tau_metric_client -v -f txt | grep -q "^x_total"'
 }
 
-@test "tau_metric_proxy serves on 127.0.0.1, ends well on SIGTERM, and takes nobody's socket" {
-    proxy
+@test "tau_metric_proxy serves on 127.0.0.1, exits with 0 on SIGTERM, and replaces no socket in use" {
+    start_proxy
     program counter x_total 3 doc
     curl -s "http://127.0.0.1:$PORT/metrics" | grep -q '^x_total{.*} 3'
     ss -tln | grep -q "127.0.0.1:$PORT "
@@ -93,8 +93,8 @@ logs() {
     done
 }
 
-@test "an agent under its own name serves /metrics and no path that is like it, unless it is told to" {
-    gateway
+@test "sonde agent serves /metrics and no similar paths, unless it is configured to" {
+    start_tau_agent
     code() { curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$PORT$1"; }
     [ "$(code /metrics)" = 200 ]
     [ "$(code /metrics/)" = 404 ]
@@ -103,7 +103,7 @@ logs() {
     [ "$(code /foo)" = 404 ]
 }
 
-@test "messages bear the name that was typed" {
+@test "messages start with the name of the drop-in" {
     run -2 ./tau_metric_proxy_run
     [[ $output == "tau_metric_proxy_run: missing COMMAND"*"See 'tau_metric_proxy_run --help'." ]]
     run -127 ./tau_metric_proxy_run -u "$T/nobody" -- "$T/no-such-command"
@@ -126,43 +126,43 @@ logs() {
     [[ $output == "sonde tau-run: "* ]]
 }
 
-# A user whose usual socket nobody else has.
-@test "a second tau_metric_proxy at another place leaves the usual socket, and who uses it, alone" {
+# As a user whose default socket is not in use.
+@test "a second tau_metric_proxy at another path does not affect the default socket and its users" {
     need_root
-    local uid=$((60000 + RANDOM % 5000)) usual
-    usual=/tmp/tau_metric_proxy.$uid.unix
-    [ ! -e "$usual" ] || skip "somebody uses $usual"
+    local uid=$((60000 + RANDOM % 5000)) default
+    default=/tmp/tau_metric_proxy.$uid.unix
+    [ ! -e "$default" ] || skip "$default is in use"
     install -d -o "$uid" "$T/home"
     setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home" "$T/tau_metric_proxy" -p "$PORT" -P "$T/home/p" >"$T/said" 2>&1 3>&- &
     AGENT=$!
-    wait_for '[ -S "$usual" ]'
-    inode=$(stat -c %i "$usual")
+    wait_for '[ -S "$default" ]'
+    inode=$(stat -c %i "$default")
     setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home" "$T/tau_metric_proxy" -u "$T/home/other" -p 0 -P "$T/home/q" >"$T/second.said" 2>&1 3>&- &
-    watched=$!
+    other=$!
     wait_for '[ -S "$T/home/other" ]'
     TAU=$T/home/other program counter second_total 1 doc
-    TAU=$usual program counter first_total 1 doc
-    kill "$watched"
-    wait "$watched"
-    watched=
+    TAU=$default program counter first_total 1 doc
+    kill "$other"
+    wait "$other"
+    other=
     [ ! -e "$T/home/other" ]
-    [ "$(stat -c %i "$usual")" = "$inode" ]
-    TAU=$usual program counter first_total 1 doc
-    run -0 ./tau_metric_client -u "$usual" -v -f txt
+    [ "$(stat -c %i "$default")" = "$inode" ]
+    TAU=$default program counter first_total 1 doc
+    run -0 ./tau_metric_client -u "$default" -v -f txt
     [[ $output == *first_total*2.0* && $output != *second_total* ]]
     stop "$AGENT"
-    [ ! -e "$usual" ]
+    [ ! -e "$default" ]
 }
 
-@test "tau_metric_proxy starts again at once on its port, after SIGTERM and SIGKILL, with a scrape still connected" {
-    proxy
+@test "tau_metric_proxy can be restarted on its port at once, after SIGTERM and SIGKILL, with a scrape still connected" {
+    start_proxy
     for signal in TERM KILL; do
         exec 7<>"/dev/tcp/127.0.0.1/$PORT"
         printf 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' >&7
         read -r _ <&7
         kill "-$signal" "$AGENT"
         wait "$AGENT" || :
-        proxy
+        start_proxy
         program counter x_total 3 doc
         curl -s "http://127.0.0.1:$PORT/metrics" | grep -q '^x_total{.*} 3'
         exec 7>&-
@@ -170,8 +170,8 @@ logs() {
     stop "$AGENT"
 }
 
-@test "tau_metric_proxy_run ends as its command does, and counts it" {
-    proxy
+@test "tau_metric_proxy_run exits with the status of its command, and counts it" {
+    start_proxy
     run -3 ./tau_metric_proxy_run -u "$TAU" -- sh -c 'exit 3'
     run -139 ./tau_metric_proxy_run -u "$TAU" -- sh -c 'kill -SEGV $$'
     run -127 ./tau_metric_proxy_run -u "$TAU" -- /no/such
@@ -180,7 +180,7 @@ logs() {
     long=$(printf 'x%.0s' $(seq 5000))
     run -0 ./tau_metric_proxy_run -u "$TAU" -- echo "$long"
     [ "$output" = "$long" ]
-    run -0 --separate-stderr ./tau_metric_proxy_run -u "$TAU" -- sh -c 'yes | head -1' # SIGPIPE is as it was
+    run -0 --separate-stderr ./tau_metric_proxy_run -u "$TAU" -- sh -c 'yes | head -1' # SIGPIPE is unchanged
     [ -z "$stderr" ]
     wait_for '[ "$(./tau_metric_client -u "$TAU" -g "tau_metric_proxy_run_total{operation=exec}" -f json | jq .[0].value)" = 6 ]'
     [ "$(./tau_metric_client -u "$TAU" -g 'tau_metric_proxy_run_total{operation=badreturn}' -f json | jq .[0].value)" = 3 ]
@@ -190,31 +190,31 @@ logs() {
     run -2 ./tau_metric_proxy_run
 }
 
-@test "tau_metric_proxy_run tells the end of its command where the proxy was started anew meanwhile, or came late" {
+@test "tau_metric_proxy_run reports the exit of its command if the proxy was restarted meanwhile, or started late" {
     value() { ./tau_metric_client -u "$TAU" -g "tau_metric_proxy_run_total{$1}" -f json | jq '.[0].value'; }
-    ./tau_metric_proxy_run -u "$TAU" -- sh -c "touch begun; $UNTIL_GO" 3>&- & # before there is any
+    ./tau_metric_proxy_run -u "$TAU" -- sh -c "touch begun; $UNTIL_GO" 3>&- & # before there is a proxy
     early=$!
     wait_for '[ -e begun ]'
-    proxy
+    start_proxy
     ./tau_metric_proxy_run -u "$TAU" -- sh -c "$UNTIL_GO; exit 3" 3>&- &
     late=$!
     wait_for '[ "$(value operation=exec)" = 1 ]'
     kill -9 "$AGENT"
     wait "$AGENT" || :
-    proxy
+    start_proxy
     touch go
     wait "$early"
     local bad=0
     wait "$late" || bad=$?
     [ "$bad" -eq 3 ]
     wait_for '[ "$(value operation=badreturn)" = 1 ]'
-    [ "$(value operation=exec)" = 1 ] # that which nobody had heard of
+    [ "$(value operation=exec)" = 1 ] # the one that no proxy had received
     jq -e '. > 0' <<<"$(value metric=time)"
     stop "$AGENT"
 }
 
-@test "tau_metric_proxy_run tells nothing and counts nothing where its client is inhibited, and runs its command" {
-    proxy
+@test "tau_metric_proxy_run with an inhibited client runs its command, and neither counts nor reports" {
+    start_proxy
     run -3 env TAU_METRIC_PROXY_INIHIBIT_CLIENT=1 ./tau_metric_proxy_run -u "$TAU" -s -m -- sh -c 'echo "<$LD_PRELOAD>"; exit 3'
     [ "$output" = "<${LD_PRELOAD:-}>" ]
     run -1 env TAU_METRIC_PROXY_INIHIBIT_CLIENT=1 ./tau_metric_proxy_run -u "$TAU" -S 999999999
@@ -224,15 +224,15 @@ logs() {
     wait_for '[ "$(./tau_metric_client -u "$TAU" -g "tau_metric_proxy_run_total{operation=exec}" -f json | jq .[0].value)" = 1 ]'
 }
 
-@test "tau_metric_proxy_run -s tells times of system calls too, and leaves them out when told" {
-    need_root # for boards of our own
-    own_boards
-    proxy
+@test "tau_metric_proxy_run -s also reports times of system calls, unless disabled" {
+    need_root # for a private /dev/shm
+    use_private_shm
+    start_proxy
     SONDE_CALLS=count inside ./tau_metric_proxy_run -u "$TAU" -s -- "$TOOLS/caller" now 50 </dev/null
     wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_hits_total{scall=\"writev\"} .* 50"'
     run -0 ./tau_metric_client -u "$TAU" -v -f txt
     [[ $output != *strace_time_total* ]]
-    # with its children, and theirs
+    # with its children and grandchildren
     inside ./tau_metric_proxy_run -u "$TAU" -s -- sh -c '"$0" now 50; sh -c "\"$0\" now 50; :"; :' "$TOOLS/caller" </dev/null
     wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_hits_total{scall=\"writev\"} .* 150"'
     for name in 'strace_time_total{scall=writev}' 'strace_total{desc=time}' 'strace_total{desc=read_time}' 'strace_total{desc=write_time}'; do
@@ -241,53 +241,53 @@ logs() {
     done
 }
 
-# beside PATH: another proxy there.
-beside() {
+# start_other_proxy PATH: starts a second proxy with its socket there.
+start_other_proxy() {
     local socket=$1
     nsenter --mount --target "$SPACE" -- "$T/tau_metric_proxy" -u "$socket" -p 0 -P "$T/profiles-beside" >"$T/said.beside" 2>&1 3>&- &
-    watched=$!
+    other=$!
     wait_for '[ -S "$socket" ]'
 }
 
-# What the proxy at a socket has of them.
-writes() { ./tau_metric_client -u "$1" -g 'strace_hits_total{scall=writev}' -f json | jq '.[0].value // 0'; }
+# The number of writev calls that the proxy at a socket has.
+writev_calls() { ./tau_metric_client -u "$1" -g 'strace_hits_total{scall=writev}' -f json | jq '.[0].value // 0'; }
 
-@test "of two proxies of a user, each has what programs count that name its socket" {
-    need_root # for boards of our own
-    own_boards
+@test "each of two proxies of a user has the counts of the programs that name its socket" {
+    need_root # for a private /dev/shm
+    use_private_shm
     nsenter --mount --target "$SPACE" -- "$SONDE" agent -c /dev/null --sensors none --socket none --listen none \
         --set "programs.tau=$T/first" >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ -S first ]'
     mkdir "$T/real"
     ln -s real "$T/folder"
-    beside "$T/folder/../real/second"
+    start_other_proxy "$T/folder/../real/second"
     inside ./tau_metric_proxy_run -u folder/second -s -- "$TOOLS/caller" now 50 </dev/null
     inside env TAU_METRIC_PROXY=real/second ./tau_metric_proxy_run -s -- sh -c 'cd / && "$0" now 7; :' "$TOOLS/caller" </dev/null
     inside ./tau_metric_proxy_run -u "$T/first" -s -- "$TOOLS/caller" now 20 </dev/null
-    wait_for '[ "$(writes real/second)" = 57 ]'
-    wait_for '[ "$(writes first)" = 20 ]'
-    # one that lives while its proxy is away is read by the next one there, and by no other
+    wait_for '[ "$(writev_calls real/second)" = 57 ]'
+    wait_for '[ "$(writev_calls first)" = 20 ]'
+    # a program that runs while its proxy is down is read by the next proxy at that path, and by no other
     inside ./tau_metric_proxy_run -u real/second -s -- sh -c '"$1" now 100; touch counted; until [ -e go ]; do sleep 0.02; done; exec "$1" now 100' sh "$TOOLS/caller" </dev/null 3>&- &
     runner=$!
-    wait_for '[ -e counted ] && [ "$(writes real/second)" = 157 ]'
-    kill -9 "$watched"
-    wait "$watched" || :
+    wait_for '[ -e counted ] && [ "$(writev_calls real/second)" = 157 ]'
+    kill -9 "$other"
+    wait "$other" || :
     touch go
     wait "$runner"
-    beside "$T/real/second"
-    wait_for '[ "$(writes real/second)" = 100 ]'
-    [ "$(writes first)" = 20 ]
-    kill "$watched"
-    wait "$watched"
-    watched=
+    start_other_proxy "$T/real/second"
+    wait_for '[ "$(writev_calls real/second)" = 100 ]'
+    [ "$(writev_calls first)" = 20 ]
+    kill "$other"
+    wait "$other"
+    other=
     stop "$AGENT"
     [ -z "$(inside sh -c 'ls /dev/shm | grep "^sonde\\."')" ]
 }
 
-@test "what a user's programs count for one of two proxies of the user, root's agent has too" {
+@test "root's agent also has what programs count for one of two proxies of a user" {
     need_root
-    own_boards
+    use_private_shm
     local uid=$((60000 + RANDOM % 5000))
     install -d -o "$uid" "$T/home"
     as=(nsenter --mount --target "$SPACE" -- setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home")
@@ -297,32 +297,32 @@ writes() { ./tau_metric_client -u "$1" -g 'strace_hits_total{scall=writev}' -f j
     "${as[@]}" "$SONDE" agent -c /dev/null --sensors none --socket none --listen none --set "programs.tau=$T/home/first" >"$T/said.first" 2>&1 3>&- &
     first=$!
     "${as[@]}" "$T/tau_metric_proxy" -u "$T/home/second" -p 0 -P "$T/home/p" >"$T/said.second" 2>&1 3>&- &
-    watched=$!
+    other=$!
     wait_for '[ -S of-root ] && [ -S home/first ] && [ -S home/second ]'
     "${as[@]}" "$T/tau_metric_proxy_run" -u "$T/home/second" -s -- "$TOOLS/caller" now 50 </dev/null
     "${as[@]}" "$T/tau_metric_proxy_run" -u "$T/home/first" -s -- "$TOOLS/caller" now 7 </dev/null
-    wait_for '[ "$(writes home/second)" = 50 ]'
-    wait_for '[ "$(writes of-root)" = 57 ]'
-    wait_for '[ "$(writes home/first)" = 7 ]'
-    wait_for '! inside sh -c "ls /dev/shm | grep ^sonde\\\\."' # all have read all of it
-    [ "$(writes home/first)" = 7 ]
-    kill "$first" "$watched"
-    wait "$first" "$watched"
-    watched=
+    wait_for '[ "$(writev_calls home/second)" = 50 ]'
+    wait_for '[ "$(writev_calls of-root)" = 57 ]'
+    wait_for '[ "$(writev_calls home/first)" = 7 ]'
+    wait_for '! inside sh -c "ls /dev/shm | grep ^sonde\\\\."' # all have read everything
+    [ "$(writev_calls home/first)" = 7 ]
+    kill "$first" "$other"
+    wait "$first" "$other"
+    other=
     stop "$AGENT"
 }
 
-@test "tau_metric_proxy_run -S counts a process that runs already, lets go of it, and tells the gateway while it does" {
-    need_root # for boards of our own
-    own_boards
-    proxy
+@test "tau_metric_proxy_run -S counts a running process, publishes the counts meanwhile, and detaches" {
+    need_root # for a private /dev/shm
+    use_private_shm
+    start_proxy
     /usr/bin/python3 -c '
 import os, time
 while True:
     os.getppid()
     time.sleep(0.01)' 3>&- &
-    watched=$!
-    nsenter --mount --target "$SPACE" -- "$T/tau_metric_proxy_run" -u "$TAU" -S "$watched" >"$T/table" 2>&1 3>&- &
+    other=$!
+    nsenter --mount --target "$SPACE" -- "$T/tau_metric_proxy_run" -u "$TAU" -S "$other" >"$T/table" 2>&1 3>&- &
     runner=$!
     wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_hits_total{scall=\"getppid\"} .* [1-9]"'
     wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_time_total{scall=\"clock_nanosleep\"} "'
@@ -330,20 +330,20 @@ while True:
     kill -TERM "$runner"
     wait "$runner"
     grep -q '^getppid ' "$T/table"
-    kill -0 "$watched"
-    grep -q '^TracerPid:[[:space:]]*0$' "/proc/$watched/status"
-    kill "$watched"
-    wait "$watched" || :
-    # What the table says is what the gateway has; a process that is not there was not attached to.
+    kill -0 "$other"
+    grep -q '^TracerPid:[[:space:]]*0$' "/proc/$other/status"
+    kill "$other"
+    wait "$other" || :
+    # The table matches what the proxy has; a process that does not exist is not attached to.
     calls=$(awk '$1 == "getppid" { gsub(",", "", $2); print $2 }' "$T/table")
     wait_for '[ "$(./tau_metric_client -u "$TAU" -g "strace_hits_total{scall=getppid}" -f json | jq .[0].value)" = "$calls" ]'
-    run -1 ./tau_metric_proxy_run -u "$TAU" -S "$watched"
+    run -1 ./tau_metric_proxy_run -u "$TAU" -S "$other"
     run -2 ./tau_metric_proxy_run -u "$TAU" -S me
     [ "$(./tau_metric_client -u "$TAU" -g 'tau_metric_proxy_run_total{operation=attach}' -f json | jq .[0].value)" = 1 ]
 }
 
 @test "signals reach the command of tau_metric_proxy_run" {
-    proxy
+    start_proxy
     ./tau_metric_proxy_run -u "$TAU" -- sh -c 'trap "exit 7" TERM; echo ready >'"$T/ready"'; while :; do sleep 0.05; done' 3>&- &
     runner=$!
     wait_for '[ -e "$T/ready" ]'
@@ -353,7 +353,7 @@ while True:
     [ "$status" -eq 7 ]
 }
 
-@test "tau_metric_proxy_run hears its command's end where SIGCHLD is ignored, and leaves it ignored for the command" {
+@test "tau_metric_proxy_run notices its command's exit if SIGCHLD is ignored, and leaves it ignored for the command" {
     for status in 0 3; do
         run "-$status" timeout -k 1 60 env --ignore-signal=CHLD ./tau_metric_proxy_run -u "$T/nobody" -- sh -c "exit $status"
     done

@@ -1,11 +1,11 @@
-"""An interactive shell on a terminal: job control of a command behind sonde run. terminal.py "SONDE run [OPTIONS] --"; says
-"all as it should be" when it is."""
+"""Job control of a command under sonde run, in an interactive shell on a terminal. terminal.py "SONDE run [OPTIONS] --" prints
+"all as it should be" on success."""
 import os, pty, select, signal, sys, time
-# An interactive shell on a terminal; types and waits for what must come.
+# Types into an interactive shell on a terminal and waits for the expected output.
 pid, fd = pty.fork()
 if pid == 0:
     os.environ["PS1"] = "ready> "
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # what runs in the background may ignore them
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # background processes may ignore them
         signal.signal(number, signal.SIG_DFL)
     os.environ["ENV"] = ""
     os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
@@ -25,7 +25,7 @@ run = sys.argv[1].encode()
 until(b"ready> ")
 type(run + b" sh -c 'echo start''ed; exec cat'\n")
 until(b"started\r\n")
-type(b"hello\n")                            # it reads from the terminal: it is in the foreground
+type(b"hello\n")                            # it can read from the terminal, so it is in the foreground
 until(b"hello\r\n"); until(b"hello\r\n")
 type(b"\x1a")                              # Ctrl-Z
 until(b"Stopped"); until(b"ready> ")

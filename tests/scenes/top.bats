@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sonde top: the jobs on a node, as text and on a screen.
+# sonde top: the jobs on a node, as text and full screen.
 load scene
 load live
 
@@ -26,14 +26,14 @@ teardown() {
     run -0 "$SONDE" top -b -n 2 -d 1200ms
     [ "$(grep -c '^JOB' <<<"$output")" -eq 2 ]
     [[ "${lines[0]}" == *"cpu "*" mem "* ]]
-    [[ "${lines[1]}" =~ ^[0-9]+\ jobs,\ by\ cpu$ ]] # this machine may have others
+    [[ "${lines[1]}" =~ ^[0-9]+\ jobs,\ by\ cpu$ ]] # this machine may have other jobs
     [[ "$output" == *$'\n'4711*$'\n'4712* ]]
 }
 
 @test "a user's own agent has the CPU time of a job that is a process" {
     need_root
     chmod 777 "$T"
-    # not as_nobody: a shell in between would get the signal
+    # not as_nobody: its shell would get the signal
     setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" agent --listen none --jobs none --sensors process >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ "$(as_nobody "$SONDE" ctl --json 2>/dev/null | jq .ticks)" -ge 1 ] 2>/dev/null'
@@ -46,12 +46,12 @@ teardown() {
 @test "a user without a socket directory can run an agent, too" {
     need_root
     chmod 777 "$T"
-    # a user whom this machine does not know: no other test is in their folder
+    # an unknown uid: no other test uses its directory
     local uid=$((400000 + BASHPID % 100000))
     plain() { setpriv --reuid=$uid --regid=$uid --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR "$@"; }
-    [ ! -S /run/sonde/agent.sock ] || skip "an agent of root runs here"
+    [ ! -S /run/sonde/agent.sock ] || skip "root's agent is running"
     rm -rf /tmp/sonde-$uid
-    # not plain: a shell in between would get the signal
+    # not plain: its shell would get the signal
     setpriv --reuid=$uid --regid=$uid --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR \
         "$SONDE" agent --listen none --jobs none --sensors loadavg >"$T/said" 2>&1 3>&- &
     AGENT=$!
@@ -61,7 +61,7 @@ teardown() {
     kill "$AGENT"
     wait "$AGENT"
     AGENT=
-    # what others can write into is no place for it
+    # a directory that others can write to is rejected
     chmod 777 /tmp/sonde-$uid
     run plain "$SONDE" ctl
     [ "$status" -eq 1 ]
@@ -109,7 +109,7 @@ teardown() {
         'send:q' 'await:\x1b[?1049l' 'send:echo $((6 * 7))\r' 'await:42' >screen
     grep -q $'\x1b\\[1mJOB' screen
     grep -q 'q quit' screen
-    grep -qF $'\x1b[?7l' screen # lines that are too long are cut, and later wrapped again
+    grep -qF $'\x1b[?7l' screen # line wrapping is disabled, and enabled again at the end
     grep -qF $'\x1b[?7h' screen
 }
 

@@ -1,24 +1,24 @@
 #!/usr/bin/env bats
-# The program does not notice: whatever it can ask about itself is as without sonde run.
+# Programs behave exactly as without sonde run: everything that a program can query about itself is the same.
 load scene
 
-# Runs a script of shell twice, bare and watched, and compares all that it wrote and its status.
+# Runs a shell script twice, without and with sonde run, and compares its output and status.
 same() {
-    local bare=0 watched=0
+    local bare=0 monitored=0
     bash -c "$1" bash >"$T/bare.out" 2>"$T/bare.err" <"$T/in" || bare=$?
-    "$SONDE" run -- bash -c "$1" bash >"$T/watched.out" 2>"$T/watched.err" <"$T/in" || watched=$?
-    echo "status $bare bare, $watched watched"
-    diff "$T/bare.out" "$T/watched.out" && diff "$T/bare.err" "$T/watched.err" && [ "$bare" -eq "$watched" ]
+    "$SONDE" run -- bash -c "$1" bash >"$T/monitored.out" 2>"$T/monitored.err" <"$T/in" || monitored=$?
+    echo "status $bare bare, $monitored monitored"
+    diff "$T/bare.out" "$T/monitored.out" && diff "$T/bare.err" "$T/monitored.err" && [ "$bare" -eq "$monitored" ]
 }
 
-# The same command started in two ways: without and behind sonde run. before: what the shell does first.
+# Compares the state of a command without and with sonde run. before: what the shell does first.
 same_state() {
     local before=${1:-:}
-    # The same files for both, so that descriptors have the same inodes.
+    # The same files in both cases, so that descriptors have the same inodes.
     bash -c "$before; exec \"\$1\"" bash "$TOOLS/state" >"$T/out" 2>"$T/err" <"$T/in"
     cp "$T/out" "$T/bare"
     bash -c "$before; exec \"\$1\" run -- \"\$2\"" bash "$SONDE" "$TOOLS/state" >"$T/out" 2>"$T/err" <"$T/in"
-    # The command of sonde run has another parent, in the same group and session: those lines are the same too.
+    # The command of sonde run has another parent, in the same group and session: those lines are the same, too.
     diff "$T/bare" "$T/out" && [ ! -s "$T/err" ]
 }
 
@@ -40,7 +40,7 @@ setup() {
 @test "state with no core files and a small stack" { same_state 'ulimit -c 0; ulimit -Ss 4096'; }
 
 @test "a stack limit that is too small for sonde does not affect the command" {
-    if grep -q __asan_init "$SONDE"; then skip "sanitizers need more of the stack, and do not like another"; fi
+    if grep -q __asan_init "$SONDE"; then skip "sanitizers need more stack, and do not support an alternate one"; fi
     for kb in 64 96 128 256; do
         run bash -c 'ulimit -s "$2"; "$1" run -- sh -c "ulimit -s; exit 4"' bash "$SONDE" "$kb"
         echo "$kb: $status $output"
@@ -67,7 +67,7 @@ os.execv(sys.argv[1], sys.argv[1:])'
 
 @test "standard input, output and error are passed through" {
     same 'cat; echo out; echo err >&2; cat'
-    grep -q 'some input' "$T/watched.out"
+    grep -q 'some input' "$T/monitored.out"
 }
 
 @test "a gigabyte through a pipe is unchanged" {
@@ -88,7 +88,7 @@ os.execv(sys.argv[1], sys.argv[1:])'
     done
 }
 
-# What the caller sees of the command: the number of a signal, not 128 + it.
+# The exit status as the parent process sees it: the number of a signal, not 128 + it.
 raw_status() {
     python3 -c 'import subprocess, sys; print(subprocess.call(sys.argv[1:]))' "$@"
 }
@@ -101,7 +101,7 @@ raw_status() {
 }
 
 @test "no core file is left by sonde run itself" {
-    [ "$(cat /proc/sys/kernel/core_pattern)" = core ] || skip "core files do not go into the folder"
+    [ "$(cat /proc/sys/kernel/core_pattern)" = core ] || skip "core files are not written to the current directory"
     mkdir cores && cd cores
     ulimit -c unlimited
     [ "$(raw_status "$SONDE" run -- sh -c 'ulimit -c 0; exec "$0" signal 11' "$TOOLS/ends")" = -11 ]
@@ -138,8 +138,8 @@ raw_status() {
     [[ $output == *"all as it should be"* ]]
 }
 
-# Leads a session with a terminal, whose other end is closed then; prints how it ended, and the signals that it had got half a
-# second later.
+# Leads a session with a terminal whose other end is then closed; prints its status, and the signals that it received within half a
+# second.
 closed_terminal() {
     rm -f ready signals
     python3 - "$@" <<'END'
@@ -170,12 +170,12 @@ END
 
 @test "a closed terminal: the session leader gets one SIGHUP" {
     closed_terminal env >bare
-    closed_terminal "$SONDE" run -q -- >watched
-    diff bare watched
+    closed_terminal "$SONDE" run -q -- >monitored
+    diff bare monitored
     grep -qx SIGHUP bare
 }
 
-# Runs a command with an alarm that was set before.
+# Runs a command with a pending alarm.
 with_alarm() {
     perl -e 'alarm shift; exec @ARGV' "$@"
 }
@@ -199,7 +199,7 @@ with_alarm() {
 
 @test "programs with the probe print nothing more and run under adverse conditions" {
     same 'LC_ALL=C ls -d /; sh -c "exit 3"'
-    # A spool that cannot be written to, and one that is not there.
+    # A spool that is not writable, and one that does not exist.
     run env "LD_PRELOAD=$PROBE" SONDE_SPOOL=/does/not/exist sh -c 'ls -d /; exit 7'
     [ "$status" -eq 7 ]
     [ "$output" = / ]
@@ -219,25 +219,25 @@ with_alarm() {
     export OTHER=$T/other
     same 'exec "$OTHER"'
     same '"$OTHER"; "$OTHER"'
-    grep -qx "pclose 6" "$T/watched.out"
+    grep -qx "pclose 6" "$T/monitored.out"
     [ "$(sql "select count(*) from process where exe = 'other' and exit_code = 4")" -eq 3 ]
     LD_PRELOAD=${PROBE%/*}/libsonde-calls.so "$OTHER" >"$T/counted" || [ $? -eq 4 ]
     "$OTHER" | diff - "$T/counted"
 }
 
-# A glibc ends programs at their start for a version that it does not have: an older one, in a container.
+# An older glibc, in a container, would refuse to start programs because of a missing symbol version.
 @test "the probe requires no symbol versions, and libc by name" {
     [ -z "$(readelf -W --version-info "$PROBE" | grep GLIBC)" ]
     [ "$(readelf -W -d "$PROBE" | grep -c NEEDED)" -eq 1 ]
     readelf -W -d "$PROBE" | grep -q 'NEEDED.*libc.so.6'
-    # Whatever not every glibc has may be missing, also where all is bound at the start.
+    # Symbols that not every glibc has may be missing, also with immediate binding.
     run bash -c 'LD_BIND_NOW=1 LD_PRELOAD=$1 SONDE_SPOOL=/dev/null bash -c "sh -c true; exit 3"' bash "$PROBE"
     [ "$status$output" = 3 ]
 }
 
-# Without start files and headers of 32 bits: what calls libc is enough.
+# Without 32-bit start files and headers: calls to libc are enough.
 make_32_bit() {
-    if [ ! -e /lib/ld-linux.so.2 ] || [ ! -e /lib32/libc.so.6 ]; then skip "no C library of 32 bits"; fi
+    if [ ! -e /lib/ld-linux.so.2 ] || [ ! -e /lib32/libc.so.6 ]; then skip "no 32-bit C library"; fi
     cat >"$T/small.c" <<'END'
 int write(int fd, const void *data, unsigned size);
 int system(const char *line);

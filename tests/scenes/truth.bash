@@ -1,7 +1,7 @@
-# What a job really used, by the kernel's own count of a cgroup that only the job is in. Loaded after scene.bash.
+# The actual CPU time of a job: the kernel's count for a cgroup that contains only the job. Loaded after scene.bash.
 
-# A cgroup for the processes of the test, $TRUTH, and one in it for the job, $TRUTH/job; both may be joined by anybody.
-# Without the right to make one, $TRUTH is empty and the run's own getrusage must do.
+# Creates a cgroup for the processes of the test, $TRUTH, and one in it for the job, $TRUTH/job; any user may join both.
+# Without permission for that $TRUTH is empty, and the run's own getrusage is used instead.
 truth_open() {
     local base
     TRUTH=
@@ -38,9 +38,9 @@ truth_us() {
     fi
 }
 
-# watch root|nobody COMMAND…: a job under sonde run, with the job alone in its cgroup. The shell that joins it becomes the
-# command: it is image 0 of the first process.
-watch() {
+# monitor root|nobody COMMAND…: runs a job under sonde run, with the job alone in its cgroup. The shell that joins the cgroup
+# executes the command: it is image 0 of the first process.
+monitor() {
     local who=$1
     shift
     if [ -z "$TRUTH" ]; then
@@ -52,25 +52,25 @@ watch() {
     (
         [ -z "$TRUTH" ] || echo $BASHPID >"$TRUTH/cgroup.procs"
         if [ "$who" = nobody ]; then
-            as_nobody "$SONDE" run -n watched $RUN_OPTIONS -- "$@"
+            as_nobody "$SONDE" run -n monitored $RUN_OPTIONS -- "$@"
         else
-            "$SONDE" run -n watched $RUN_OPTIONS -- "$@"
+            "$SONDE" run -n monitored $RUN_OPTIONS -- "$@"
         fi
     )
 }
 
-# Until no process of the job is left and what stayed to watch it has filed it.
-settle() {
+# Waits until no process of the job is left, and until the background monitor has saved the job.
+wait_until_saved() {
     local try
     for try in $(seq 1200); do
         if [ -n "$TRUTH" ]; then
             [ -z "$(cat "$TRUTH/cgroup.procs" "$TRUTH/job/cgroup.procs")" ] && break
         else
-            [ "$(sql "select running from jobs where name = 'watched'")" = 0 ] && break
+            [ "$(sql "select running from jobs where name = 'monitored'")" = 0 ] && break
         fi
         sleep 0.1
     done
-    [ "$(sql "select running from jobs where name = 'watched'")" = 0 ] && return 0
+    [ "$(sql "select running from jobs where name = 'monitored'")" = 0 ] && return 0
     echo "still running:" && sql "select number, parent, pid, exe, state, sources from process"
     return 1
 }
@@ -85,18 +85,18 @@ expect_cpu() {
     [ "$truth" -ge $((least_ms * 1000)) ] && [ $((off * 100)) -le "$truth" ]
 }
 
-# So does the CPU time that the report and the list tell of the job.
+# So does the CPU time in the report and in the list.
 expect_report_cpu() {
-    local truth off told
+    local truth off reported
     truth=$(truth_us)
-    for told in "$("$SONDE" report --json | jq .use.cpu_s)" "$("$SONDE" list --json | jq '.[0].cpu_s')"; do
-        echo "told $told s, truth $truth us"
-        off=$(jq -n "$told * 1e6 - $truth | fabs | floor")
+    for reported in "$("$SONDE" report --json | jq .use.cpu_s)" "$("$SONDE" list --json | jq '.[0].cpu_s')"; do
+        echo "reported $reported s, truth $truth us"
+        off=$(jq -n "$reported * 1e6 - $truth | fabs | floor")
         [ $((off * 100)) -le "$truth" ] || return 1
     done
 }
 
-# expect_images EXE COUNT: as many records of this executable, each of its own life.
+# expect_images EXE COUNT: the number of records of this executable, each of its own process instance.
 expect_images() {
     local count
     count=$(sql "select count(*) from process where exe = '$1'")
@@ -104,7 +104,7 @@ expect_images() {
     [ "$count" -eq "$2" ] || { sql "select number, parent, pid, image, exe, state, sources from process limit 40"; return 1; }
 }
 
-# All records together; the one of the shell that joined the cgroup is counted in.
+# The total number of records, including that of the shell that joined the cgroup.
 expect_records() {
     local count
     count=$(sql "select count(*) from process")
@@ -112,14 +112,14 @@ expect_records() {
     [ "$count" -eq "$1" ] || { sql "select number, parent, pid, image, exe, state, sources from process limit 40"; return 1; }
 }
 
-# daemonised_without_pidfds watch|watch_apart: the kernel is too old for them, or a container forbids them. What was seen last of
-# a daemon of which neither the probe nor an exit record tells still counts, and Sonde notices its end.
+# daemonised_without_pidfds monitor|monitor_isolated: the kernel is too old for pidfds, or a container forbids them. The last sample
+# of a daemon without probe and exit record still counts, and Sonde notices its exit.
 daemonised_without_pidfds() {
     [ -x "$TOOLS/burn_static" ] || skip "no static C library"
     printf '#!/bin/sh\nexec refuses 434 "%s" "$@"\n' "$SONDE" >"$T/refused"
     chmod 755 "$T/refused"
     SONDE=$T/refused "$1" nobody daemonises burn_static 2600
-    settle
+    wait_until_saved
     expect_images burn_static 1
     run sql "select cpu_us between 300000 and 2700000 from process where exe = 'burn_static'"
     [ "$output" = 1 ] || { sql "select exe, state, sources, cpu_us from process"; return 1; }

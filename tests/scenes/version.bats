@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The binary itself, before anything is watched.
+# The binary without a command.
 load scene
 
 @test "without a command it prints the usage, exit status 2" {

@@ -335,6 +335,17 @@ static void the_log_is_truncated(void **state)
     }
 }
 
+static void agent_is_not_a_database(void **state)
+{
+    (void)state;
+    struct store *store;
+    char *message;
+    assert_int_equal(store_open(&store, STORE_AGENT, STORE_READ, &message), USAGE);
+    assert_null(store);
+    assert_non_null(strstr(message, "SONDE_DB"));
+    free(message);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +363,7 @@ int main(void)
         STORE_TEST(saving_waits_for_another_writer),
         STORE_TEST(waiting_times_out),
         STORE_TEST(the_log_is_truncated),
+        cmocka_unit_test(agent_is_not_a_database),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

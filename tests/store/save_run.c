@@ -358,6 +358,47 @@ static void a_reader_cannot_save(void **state)
     store_close(&reader);
 }
 
+/* Every table in turn refuses new rows: saving fails, and nothing of the run stays. */
+static void refused_row_fails_the_save(void **state)
+{
+    struct store_fixture *fixture = *state;
+    const struct fake_shape shape = { .run_id = "a", .processes = 100, .threads = 3, .events = 2, .samples = 50 };
+    char names[64][64], sql[256], path[TEMP_PATH_MAX], *message;
+    size_t count = 0, refused = 0;
+    struct fake_run fake;
+    struct store *store;
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    fixture_save_run(fixture->store, shape);
+    assert_int_equal(sqlite3_open(fixture->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+                                        " AND name <> 'meta'", -1, &statement, NULL), SQLITE_OK);
+    while (count < 64 && sqlite3_step(statement) == SQLITE_ROW)
+        snprintf(names[count++], sizeof names[0], "%s", (const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(sql, sizeof sql, "SELECT 1 FROM %s", names[i]);
+        assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+        bool is_used = sqlite3_step(statement) == SQLITE_ROW;
+        sqlite3_finalize(statement);
+        if (!is_used)
+            continue;
+        temp_join(path, fixture->dir, names[i]);
+        assert_int_equal(store_open(&store, path, STORE_WRITE, &message), OK);
+        snprintf(sql, sizeof sql, "CREATE TRIGGER refuse BEFORE INSERT ON %s BEGIN SELECT RAISE(ABORT, 'no'); END", names[i]);
+        fixture_exec(path, sql);
+        fake_run_make(&fake, &shape);
+        if (store_save_run(store, &fake.run) == OK)
+            fail_msg("saved although table %s refuses rows", names[i]);
+        fake_run_clear(&fake);
+        assert_sql(path, "SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM jobs)", "0");
+        store_close(&store);
+        refused++;
+    }
+    sqlite3_close(db);
+    assert_true(refused >= 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +413,7 @@ int main(void)
         STORE_TEST(a_run_may_move_to_another_job),
         STORE_TEST(a_run_without_processes_or_job_id_is_saved),
         STORE_TEST(a_reader_cannot_save),
+        STORE_TEST(refused_row_fails_the_save),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,88 +19,89 @@
 #include "appmetrics/metric_table.h"
 #include "appmetrics/scopes.h"
 
-/* Over the programs that are alive and have set a gauge; programs 0: none has. */
+/* A gauge over all live programs that have set it. */
 struct gauge_sum {
     double sum, min, max;
-    uint64_t programs;
+    uint64_t programs; /* number of programs; 0: not set */
 };
 
-/* A number counted so far. */
+/* The current count of a counter or histogram. */
 struct tally {
-    double total;    /* of a histogram the sum of what was observed */
-    double *buckets; /* of a histogram: how many in each, the last one above all bounds; NULL: no histogram */
+    double total;    /* counter: its value; histogram: sum of the observed values */
+    double *buckets; /* histogram: count per bucket, the last one above all bounds; NULL: not a histogram */
 };
 
 /* What one program has reported of one metric. */
 struct contribution {
     struct cell *cell;
-    struct tally value;   /* the last one reported: of a gauge its value, else the program's own total */
+    struct tally value;   /* last one reported: the value of a gauge, else the program's own total */
     struct tally base;    /* the part of value that was counted in scopes which the program has left: baseline.h */
     struct tally outside; /* the part of base that was counted in no job. All buckets are one allocation: value.buckets */
-    bool is_set;          /* of a gauge */
-    LIST_ENTRY(contribution) link; /* of gauges: in metric_values.gauges */
+    bool is_set;          /* gauge: the program has set it */
+    LIST_ENTRY(contribution) link; /* gauge: in metric_values.gauges */
 };
 
-/* The state of program_samples.c for a cell. */
+/* State of program_samples.c for a cell. */
 struct cell_sampling {
-    bool is_changed;            /* since the last samples: it is in scopes.changed */
-    LIST_ENTRY(cell) link;
-    uint64_t time_ns;           /* when a sample of several cells was written last */
-    double from_kernel;         /* of a job's system calls: total when the kernel's count was added last (program_syscalls.h) */
-    bool must_restart;          /* after that, what programs report begins at 0 in the samples, which do not say so yet */
+    bool is_changed;            /* changed since the last samples: it is in scopes.changed */
+    LIST_ENTRY(cell) link;      /* in scopes.changed */
+    uint64_t time_ns;           /* when a sample of several cells was last written */
+    double from_kernel;         /* a job's system calls: total when the kernel's count was last added (program_syscalls.h) */
+    bool must_restart;          /* programs' counts begin at 0 after that, and the samples do not show the restart yet */
 };
 
 struct cell {
     struct program_metric *metric;
     struct scope *scope;
-    struct cell *up;            /* of the scope that includes this one; NULL: this is the node's */
-    double total;               /* of a counter; of a histogram the sum of what was observed */
-    double *buckets;            /* of a histogram: bound_count + 1 counts; then as many values of the last samples, see
-                                 * program_samples.c */
+    struct cell *up;            /* cell of the same metric in the scope's parent; NULL: this is the node's cell */
+    double total;               /* counter: its value; histogram: sum of the observed values */
+    double *buckets;            /* histogram: bound_count + 1 counts, then the same number of values of the last samples
+                                 * (program_samples.c) */
     uint64_t changed_ns;        /* CLOCK_REALTIME; 0: never set */
     struct gauge_sum gauge;     /* valid after cells_refresh_gauges */
-    struct gauge_sum left;      /* of programs that have ended: the last values */
-    struct cell **aliases;      /* that count the same, ended by NULL; NULL: none */
-    struct contribution shared; /* of all programs that report increments of a counter, and need no memory of their own */
-    struct tally saved;         /* of a job: the part of total and buckets that is in no segment any more (saved_state.h) */
-    double profiled;            /* of a job: the part of total that is in a profile already (compat/tau/profile_snapshot.h) */
+    struct gauge_sum left;      /* last values of programs that have ended */
+    struct cell **aliases;      /* cells that count the same under other names, ended by NULL; NULL: none */
+    struct contribution shared; /* one contribution for all programs that report increments of a counter */
+    struct tally saved;         /* job: the part of total and buckets that is in no segment any more (saved_state.h) */
+    double profiled;            /* job: the part of total that is in a profile already (compat/tau/profile_snapshot.h) */
     struct cell_sampling sampling;
-    LIST_ENTRY(cell) in_metric, in_scope;
+    LIST_ENTRY(cell) in_metric, in_scope; /* in metric_values.cells and scope.cells */
 };
 
-/* NULL: there is none yet. */
+/* NULL: the metric has no value in this scope yet. */
 struct cell *cell_find(const struct program_metric *metric, const struct scope *scope);
 
 /* up: the cell of the scope's parent; NULL for the node. NULL: no memory. */
 struct cell *cell_create(struct program_metric *metric, struct scope *scope, struct cell *up);
 void cell_free(struct cell *cell);
 
-/* A counter has grown. False: refused, since it is NaN, infinite or negative. A total beyond all doubles is infinite
- * from then on, in this cell or only in those above it. */
+/* Adds to a counter. False: the increment is NaN, infinite or negative, and was refused. A total that exceeds the range
+ * of doubles stays infinite, in this cell or only in those above it. */
 bool cell_add(struct cell *cell, double increment, uint64_t now_ns);
 
-/* The same where the program's own total has become infinite. */
+/* Sets the counter to infinity, because the program's own total has become infinite. */
 void cell_overflow(struct cell *cell, uint64_t now_ns);
 
-/* New observations of a histogram: its bound_count + 1 buckets, and their sum. False: the sum is NaN, and was left
- * out. */
+/* Adds observations to a histogram: counts of its bound_count + 1 buckets, and their sum. False: the sum is NaN, and was
+ * not added. */
 bool cell_observe(struct cell *cell, const double *buckets, double sum, uint64_t now_ns);
 
 /* Is it a count of system calls, by the names of our probe or of tau's tracer, in a job whose calls the kernel counts?
  * Then what programs report is not added. */
 bool cell_is_counted_by_kernel(const struct cell *cell);
 
-/* For samples: what has changed, or is to be written though it has not. */
+/* For program_samples.c: which cells have to be written. */
 void cell_clear_changed(struct cell *cell);
-void cells_mark_changed(struct scope *scope); /* all that were ever set */
+void cells_mark_changed(struct scope *scope); /* marks all cells of the scope that were ever set */
 
-/* A gauge of a program that is alive. Zeroed before. NaN means unset: it would spoil the sum of all others. */
+/* The gauge of a live program. contribution_join needs a zeroed struct. Setting NaN unsets the gauge, since NaN would
+ * make the sum over all programs NaN. */
 void contribution_join(struct contribution *contribution, struct cell *cell);
 void contribution_set(struct contribution *contribution, double value, uint64_t now_ns);
 void contribution_unset(struct contribution *contribution, uint64_t now_ns);
 void contribution_leave(struct contribution *contribution, uint64_t now_ns); /* not freed */
 
-/* Of any kind of metric: what the program reports from now on is counted in another cell of the same metric. */
+/* For any kind of metric: what the program reports from now on is counted in another cell of the same metric. */
 void contribution_move(struct contribution *contribution, struct cell *cell, uint64_t now_ns);
 
 void gauge_sum_add(struct gauge_sum *gauge, double value);

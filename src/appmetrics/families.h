@@ -15,9 +15,9 @@ enum program_kind { PROGRAM_COUNTER, PROGRAM_GAUGE, PROGRAM_HISTOGRAM };
 
 struct metric_family {
     enum program_kind kind;
-    bool is_published;  /* has, or had, a metric that is more than an alias */
-    bool is_long;       /* has, or had, a metric with a very long name */
-    char *doc;          /* what the docs of all its metrics begin with: a copy of the first one, of which doc_size counts */
+    bool is_published;  /* has or had a metric that is not just an alias */
+    bool is_long;       /* has or had a metric with a very long name */
+    char *doc;          /* common prefix of the docs of its metrics: a copy of the first doc, valid up to doc_size */
     size_t doc_size;
     TAILQ_HEAD(, program_metric) metrics;
     TAILQ_ENTRY(metric_family) link;
@@ -27,7 +27,7 @@ struct metric_family {
 
 struct families {
     struct map by_name;
-    TAILQ_HEAD(, metric_family) list; /* in the order of creation, in which /metrics has them */
+    TAILQ_HEAD(, metric_family) list; /* in the order of creation, as on /metrics */
 };
 
 void families_init(struct families *families);
@@ -39,7 +39,8 @@ struct metric_family *families_find(const struct families *families, struct byte
 /* Is the name that of a family, or of a series that a histogram exposes? */
 bool families_has_series(const struct families *families, struct bytes name);
 
-/* Is it a series of a histogram; or would a new histogram of this name expose a series that another family has? */
+/* Is the name a series of an existing histogram, or would a new histogram of this name expose a series that another
+ * family has? */
 bool families_has_conflict(const struct families *families, struct bytes name, enum program_kind kind);
 
 /* The family for a metric, created if needed. The first *base_size bytes of page are its name. If another family has
@@ -49,7 +50,7 @@ struct metric_family *families_get(struct families *families, struct buf *page, 
 void families_add_metric(struct metric_family *family, struct program_metric *metric);
 void families_remove_metric(struct families *families, struct program_metric *metric); /* the last one removes the family */
 
-/* Removes a family without metrics; harmless with others. */
+/* Removes the family if it has no metrics. */
 void families_remove_empty(struct families *families, struct metric_family *family);
 
 #endif

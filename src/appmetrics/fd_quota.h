@@ -19,14 +19,14 @@ struct fd_quota {
     VEC(struct fd_quota_user) users; /* few, and never removed */
 };
 
-/* share: of the descriptors that the process may have (RLIMIT_NOFILE). */
+/* share: fraction of RLIMIT_NOFILE, 0 to 1. */
 void fd_quota_init(struct fd_quota *quota, double share);
 void fd_quota_clear(struct fd_quota *quota);
 
 /* May this user have one more? False also without memory. */
 bool fd_quota_allows(struct fd_quota *quota, uint32_t uid);
 
-/* Is there one for a user without a limit? */
+/* Is a descriptor left for a user without a limit? */
 bool fd_quota_has_left(const struct fd_quota *quota);
 
 void fd_quota_take(struct fd_quota *quota, uint32_t uid);

@@ -33,7 +33,7 @@ void metric_table_clear(struct metric_table *table)
         if (table->metrics.items[i])
             metric_table_free(table->metrics.items[i]);
     vec_clear(&table->metrics);
-    vec_clear(&table->free_places);
+    vec_clear(&table->free_indices);
     map_clear(&table->by_name);
     map_clear(&table->by_page);
     families_clear(&table->families);
@@ -84,10 +84,10 @@ static size_t string_bytes(const struct metric_table *table, const struct metric
     return table->name.text.size + table->name.page.size + description->doc.size + description->unit.size;
 }
 
-size_t metric_table_places(const struct metric_table *table, const struct metric_description *description)
+size_t metric_table_slots(const struct metric_table *table, const struct metric_description *description)
 {
     size_t per_bucket = table->name.page.size + 4 * sizeof(double);
-    return 1 + (string_bytes(table, description) + bounds_of(description) * per_bucket) / METRIC_PLACE_BYTES;
+    return 1 + (string_bytes(table, description) + bounds_of(description) * per_bucket) / METRIC_SLOT_BYTES;
 }
 
 bool metric_table_is_same(const struct program_metric *metric, const struct metric_description *description)
@@ -174,7 +174,7 @@ static enum err insert(struct metric_table *table, struct program_metric *metric
 {
     uint64_t page_hash = map_hash(0, metric->page.text, metric->page.size);
     enum err err = vec_reserve(&table->metrics, 1, METRIC_TABLE_MAX);
-    err = err ? err : array_reserve(table->free_places.items, table->free_places.capacity, table->metrics.count + 1,
+    err = err ? err : array_reserve(table->free_indices.items, table->free_indices.capacity, table->metrics.count + 1,
                                     METRIC_TABLE_MAX); /* so that removing cannot fail */
     err = err ? err : map_add(&table->by_name, metric->hash, metric, METRIC_TABLE_MAX);
     if (err)
@@ -184,8 +184,8 @@ static enum err insert(struct metric_table *table, struct program_metric *metric
         map_remove(&table->by_name, metric->hash, metric);
         return err;
     }
-    bool is_reused = table->free_places.count > 0;
-    metric->index = is_reused ? table->free_places.items[--table->free_places.count] : table->metrics.count++;
+    bool is_reused = table->free_indices.count > 0;
+    metric->index = is_reused ? table->free_indices.items[--table->free_indices.count] : table->metrics.count++;
     table->metrics.items[metric->index] = metric;
     return OK;
 }
@@ -219,6 +219,6 @@ void metric_table_remove(struct metric_table *table, struct program_metric *metr
     map_remove(&table->by_name, metric->hash, metric);
     map_remove(&table->by_page, map_hash(0, metric->page.text, metric->page.size), metric);
     table->metrics.items[metric->index] = NULL;
-    table->free_places.items[table->free_places.count++] = metric->index;
+    table->free_indices.items[table->free_indices.count++] = metric->index;
     families_remove_metric(&table->families, metric);
 }

@@ -11,19 +11,20 @@
 #include "appmetrics/quota.h"
 
 #define METRIC_TABLE_MAX ((size_t)UINT32_MAX)
-#define METRIC_PLACE_BYTES 1024u /* of strings and exposed lines: a metric with more takes several places of the quota */
-#define METRIC_BOUNDS_MAX 512u   /* of a histogram */
+#define METRIC_SLOT_BYTES 1024u /* strings and exposed lines: a metric with more takes several slots of the quota */
+#define METRIC_BOUNDS_MAX 512u  /* per histogram */
 
 /* What a metric is, as a program describes it. */
 struct metric_description {
     struct bytes name; /* with its labels */
     struct bytes doc, unit;
     enum program_kind kind;
-    const double *bounds; /* of a histogram, rising */
+    const double *bounds; /* histogram: rising */
     size_t bound_count;
-    bool is_alias;       /* only another name for what some metric counts */
-    struct scope *scope; /* of the program; NULL: the node's. For registry.h, as is: */
-    struct quota_owner *owner; /* of an alias: that of its metric. NULL: by the scope */
+    bool is_alias;       /* another name for an existing metric */
+    /* Used by registry.c only: */
+    struct scope *scope; /* scope of the program; NULL: the node */
+    struct quota_owner *owner; /* alias: the owner of its metric. NULL: derived from the scope */
 };
 
 /* A name and where its labels begin: "base{labels}". */
@@ -32,22 +33,22 @@ struct series_name {
     size_t size, base_size;
 };
 
-/* Values of a metric; of cells.c. */
+/* The values of a metric; owned by cells.c. */
 struct metric_values {
     struct cell *node;                     /* the value over the whole node */
-    LIST_HEAD(, cell) cells;               /* those of users and jobs, newest first */
+    LIST_HEAD(, cell) cells;               /* values of users and jobs, newest first */
     size_t cell_count;
     LIST_HEAD(, contribution) gauges;      /* what each live program has set a gauge to */
     bool is_stale;                         /* gauge values have to be computed again */
 };
 
-/* Names of its samples, as far as they differ from its own; of program_samples.c. NULL: not needed yet. */
+/* Names in samples where they differ from the metric's own; owned by program_samples.c. NULL: not needed yet. */
 struct metric_sample_names {
     char *parts[2], **buckets;
 };
 
 struct program_metric {
-    struct series_name name; /* "base{labels}" in its one form */
+    struct series_name name; /* "base{labels}" in canonical form (metric_name.h) */
     struct series_name page; /* "base{labels," as on /metrics, where the labels of a scope follow */
     const char *doc, *unit;
     enum program_kind kind;
@@ -57,8 +58,8 @@ struct program_metric {
     bool is_renamed;         /* samples too have the base name of the page, as a histogram exposes series of the other name */
     struct metric_family *family;
     TAILQ_ENTRY(program_metric) in_family;
-    uint64_t hash;           /* of the name, in this process */
-    size_t index;            /* in metric_table.metrics */
+    uint64_t hash;           /* hash of the name, valid in this process */
+    size_t index;            /* position in metric_table.metrics */
     struct metric_values values;
     struct metric_sample_names sample_names;
     struct quota_entry quota;
@@ -67,9 +68,9 @@ struct program_metric {
 struct metric_table {
     struct map by_name, by_page;
     struct families families;
-    VEC(struct program_metric *) metrics; /* NULL: free. In the order of creation, except that free places are used again */
-    VEC(size_t) free_places;
-    struct metric_name name; /* the one that was parsed last */
+    VEC(struct program_metric *) metrics; /* in the order of creation, except that free entries (NULL) are reused */
+    VEC(size_t) free_indices; /* free entries of metrics */
+    struct metric_name name;  /* result of the last metric_table_parse */
 };
 
 void metric_table_init(struct metric_table *table);
@@ -78,27 +79,26 @@ void metric_table_clear(struct metric_table *table); /* frees the metrics too */
 /* NULL: there is no metric of this name, in any spelling. */
 struct program_metric *metric_table_find(struct metric_table *table, struct bytes name);
 
-/* The same for a name in its one form. */
+/* The same for a name in canonical form. */
 struct program_metric *metric_table_find_exact(const struct metric_table *table, struct bytes name);
 
-/* Brings a name into its one form, in table->name. *metric: the one that has it; NULL: none. USAGE: the name is empty;
- * FULL: it is too long; NOMEM. */
+/* Brings a name into canonical form, in table->name. *metric: the metric with this name; NULL: none. USAGE: the name is
+ * empty; FULL: it is too long; NOMEM. */
 enum err metric_table_parse(struct metric_table *table, struct bytes name, struct program_metric **metric);
 
-/* How many places of the quota a metric with the name in table->name would take: by its strings, and by the lines that
- * a histogram exposes, each of which has the whole name. */
-size_t metric_table_places(const struct metric_table *table, const struct metric_description *description);
+/* The number of quota slots that a metric with the name in table->name would take. It depends on the size of its
+ * strings, and of the lines that a histogram exposes, each with the whole name. */
+size_t metric_table_slots(const struct metric_table *table, const struct metric_description *description);
 
-/* Adds a metric with the name in table->name, of which there must be none. FULL: its name on /metrics is too long;
- * NOMEM. */
+/* Adds a metric with the name in table->name, which must be unused. FULL: its name on /metrics is too long; NOMEM. */
 enum err metric_table_add(struct metric_table *table, const struct metric_description *description,
                           struct program_metric **metric);
 
-/* Takes it out of the table. The caller frees it, when nothing borrows its strings any more. */
+/* Removes it from the table. The caller frees it when nothing borrows its strings any more. */
 void metric_table_remove(struct metric_table *table, struct program_metric *metric);
 void metric_table_free(struct program_metric *metric);
 
-/* Have both the same kind, and the same bounds? */
+/* Do both have the same kind and the same bounds? */
 bool metric_table_is_same(const struct program_metric *metric, const struct metric_description *description);
 
 #endif

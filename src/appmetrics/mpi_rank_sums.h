@@ -7,12 +7,12 @@
 #include "model/batch.h"
 #include "model/program_sets.h"
 
-/* Of one function, one peer, or a rank as a whole. */
+/* The sum for one function, one peer, or a rank as a whole. */
 struct mpi_rank_sum {
     bool is_peer, is_changed;
     struct mpi_rank_sum *next_changed;
     uint64_t values[MPI_SIZE];
-    uint64_t saved[MPI_SIZE]; /* the part of programs that have ended or moved to another job: saved_state.h */
+    uint64_t saved[MPI_SIZE]; /* the part from programs that have ended or moved to another job: saved_state.h */
     uint8_t known[MPI_SIZE];
     char instance[];          /* "0/MPI_Send", "0>3", "0/" */
 };
@@ -20,29 +20,29 @@ struct mpi_rank_sum {
 /* Zeroed: empty. */
 struct mpi_rank_sums {
     struct map by_instance;
-    struct mpi_rank_sum *changed; /* since the last samples */
+    struct mpi_rank_sum *changed; /* list of sums changed since the last samples */
 };
 
 void mpi_rank_sums_clear(struct mpi_rank_sums *sums); /* frees */
 
-/* The sum of this name, created if needed; it stays at its address until all are cleared. NULL: no memory, or there
- * are a million. */
+/* Finds or creates the sum of this instance; its address stays valid until all are cleared. NULL: no memory, or a
+ * million sums exist. */
 struct mpi_rank_sum *mpi_rank_sums_get(struct mpi_rank_sums *sums, bool is_peer, const char *instance);
 
-/* One program has now counted value; last: what it had counted in the call before. Of sizes (of worlds, of threads) the
- * greatest counts. */
+/* One program has counted value so far; last: its value in the previous call. Sizes (of worlds, numbers of threads)
+ * are not summed: the largest is kept. */
 void mpi_rank_sums_update(struct mpi_rank_sums *sums, struct mpi_rank_sum *sum, size_t at, uint64_t last, uint64_t value);
 
-/* One program leaves the sum, in which it has counted the difference between these. */
+/* A program leaves the sum, to which it contributed to - from: that part is saved from now on. */
 void mpi_rank_sums_leave(struct mpi_rank_sum *sum, size_t at, uint64_t from, uint64_t to);
 
-/* The part of a job in the file of saved_state.h. False: there is nothing to save. Reading ends at a damage
+/* The sums of a job in the file of saved_state.h. False: nothing to save. Reading stops at damaged data
  * (unpacker.bad). */
 struct unpacker;
 bool mpi_rank_sums_save(struct buf *file, const struct mpi_rank_sums *sums);
 void mpi_rank_sums_read(struct mpi_rank_sums *sums, struct unpacker *u);
 
-/* Adds samples of those that have changed. They borrow the instances. */
+/* Adds samples of the sums that have changed. They borrow the instances. */
 void mpi_rank_sums_sample(struct mpi_rank_sums *sums, struct batch *batch, uint64_t time_ns, const char *job);
 
 #endif

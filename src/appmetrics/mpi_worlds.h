@@ -24,7 +24,7 @@ uint32_t mpi_worlds_assign(struct mpi_worlds **worlds, const struct mpi_lifetime
 /* A rank of the program with this number has ended. */
 void mpi_worlds_end_rank(struct mpi_worlds *worlds, uint32_t number, uint64_t end_ns);
 
-/* The part of a job in the file of saved_state.h. False: no more than one number is in use, which need not be saved. */
+/* The numbers of a job in the file of saved_state.h. False: at most one number is in use, which need not be saved. */
 struct buf;
 struct unpacker;
 bool mpi_worlds_save(struct buf *file, const struct mpi_worlds *worlds);

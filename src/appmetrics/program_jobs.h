@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 struct program_jobs {
-    const char *root;         /* of /proc; borrowed; "" is this node */
+    const char *root;         /* directory that contains /proc, borrowed; "": this node */
     struct program_job *list;
-    uint64_t changes;         /* cgroups and processes that jobs have got so far, in which programs may run already */
+    uint64_t changes;         /* cgroups and processes added to jobs so far; running programs may belong to them */
     size_t cgroup_count;      /* running jobs that were declared with a cgroup: a process may be moved there at any time */
 };
 
@@ -26,10 +26,10 @@ struct program_claim {
     pid_t pid;           /* by its own account: believed if it is a process of uid, or uid is root. 0: unknown, or it has ended */
     pid_t parent;        /* the same for its parent, if it has ended. 0: unknown */
     uint32_t uid;        /* of the process, or of the owner of its segment: from the kernel */
-    const char *job;     /* that it names; "": none */
+    const char *job;     /* job id that it names; "": none */
 };
 
-/* When it was looked up last in which job a program is. */
+/* When the job of a program was last looked up. */
 struct program_job_check {
     uint64_t changes, time_ns;
 };

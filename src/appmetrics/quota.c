@@ -1,4 +1,4 @@
-/* Counters, and for each owner a list of its idle entries. */
+/* Counts slots, and keeps a list of idle entries for each owner. */
 #include "appmetrics/quota.h"
 
 void quota_init(struct quota *quota, size_t max)
@@ -15,21 +15,21 @@ void quota_add_user(struct quota *quota, struct quota_owner *user)
     LIST_INSERT_HEAD(&quota->users, user, link);
 }
 
-bool quota_allows(const struct quota *quota, const struct quota_owner *owner, size_t places)
+bool quota_allows(const struct quota *quota, const struct quota_owner *owner, size_t slots)
 {
     size_t left = quota->max > quota->in_use ? quota->max - quota->in_use : 0;
-    return (owner->is_limited ? owner->in_use : 0) + places <= left;
+    return (owner->is_limited ? owner->in_use : 0) + slots <= left;
 }
 
-bool quota_is_full(const struct quota *quota, size_t places)
+bool quota_is_full(const struct quota *quota, size_t slots)
 {
-    return quota->in_use + quota->idle + places > quota->max;
+    return quota->in_use + quota->idle + slots > quota->max;
 }
 
-struct quota_entry *quota_eviction(const struct quota *quota, size_t places)
+struct quota_entry *quota_eviction(const struct quota *quota, size_t slots)
 {
     const struct quota_owner *most = &quota->shared, *user;
-    if (!quota_is_full(quota, places))
+    if (!quota_is_full(quota, slots))
         return NULL;
     LIST_FOREACH(user, &quota->users, link)
         if (user->idle > most->idle)
@@ -40,32 +40,32 @@ struct quota_entry *quota_eviction(const struct quota *quota, size_t places)
 static void count_idle(struct quota *quota, struct quota_entry *entry)
 {
     TAILQ_INSERT_TAIL(&entry->owner->idle_entries, entry, idle);
-    entry->owner->idle += entry->places;
-    quota->idle += entry->places;
+    entry->owner->idle += entry->slots;
+    quota->idle += entry->slots;
 }
 
 void quota_remove(struct quota *quota, struct quota_entry *entry)
 {
     TAILQ_REMOVE(&entry->owner->idle_entries, entry, idle);
-    entry->owner->idle -= entry->places;
-    quota->idle -= entry->places;
+    entry->owner->idle -= entry->slots;
+    quota->idle -= entry->slots;
 }
 
 static void count_in_use(struct quota *quota, struct quota_entry *entry)
 {
-    entry->owner->in_use += entry->places;
-    quota->in_use += entry->places;
+    entry->owner->in_use += entry->slots;
+    quota->in_use += entry->slots;
 }
 
-void quota_add(struct quota *quota, struct quota_entry *entry, struct quota_owner *owner, size_t places)
+void quota_add(struct quota *quota, struct quota_entry *entry, struct quota_owner *owner, size_t slots)
 {
-    *entry = (struct quota_entry){ .owner = owner, .places = places, .uses = 1 };
+    *entry = (struct quota_entry){ .owner = owner, .slots = slots, .use_count = 1 };
     count_in_use(quota, entry);
 }
 
 void quota_use(struct quota *quota, struct quota_entry *entry)
 {
-    if (entry->uses++ > 0)
+    if (entry->use_count++ > 0)
         return;
     quota_remove(quota, entry);
     count_in_use(quota, entry);
@@ -73,18 +73,18 @@ void quota_use(struct quota *quota, struct quota_entry *entry)
 
 void quota_release(struct quota *quota, struct quota_entry *entry)
 {
-    if (--entry->uses > 0)
+    if (--entry->use_count > 0)
         return;
-    entry->owner->in_use -= entry->places;
-    quota->in_use -= entry->places;
+    entry->owner->in_use -= entry->slots;
+    quota->in_use -= entry->slots;
     count_idle(quota, entry);
 }
 
 enum err quota_claim(struct quota *quota, struct quota_entry *entry, struct quota_owner *owner)
 {
-    if (entry->uses)
+    if (entry->use_count)
         return OK;
-    if (!quota_allows(quota, owner, entry->places))
+    if (!quota_allows(quota, owner, entry->slots))
         return FULL;
     quota_remove(quota, entry);
     entry->owner = owner;
@@ -92,15 +92,15 @@ enum err quota_claim(struct quota *quota, struct quota_entry *entry, struct quot
     return OK;
 }
 
-bool quota_take_value(const struct quota *quota, struct quota_owner *owner, size_t places)
+bool quota_take_value(const struct quota *quota, struct quota_owner *owner, size_t slots)
 {
-    if (owner->job_places / 2 >= quota->max)
+    if (owner->job_slots / 2 >= quota->max)
         return false;
-    owner->job_places += places;
+    owner->job_slots += slots;
     return true;
 }
 
-void quota_return_value(struct quota_owner *owner, size_t places)
+void quota_return_value(struct quota_owner *owner, size_t slots)
 {
-    owner->job_places -= places;
+    owner->job_slots -= slots;
 }

@@ -79,7 +79,7 @@ static void drop_cell(struct registry *registry, struct cell *cell)
     cell_free(cell);
     if (scope->kind != SCOPE_JOB)
         return;
-    quota_return_value(scope_owner(&registry->scopes, scope), metric->quota.places);
+    quota_return_value(scope_owner(&registry->scopes, scope), metric->quota.slots);
     quota_release(&registry->quota, &metric->quota);
 }
 
@@ -111,7 +111,7 @@ static struct cell *alias_cell(struct registry *registry, const struct cell *cel
     return made;
 }
 
-/* Aliases that find no place are left out. */
+/* Aliases over the limit are left out. */
 static enum err create_aliases(struct registry *registry, struct cell *cell)
 {
     struct metric_alias list[REGISTRY_ALIASES_MAX];
@@ -134,7 +134,7 @@ static struct cell *create_cell(struct registry *registry, struct program_metric
     struct quota_owner *owner = scope->kind == SCOPE_JOB ? scope_owner(&registry->scopes, scope) : NULL;
     if (scope->parent && !up)
         return NULL;
-    if (owner && !quota_take_value(&registry->quota, owner, metric->quota.places)) {
+    if (owner && !quota_take_value(&registry->quota, owner, metric->quota.slots)) {
         registry->stats.left_out++;
         return NULL;
     }
@@ -142,7 +142,7 @@ static struct cell *create_cell(struct registry *registry, struct program_metric
     if (cell && create_aliases(registry, cell) == OK)
         return cell;
     if (owner)
-        quota_return_value(owner, metric->quota.places);
+        quota_return_value(owner, metric->quota.slots);
     if (cell)
         cell_free(cell);
     return NULL;
@@ -183,13 +183,14 @@ static void evict(struct registry *registry, struct program_metric *metric)
     TAILQ_INSERT_TAIL(&registry->evicted, metric, in_family);
 }
 
-static bool make_place(struct registry *registry, const struct quota_owner *owner, size_t places)
+/* Evicts idle metrics until this many slots are free. False: over the limit. */
+static bool ensure_slots(struct registry *registry, const struct quota_owner *owner, size_t slots)
 {
-    if (!quota_allows(&registry->quota, owner, places))
+    if (!quota_allows(&registry->quota, owner, slots))
         return false;
-    for (struct quota_entry *entry; (entry = quota_eviction(&registry->quota, places));)
+    for (struct quota_entry *entry; (entry = quota_eviction(&registry->quota, slots));)
         evict(registry, (struct program_metric *)(void *)((char *)entry - offsetof(struct program_metric, quota)));
-    return !quota_is_full(&registry->quota, places);
+    return !quota_is_full(&registry->quota, slots);
 }
 
 static struct quota_owner *owner_of(struct registry *registry, const struct metric_description *description)
@@ -201,13 +202,13 @@ static enum err add_metric(struct registry *registry, const struct metric_descri
                            struct program_metric **metric)
 {
     struct quota_owner *owner = owner_of(registry, description);
-    size_t places = metric_table_places(&registry->metrics, description);
-    if (!make_place(registry, owner, places))
+    size_t slots = metric_table_slots(&registry->metrics, description);
+    if (!ensure_slots(registry, owner, slots))
         return FULL;
     enum err err = metric_table_add(&registry->metrics, description, metric);
     if (err)
         return err;
-    quota_add(&registry->quota, &(*metric)->quota, owner, places);
+    quota_add(&registry->quota, &(*metric)->quota, owner, slots);
     bool has_cell = registry_cell(registry, *metric, &registry->scopes.node) != NULL;
     quota_release(&registry->quota, &(*metric)->quota);
     if (!has_cell)
@@ -235,7 +236,7 @@ static enum err reuse_metric(struct registry *registry, const struct metric_desc
     enum err err = quota_claim(&registry->quota, &(*metric)->quota, owner_of(registry, description));
     if (err || metric_table_is_same(*metric, description))
         return err;
-    if ((*metric)->quota.uses == 0 && !registry->is_one_job) {
+    if ((*metric)->quota.use_count == 0 && !registry->is_one_job) {
         evict(registry, *metric);
         return add_metric(registry, description, metric);
     }

@@ -1,6 +1,6 @@
-/* What survives a restart of the agent: a file next to the metrics segments, with what programs have counted in jobs and
- * nobody could read again. A new agent reads the segments of live programs from their beginning, and takes the rest from
- * here, so that the sums of a job go on:
+/* What survives a restart of the agent: a file next to the metrics segments, with those counts of jobs that cannot
+ * be read from a segment again. A new agent reads the segments of live programs from their beginning, and takes the rest
+ * from here, so that the sums of a job continue:
  * - what ended programs had counted, and what clients of tau have reported in messages (cell.saved);
  * - the segments that are included in these sums but could not be removed yet: they must not be read again;
  * - what live programs had counted elsewhere before they came into their jobs (baseline.h);
@@ -17,13 +17,13 @@
 /* A program has ended: what it counted in the cell is saved from now on. */
 void saved_state_add_contribution(struct registry *registry, const struct contribution *contribution);
 
-/* A counter has grown that is in no segment. */
+/* A counter that is in no segment was incremented. */
 void saved_state_add(struct registry *registry, struct cell *cell, double increment);
 
 /* --- the file: these in this order, with the parts of baseline.h before the ranks --- */
 
 void saved_state_begin(struct buf *file);
-void saved_state_write_segment(struct buf *file, const char *name, uint64_t inode); /* that is included in the sums */
+void saved_state_write_segment(struct buf *file, const char *name, uint64_t inode); /* one included in the sums */
 bool saved_state_write_jobs(struct registry *registry, struct buf *file);           /* false: there are none */
 bool saved_state_write_ranks(const struct registry *registry, struct buf *file);    /* likewise */
 

@@ -62,7 +62,7 @@ void segment_dir_close(struct segment_dir **dir, int inotify_fd)
     free(old);
 }
 
-/* By another process. *owner: of the file. */
+/* Is the file locked by another process? *owner: the file's owner. */
 static bool is_locked(int dir_fd, const char *name, uid_t *owner)
 {
     struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -102,8 +102,8 @@ bool segment_dir_is_of_other_agent(const struct segment_dir *dir, const char *na
     return *socket && segment_claim_is_held_by(claims, geteuid(), socket);
 }
 
-/* An agent that has read a segment to its end, and leaves it to the other one to remove, marks it: root by a
- * modification time that no segment has, the user by the sticky bit, which means nothing on a file. One mark cannot
+/* An agent that has read a segment to its end, and leaves it to the other agent to remove, marks it: root by a
+ * modification time that no segment has, the user by the sticky bit, which has no meaning on a file. One mark cannot
  * overwrite the other, so if both agents finish at the same moment, at least one of them sees the mark of the other. */
 #define MARK_OF_ROOT_S 1
 
@@ -112,7 +112,7 @@ static bool is_marked(const struct stat *segment, bool by_root)
     return by_root ? segment->st_mtim.tv_sec == MARK_OF_ROOT_S : segment->st_mode & S_ISVTX;
 }
 
-static void mark(int fd, const struct stat *segment)
+static void mark_as_read(int fd, const struct stat *segment)
 {
     static const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = MARK_OF_ROOT_S } };
     if (geteuid() == 0)
@@ -121,29 +121,29 @@ static void mark(int fd, const struct stat *segment)
         fchmod(fd, (segment->st_mode & 07777) | S_ISVTX);
 }
 
-/* A run that ends normally removes its lock file. That of a killed run is still there: `sonde submit` reads the
- * segments. */
-static bool is_for_run(const struct segment_dir *dir)
+/* A run that ends normally removes its lock file first. The lock file of a killed run is still there: then `sonde
+ * submit` reads and removes the segments. */
+static bool run_will_remove(const struct segment_dir *dir)
 {
     struct stat st;
     return dir->is_run && fstatat(dir->fd, SEGMENT_DIR_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* True: the run or the other agent will remove it. */
-static bool leave_to_other(const struct segment_dir *dir, const char *name, uint64_t inode)
+/* Marks the segment as read if the run or another agent reads it too. True: that one will remove it. */
+static bool other_reader_will_remove(const struct segment_dir *dir, const char *name, uint64_t inode)
 {
     struct stat st;
     int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool leaves = fstat(fd, &st) == 0 && st.st_ino == inode && (dir->is_run || has_other_reader(dir, name, st.st_uid));
-    if (leaves) {
-        mark(fd, &st);
-        leaves = is_for_run(dir)
-                 || (has_other_reader(dir, name, st.st_uid) && fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0));
+    bool is_left = fstat(fd, &st) == 0 && st.st_ino == inode && (dir->is_run || has_other_reader(dir, name, st.st_uid));
+    if (is_left) {
+        mark_as_read(fd, &st);
+        is_left = run_will_remove(dir)
+                  || (has_other_reader(dir, name, st.st_uid) && fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0));
     }
     close(fd);
-    return leaves;
+    return is_left;
 }
 
 /* rmdir succeeds for the last segment of a run. */
@@ -157,7 +157,7 @@ static void remove_segment(const struct segment_dir *dir, const char *name)
 void segment_dir_remove(const struct segment_dir *dir, const char *name, uint64_t inode, int claim_fd)
 {
     struct stat st;
-    if (claim_fd >= 0 && leave_to_other(dir, name, inode))
+    if (claim_fd >= 0 && other_reader_will_remove(dir, name, inode))
         return;
     if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == inode)
         remove_segment(dir, name);
@@ -174,7 +174,7 @@ bool segment_dir_was_read(const struct segment_dir *dir, const char *name)
     struct stat st;
     if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
         return false;
-    if (!is_for_run(dir) && (!must_wait_for_agent(&st) || !has_other_reader(dir, name, st.st_uid)))
+    if (!run_will_remove(dir) && (!must_wait_for_agent(&st) || !has_other_reader(dir, name, st.st_uid)))
         remove_segment(dir, name);
     return true;
 }
@@ -208,19 +208,19 @@ bool segment_dir_is_abandoned(const struct segment_dir *dir)
     return dir->is_run && !is_locked(dir->fd, SEGMENT_DIR_LOCK, &owner);
 }
 
-bool segment_dir_is_over(struct segment_dir *dir)
+bool segment_dir_has_ended(struct segment_dir *dir)
 {
     struct stat st;
     uint64_t now_ns = clock_monotonic_ns();
     if (!segment_dir_is_abandoned(dir)) {
-        dir->over_ns = 0;
+        dir->ended_ns = 0;
         return false;
     }
     if (fstat(dir->fd, &st) < 0 || st.st_nlink == 0)
         return true;
-    if (!dir->over_ns)
-        dir->over_ns = now_ns;
-    if (now_ns - dir->over_ns < KILLED_RUN_NS)
+    if (!dir->ended_ns)
+        dir->ended_ns = now_ns;
+    if (now_ns - dir->ended_ns < KILLED_RUN_NS)
         return false;
     segment_dir_delete(dir->path);
     return true;

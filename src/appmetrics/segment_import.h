@@ -10,16 +10,16 @@
 
 struct segment_import {
     struct segment_reader *reader;
-    struct scope *scope;                      /* in which its program counts; NULL: not known yet */
-    enum program_job_source source;           /* how that is known */
-    struct program_job_check check;           /* when it was looked up last */
+    struct scope *scope;                      /* scope of its program; NULL: unknown yet */
+    enum program_job_source source;           /* how the scope was found */
+    struct program_job_check check;           /* when the scope was last looked up */
     VEC(struct contribution *) contributions; /* by index of the metric in the segment; NULL: it was not accepted */
     struct baseline *baseline;                /* from an earlier agent, for the first reading; NULL: none. Owned */
     bool has_baseline;                        /* it has moved between scopes: baseline.h */
     struct mpi_ranks ranks;
-    uint64_t lost;               /* of what found no place in the segment: counted so far */
-    bool has_conflict;           /* a name was in use with another type: try again, */
-    uint64_t conflict_tried_ns;  /* ... but not before some time has passed since then */
+    uint64_t lost;               /* metrics without space in the segment, as far as added to the registry's stats */
+    bool has_conflict;           /* a name was in use with another type: is tried again from time to time */
+    uint64_t conflict_tried_ns;  /* when it was last tried */
     bool is_finished;            /* the program has ended, and this was the last reading */
     bool is_bad;                 /* damaged from some point on: what was read before counts */
     bool is_sampled_elsewhere;   /* a run writes the samples of its ranks */
@@ -28,8 +28,8 @@ struct segment_import {
 /* Errors of segment_reader_open: AGAIN, it is being created; CORRUPT; others. Nothing is read yet. */
 enum err segment_import_open(struct segment_import *import, const char *path);
 
-/* Reads it and adds what is new to the registry. root: of /proc. jobs NULL: everything counts for the node. Takes the
- * registry's lock. */
+/* Reads it and adds what is new to the registry. root: directory that contains /proc. jobs NULL: everything is counted in
+ * the node's scope. Takes the registry's lock. */
 void segment_import_update(struct segment_import *import, struct registry *registry, const struct program_jobs *jobs,
                            const char *root);
 

@@ -12,7 +12,7 @@
 
 struct segment_leftovers {
     size_t count;    /* segments and directories of runs whose process has ended */
-    uint64_t bytes;  /* of memory that the segments take */
+    uint64_t bytes;  /* memory used by the segments */
     size_t removed;
     bool is_claimed; /* an agent is running, and will read and remove them */
 };

@@ -15,13 +15,13 @@ union segment_slot {
 };
 
 struct segment_metrics {
-    VEC(uint32_t) offsets;    /* of each metric: that of its descriptor in descriptors, / 8 */
+    VEC(uint32_t) offsets;    /* for each metric: offset of its descriptor in descriptors, divided by 8 */
     char *descriptors;        /* as in the file, one after another */
     size_t descriptor_bytes, descriptor_capacity;
-    uint32_t chunks;          /* that metrics have slots in */
+    uint32_t chunks;          /* number of chunks in which metrics have slots */
     union segment_slot *slots; /* sums: chunks x SEGMENT_CHUNK_SLOTS */
-    uint8_t *types;           /* of slots: how they are summed */
-    uint64_t slot_count;      /* of all descriptors */
+    uint8_t *types;           /* for each slot: how it is summed */
+    uint64_t slot_count;      /* slots of all descriptors */
     double seconds_per_tick;  /* 0: unknown yet */
 };
 

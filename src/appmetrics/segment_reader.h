@@ -14,11 +14,11 @@
 struct segment_info {
     pid_t pid, parent_pid;
     uint32_t uid, gid;      /* owner of the file, from the kernel */
-    uint64_t device, inode; /* of the file */
+    uint64_t device, inode; /* identity of the file */
     uint64_t pid_space, start_ticks, exe_device, exe_inode;
     uint64_t realtime_ns;
     uint64_t lost;
-    uint64_t bytes;         /* of memory that it takes */
+    uint64_t bytes;         /* memory used by the file */
     int32_t rank, size;     /* -1: none */
     uint64_t program, ended_ns;
     uint32_t world;
@@ -36,8 +36,8 @@ struct segment_value {
     bool is_known;         /* false: a gauge that is not set */
     bool is_integer;       /* u64 is exact; f64 is always there. Ticks are seconds, and no integer */
     uint64_t u64;
-    double f64;            /* of a histogram the sum */
-    uint64_t count;        /* of observations in a histogram */
+    double f64;            /* histogram: sum of the observations */
+    uint64_t count;        /* histogram: number of observations */
     size_t bound_count;
     const double *bounds;
     const uint64_t *buckets; /* bound_count + 1, not cumulative */
@@ -54,11 +54,12 @@ void segment_reader_close(struct segment_reader **reader);
 enum err segment_reader_read(struct segment_reader *reader);
 
 const struct segment_info *segment_reader_info(const struct segment_reader *reader);
-size_t segment_reader_count(const struct segment_reader *reader); /* of metrics; their indices never change */
+size_t segment_reader_count(const struct segment_reader *reader); /* number of metrics; their indices never change */
 void segment_reader_value(const struct segment_reader *reader, size_t index, struct segment_value *value);
 
 /* Will nobody write to it any more? True if no process has it mapped, which the kernel knows, or if the process has
- * ended, has called exec, or its pid was reused. Read once more after that. root: of /proc; "" or NULL is this node. */
+ * ended, has called exec, or its pid was reused. Read once more after that. root: directory that contains /proc; "" or
+ * NULL: this node. */
 bool segment_reader_is_finished(const struct segment_reader *reader, const char *root);
 
 /* Are its pids of the pid namespace of root's /proc? */

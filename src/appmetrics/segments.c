@@ -342,7 +342,7 @@ static void tick_entry(struct segments *segments, struct segment_entry *entry)
 static void close_dirs(struct segments *segments)
 {
     for (struct segment_dir **at = &segments->dirs->next; *at;)
-        if ((*at)->segments == 0 && segment_dir_is_over(*at)) {
+        if ((*at)->segments == 0 && segment_dir_has_ended(*at)) {
             return_descriptor(segments, (*at)->uid);
             segment_dir_close(at, segments->inotify_fd);
         } else {

@@ -12,18 +12,18 @@ struct segments;
 
 struct segments_settings {
     const char *dir;            /* borrowed for the call */
-    const char *root;           /* of /proc; borrowed */
+    const char *root;           /* directory that contains /proc; borrowed */
     const char *socket;         /* only segments that name this socket (segment_format.h); "": all that are not for another
                                  * agent of this user. Borrowed for the call */
     struct registry *registry;  /* borrowed */
-    struct program_jobs *jobs;  /* borrowed; NULL: everything is of one job, and summed for the node */
+    struct program_jobs *jobs;  /* borrowed; NULL: all programs belong to one job, summed in the node's scope */
     bool is_run;                /* the directory is ours alone: nothing has to be claimed, and it has no subdirectories */
 };
 
 /* AGAIN: another agent reads them; ABSENT: there is no such directory; DENIED. */
 enum err segments_open(struct segments **segments, const struct segments_settings *settings);
 
-/* Leaves the segments to whoever comes next. */
+/* Does not remove the segments: the next agent continues with them. */
 void segments_close(struct segments **segments);
 
 /* Finds new segments and reads all. */

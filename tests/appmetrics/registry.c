@@ -155,7 +155,7 @@ static void metrics_of_ended_jobs_are_evicted(void **state)
     cell_add(registry_cell(registry, metric, other), 5, 1);
     assert_true(metric->values.node->total == 5);
     assert_null(metric_table_find(&registry->metrics, bytes_of("a0_0_total")));
-    assert_non_null(metric_table_find(&registry->metrics, bytes_of("a99_3_total"))); /* stays while there are places */
+    assert_non_null(metric_table_find(&registry->metrics, bytes_of("a99_3_total"))); /* stays while there are slots */
     assert_int_equal(take(other, "b", 5), 5);
     assert_int_equal(registry->metrics.families.by_name.count, registry->metrics.by_name.count);
 }
@@ -174,7 +174,7 @@ static void idle_metrics_count_when_used_again(void **state)
 
 static void long_strings_and_many_buckets_take_several_places(void **state)
 {
-    static char doc[3 * METRIC_PLACE_BYTES];
+    static char doc[3 * METRIC_SLOT_BYTES];
     static double bounds[200];
     struct program_metric *metric;
     (void)state;
@@ -184,7 +184,7 @@ static void long_strings_and_many_buckets_take_several_places(void **state)
     };
     memset(doc, 'd', sizeof doc);
     assert_int_equal(registry_metric(registry, &wordy, &metric), OK);
-    assert_int_equal(metric->quota.places, 4);
+    assert_int_equal(metric->quota.slots, 4);
     assert_non_null(registry_cell(registry, metric, user));
     assert_int_equal(take(user, "b", 9), 1); /* of the 5 that one user may have */
     wordy.name = bytes_of("c");
@@ -199,7 +199,7 @@ static void long_strings_and_many_buckets_take_several_places(void **state)
         .bounds = bounds, .bound_count = 200,
     };
     assert_int_equal(registry_metric(registry, &wide, &metric), OK); /* for which those that are idle go */
-    assert_int_equal(metric->quota.places, 7);
+    assert_int_equal(metric->quota.slots, 7);
     assert_true(registry->quota.in_use + registry->quota.idle <= 10);
     assert_null(metric_table_find(&registry->metrics, bytes_of("a")));
 }
@@ -228,8 +228,8 @@ static void alias_counts_with_its_metric(void **state)
     assert_true(cell_find(alias, job)->total == 5);
     assert_ptr_equal(alias->quota.owner, metric->quota.owner); /* the same user pays for it */
     registry_drop_scope(registry, job);
-    assert_int_equal(metric->quota.uses, 0);
-    assert_int_equal(alias->quota.uses, 2); /* by the cells of the user and of the node */
+    assert_int_equal(metric->quota.use_count, 0);
+    assert_int_equal(alias->quota.use_count, 2); /* by the cells of the user and of the node */
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, open_registry, close_registry)

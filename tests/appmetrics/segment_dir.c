@@ -48,9 +48,9 @@ static void directory_of_a_run_is_known_by_its_lock(void **state)
     assert_false(segment_dir_is_abandoned(run));
     close(lock_fd);
     assert_true(segment_dir_is_abandoned(run));
-    assert_false(segment_dir_is_over(run)); /* sonde submit may want it */
+    assert_false(segment_dir_has_ended(run)); /* sonde submit may want it */
     segment_dir_delete(path);
-    assert_true(segment_dir_is_over(run));
+    assert_true(segment_dir_has_ended(run));
     segment_dir_close(&run, -1);
 }
 

@@ -169,14 +169,14 @@ static void emit_empty_windows(struct rollup *rollup, struct rollup_host *host, 
 }
 
 /* Adds the job's values on this host to those over all hosts. */
-static void fold_jobs(struct rollup *rollup, const struct rollup_host *host)
+static void merge_into_jobs(struct rollup *rollup, const struct rollup_host *host)
 {
     for (const struct rollup_track *track = host->tracks.first; track; track = track->next) {
         struct sample like = { .set = track->set->source, .instance = track->instance, .job = track->job };
         bool is_jobs = track->job && track->samples;
         struct rollup_track *to = is_jobs ? rollup_track_of(&rollup->jobs.tracks, &rollup->sets, &like) : NULL;
         if (to)
-            rollup_track_fold(to, track);
+            rollup_track_merge(to, track);
     }
 }
 
@@ -233,7 +233,7 @@ static void close_host(struct rollup *rollup, struct rollup_host *host, const st
         if (host->position < rollup->jobs.position)
             rollup->jobs.position = host->position;
         rollup->jobs.window = host->window;
-        fold_jobs(rollup, host);
+        merge_into_jobs(rollup, host);
     }
     close_window(rollup, host, by);
 }

@@ -110,7 +110,7 @@ static struct rollup_track *track_new(const struct rollup_set *set, const struct
     return NULL;
 }
 
-static bool is_of(struct rollup_track *track, const struct sample *sample)
+static bool matches(struct rollup_track *track, const struct sample *sample)
 {
     if (strcmp(track->instance, sample->instance) != 0 || !same_string(track->job, sample->job))
         return false;
@@ -125,10 +125,10 @@ static bool is_of(struct rollup_track *track, const struct sample *sample)
 
 static struct rollup_track *find(struct rollup_tracks *tracks, const struct sample *sample)
 {
-    if (tracks->expected && is_of(tracks->expected, sample))
+    if (tracks->expected && matches(tracks->expected, sample))
         return tracks->expected;
     struct rollup_track *track = tracks->first;
-    while (track && !is_of(track, sample))
+    while (track && !matches(track, sample))
         track = track->next;
     return track;
 }
@@ -206,7 +206,7 @@ static union value add_values(enum metric_type type, union value a, union value 
     return a;
 }
 
-void rollup_track_fold(struct rollup_track *track, const struct rollup_track *from)
+void rollup_track_merge(struct rollup_track *track, const struct rollup_track *from)
 {
     track->samples += from->samples;
     for (size_t i = 0; i < track->set->source->size; i++) {

@@ -48,9 +48,9 @@ void rollup_tracks_sweep(struct rollup_tracks *tracks);
 
 void rollup_track_add(struct rollup_track *track, const struct sample *sample);
 
-/* Adds from to track: minimum, mean and maximum are over both; last becomes the sum of the last values, the total over
- * the nodes of a job. */
-void rollup_track_fold(struct rollup_track *track, const struct rollup_track *from);
+/* Adds another host's track to the job's: minimum, mean and maximum cover both; last values are summed, so that last is
+ * the total over the nodes of the job. */
+void rollup_track_merge(struct rollup_track *track, const struct rollup_track *from);
 
 /* Adds the sample of the window to batch and resets the track. NOMEM. */
 enum err rollup_track_emit(struct rollup_track *track, struct batch *batch, uint64_t time_ns);

@@ -1,7 +1,7 @@
 /* Sequence numbers that a stream has skipped. Usually these records are lost. But if an agent switched to another
  * collector, and both forward to this one, they arrive later by the other way. Since a journal accepts a stream only in
  * order, they are then stored under a stream id of their own, derived from the stream and the start of the gap. Saved
- * in the file "holes" beside the journal, one line per gap. */
+ * beside the journal, one line per gap, in a file that is named "holes" for compatibility. */
 #ifndef SONDE_COLLECTOR_SEQ_GAPS_H
 #define SONDE_COLLECTOR_SEQ_GAPS_H
 

@@ -25,35 +25,35 @@ void record_index_clear(struct record_index *records)
     *records = (struct record_index){ 0 };
 }
 
-/* Decoders generated from the field lists of spool/record.h, one for numbers and one for strings. They stop at the
- * first counters because nothing after them is needed here. Exception: the ppid of exec is its last field; callers that
- * need it decode the whole record. */
-#define SKIM_number(field) numbers->field = unpack_number(&u);
-#define SKIM_text(field) unpack_text(&u);
-#define SKIM_counters(field) return !u.bad;
-#define READ_number(field) unpack_number(&u);
-#define READ_text(field) strings->field = unpack_text(&u);
-#define READ_counters(field) return;
-#define SKIM_FIELD(type, field) \
+/* Decoders generated from the field lists of spool/record.h: numbers_KIND decodes the numbers of a record and skips its
+ * strings, strings_KIND does the reverse. They stop at the first counters because nothing after them is needed here.
+ * Exception: the ppid of exec is its last field; callers that need it decode the whole record. */
+#define NUMBERS_number(field) numbers->field = unpack_number(&u);
+#define NUMBERS_text(field) unpack_text(&u);
+#define NUMBERS_counters(field) return !u.bad;
+#define STRINGS_number(field) unpack_number(&u);
+#define STRINGS_text(field) strings->field = unpack_text(&u);
+#define STRINGS_counters(field) return;
+#define NUMBERS_FIELD(type, field) \
     if (u.at >= u.end) \
         return !u.bad; \
-    SKIM_##type(field)
-#define READ_FIELD(type, field) \
+    NUMBERS_##type(field)
+#define STRINGS_FIELD(type, field) \
     if (u.at >= u.end) \
         return; \
-    READ_##type(field)
+    STRINGS_##type(field)
 #define NUMBER_READER(name, fields) \
-    static bool skim_##name(struct bytes body, struct record_numbers *numbers) \
+    static bool numbers_##name(struct bytes body, struct record_numbers *numbers) \
     { \
         struct unpacker u = { (const uint8_t *)body.data, (const uint8_t *)body.data + body.size, false }; \
-        fields(SKIM_FIELD) \
+        fields(NUMBERS_FIELD) \
         return !u.bad; \
     }
 #define STRING_READER(name, fields) \
-    static void read_##name(struct bytes body, struct record_strings *strings) \
+    static void strings_##name(struct bytes body, struct record_strings *strings) \
     { \
         struct unpacker u = { (const uint8_t *)body.data, (const uint8_t *)body.data + body.size, false }; \
-        fields(READ_FIELD) \
+        fields(STRINGS_FIELD) \
     }
 
 NUMBER_READER(image, RECORD_IMAGE)
@@ -113,20 +113,20 @@ bool record_numbers(enum record_kind kind, struct bytes body, struct record_numb
 {
     *numbers = (struct record_numbers){ 0 };
     switch (kind) {
-    case RECORD_KIND_image: return skim_image(body, numbers);
-    case RECORD_KIND_fork: return skim_fork(body, numbers);
-    case RECORD_KIND_exec: return skim_exec(body, numbers);
-    case RECORD_KIND_exec_failed: return skim_exec_failed(body, numbers);
-    case RECORD_KIND_spawn: return skim_spawn(body, numbers);
-    case RECORD_KIND_thread: return skim_thread(body, numbers);
-    case RECORD_KIND_end: return skim_end(body, numbers);
-    case RECORD_KIND_wait: return skim_wait(body, numbers);
-    case RECORD_KIND_kernel_fork: return skim_kernel_fork(body, numbers);
-    case RECORD_KIND_kernel_exec: return skim_kernel_exec(body, numbers);
-    case RECORD_KIND_kernel_exit: return skim_kernel_exit(body, numbers);
-    case RECORD_KIND_taskstats: return skim_taskstats(body, numbers);
-    case RECORD_KIND_perf: return skim_perf(body, numbers);
-    case RECORD_KIND_alive: return skim_alive(body, numbers);
+    case RECORD_KIND_image: return numbers_image(body, numbers);
+    case RECORD_KIND_fork: return numbers_fork(body, numbers);
+    case RECORD_KIND_exec: return numbers_exec(body, numbers);
+    case RECORD_KIND_exec_failed: return numbers_exec_failed(body, numbers);
+    case RECORD_KIND_spawn: return numbers_spawn(body, numbers);
+    case RECORD_KIND_thread: return numbers_thread(body, numbers);
+    case RECORD_KIND_end: return numbers_end(body, numbers);
+    case RECORD_KIND_wait: return numbers_wait(body, numbers);
+    case RECORD_KIND_kernel_fork: return numbers_kernel_fork(body, numbers);
+    case RECORD_KIND_kernel_exec: return numbers_kernel_exec(body, numbers);
+    case RECORD_KIND_kernel_exit: return numbers_kernel_exit(body, numbers);
+    case RECORD_KIND_taskstats: return numbers_taskstats(body, numbers);
+    case RECORD_KIND_perf: return numbers_perf(body, numbers);
+    case RECORD_KIND_alive: return numbers_alive(body, numbers);
     default: return false;
     }
 }
@@ -145,14 +145,14 @@ void record_index_strings(const struct record_index *records, const struct recor
     struct bytes body = record_index_body(records, entry);
     *strings = (struct record_strings){ 0 };
     switch ((enum record_kind)entry->kind) {
-    case RECORD_KIND_image: read_image(body, strings); break;
-    case RECORD_KIND_exec: read_exec(body, strings); break;
-    case RECORD_KIND_spawn: read_spawn(body, strings); break;
-    case RECORD_KIND_thread: read_thread(body, strings); break;
-    case RECORD_KIND_kernel_exec: read_kernel_exec(body, strings); break;
-    case RECORD_KIND_taskstats: read_taskstats(body, strings); break;
-    case RECORD_KIND_perf: read_perf(body, strings); break;
-    case RECORD_KIND_alive: read_alive(body, strings); break;
+    case RECORD_KIND_image: strings_image(body, strings); break;
+    case RECORD_KIND_exec: strings_exec(body, strings); break;
+    case RECORD_KIND_spawn: strings_spawn(body, strings); break;
+    case RECORD_KIND_thread: strings_thread(body, strings); break;
+    case RECORD_KIND_kernel_exec: strings_kernel_exec(body, strings); break;
+    case RECORD_KIND_taskstats: strings_taskstats(body, strings); break;
+    case RECORD_KIND_perf: strings_perf(body, strings); break;
+    case RECORD_KIND_alive: strings_alive(body, strings); break;
     default: break;
     }
 }

@@ -16,7 +16,7 @@ struct run_member {
     uint32_t threads_created;
     uint32_t uid;
     bool uid_known;
-    bool is_unprobed; /* not known to have the probe: its execs must be read from /proc while they are there */
+    bool is_unprobed; /* without the probe, or not known yet (unprobed.h): its execs are read from /proc */
     uint64_t start_ns; /* 0: unknown */
     uint64_t notice_ns;  /* time of the last notice about it; 0: never */
     uint64_t exec_ns;  /* time of its last exec; 0: never */
@@ -26,7 +26,7 @@ struct run_member {
 struct run_members {
     struct run_member *entries; /* hash table; the capacity is a power of two */
     size_t capacity, used, alive;
-    size_t unprobed_count; /* of the live ones */
+    size_t unprobed_count; /* number of live unprobed members */
 };
 
 void members_init(struct run_members *members);

@@ -1,4 +1,4 @@
-/* Rule: the records of the job are incomplete. Thresholds: anything lost or damaged; 2 % of the CPU time that no
+/* Rule: the records of the job are incomplete (named "holes" in JSON for compatibility). Thresholds: anything lost or damaged; 2 % of the CPU time that no
  * recorded process accounts for; 10 % of the samples late. */
 #include "analysis/rules.h"
 
@@ -82,4 +82,4 @@ static bool judge(const struct facts *facts, struct advice *advice)
     return true;
 }
 
-const struct rule rule_incomplete = { .name = "holes" /* part of the JSON output */, .judge = judge };
+const struct rule rule_incomplete = { .name = "holes", .judge = judge };

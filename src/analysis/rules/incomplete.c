@@ -1,5 +1,5 @@
-/* Rule: the records of the job are incomplete (named "holes" in JSON for compatibility). Thresholds: anything lost or damaged; 2 % of the CPU time that no
- * recorded process accounts for; 10 % of the samples late. */
+/* Rule: the records of the job are incomplete (named "holes" in JSON for compatibility). Thresholds: anything lost
+ * or damaged; 2 % of the CPU time that no recorded process accounts for; 10 % of the samples late. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"

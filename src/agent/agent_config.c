@@ -223,7 +223,8 @@ static enum err set_for_sensor(struct sensor_config *sensor, const char *key, co
                    ? fail(error, "invalid enabled '%.60s' (expected yes or no)", value)
                    : OK;
     }
-    struct setting_owner owner = { sampler->name, sampler->settings, sampler->state_size };
+    static const char *const others[] = { "enabled", "period", NULL };
+    struct setting_owner owner = { sampler->name, sampler->settings, sampler->state_size, others };
     return setting_list_put_checked(&sensor->settings, &owner, key, value, error);
 }
 

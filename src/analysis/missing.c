@@ -87,10 +87,10 @@ static void add_timeline(struct missing_list *list, const struct facts *facts)
     if (facts->timeline.samples >= TIMELINE_SAMPLES_MIN)
         return;
     if (facts_run_count(facts) > 1)
-        add(list, "timeline: no run was longer than %d samples of %s", TIMELINE_SAMPLES_MIN,
+        add(list, "timeline: every run had fewer than %d samples (interval %s)", TIMELINE_SAMPLES_MIN,
             phrase_duration(period_s).s);
     else if (duration_s < TIMELINE_SAMPLES_MIN * period_s)
-        add(list, "timeline: the job was shorter than %d samples of %s", TIMELINE_SAMPLES_MIN,
+        add(list, "timeline: fewer than %d samples (interval %s)", TIMELINE_SAMPLES_MIN,
             phrase_duration(period_s).s);
     else
         add(list, "timeline: no samples");

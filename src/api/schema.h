@@ -199,6 +199,7 @@
 #define API_STATE_SILENT     "silent"
 #define API_STATE_READS      "reads"
 #define API_STATE_WRITES     "writes"
+#define API_STATE_WAITS      "waits"
 #define API_STATE_FAILS      "fails"
 
 /* Values of API_KIND and of API_TYPE in /programs. */

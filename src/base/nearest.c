@@ -35,7 +35,7 @@ void nearest_try(struct nearest *nearest, const char *candidate)
     size_t far = distance(nearest->word, typed, candidate, size);
     if (typed > 1 && strncmp(nearest->word, candidate, typed) == 0)
         far = 1; /* a prefix */
-    size_t allowed = typed < 3 ? 1 : typed < 6 ? 2 : 3;
+    size_t allowed = typed < 5 ? 1 : typed < 6 ? 2 : 3; /* two edits turn "foo" into "job" */
     if (far > allowed || far >= size || far >= nearest->distance)
         return;
     nearest->best = candidate;

@@ -201,9 +201,12 @@ static void add_expected(struct buf *message, const struct option *option)
 
 static enum err invalid_value(struct parser *p, const struct match *match, const char *value)
 {
-    buf_printf(p->message, "invalid %s ", match->option->name ? match->option->name : match->typed);
+    buf_add_text(p->message, "invalid value ");
     add_quoted(p->message, value);
-    buf_add_text(p->message, " (expected ");
+    if (match->option->name)
+        buf_printf(p->message, " for --%s (expected ", match->option->name);
+    else
+        buf_printf(p->message, " for %s (expected ", match->typed);
     add_expected(p->message, match->option);
     buf_add_char(p->message, ')');
     return USAGE;

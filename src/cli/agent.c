@@ -192,7 +192,7 @@ static const struct option options[] = {
     { .letter = 'c', .name = "config", .argument = "FILE", .type = OPTION_TEXT, FIELD(config),
       .help = "Configuration file; default: " CONFIG_USUAL ", if it exists" },
     { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_TEXT, FIELD(period),
-      .help = "Sampling interval, 1ms to 7d, aligned to multiples of the time of day. Default: 1s" },
+      .help = "Sampling interval, 1ms to 7d, aligned to the wall clock. Default: 1s" },
     { .name = "sensors", .argument = "LIST", .type = OPTION_TEXT, FIELD(sensors),
       .help = "Read only these sensors: meminfo,stat; or all except some: -ipmi,-gpu. 'sonde doctor' lists them" },
     { .name = "set", .argument = "SENSOR.KEY=VALUE", .type = OPTION_LIST, FIELD(sets),
@@ -211,7 +211,7 @@ static const struct option options[] = {
       .help = "Accept messages of Colmet's configure_colmet.py on ADDRESS, such as tcp://127.0.0.1:5557, without "
               "authentication. Default: none" },
     { .name = "series", .argument = "N", .type = OPTION_TEXT, FIELD(series),
-      .help = "Limit a response of /metrics to N series; one more series counts those left out. Default: 200000" },
+      .help = "Limit a response of /metrics to N series; an additional series counts the omitted ones. Default: 200000" },
     { .name = "sink", .argument = "NAME[:KEY=VALUE,...]", .type = OPTION_LIST, FIELD(sinks),
       .help = "Also write all samples to this sink: csv:path=FILE, json:path=FILE; may be repeated" },
     { .name = "collector", .argument = "ADDRESS", .type = OPTION_LIST, FIELD(collectors),
@@ -244,7 +244,8 @@ static const struct option options[] = {
 
 static const struct command_fact examples[] = {
     { "sonde agent", "read every sensor of this node each second, and serve the values at " AGENT_LISTEN "/metrics" },
-    { "sonde agent -p 10s --sensors -ipmi --listen 0.0.0.0:1337", "every ten seconds, without the BMC, scrapable from anywhere" },
+    { "sonde agent -p 10s --sensors -ipmi --listen 0.0.0.0:1337",
+      "every ten seconds, without the BMC, listening on all interfaces" },
     { "sonde agent --once --sensors meminfo", "the current memory usage, as CSV" },
     { "sonde agent --check -v > agent.conf", "a configuration file to start from" },
     { "sonde agent --collector login1 --collector login2 --collector-key /etc/sonde/collector.key.pub",
@@ -254,9 +255,9 @@ static const struct command_fact examples[] = {
 };
 
 static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "directory of the socket, instead of the default" },
-    { "SONDE_MUNGE_SOCKET", "with --munge: the socket of munged, if it is not the default" },
-    { "NOTIFY_SOCKET, WATCHDOG_USEC", "set by systemd, which is notified when the agent is ready and while it is alive" },
+    { "SONDE_SOCKET_DIR", "Directory of the socket, instead of the default." },
+    { "SONDE_MUNGE_SOCKET", "With --munge: the socket of munged, if it is not the default." },
+    { "NOTIFY_SOCKET, WATCHDOG_USEC", "Set by systemd, which is notified when the agent is ready and while it is alive." },
     { 0 },
 };
 

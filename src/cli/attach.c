@@ -125,7 +125,7 @@ const struct command command_attach = {
         "than a microsecond.",
     .options = options,
     .settings_size = sizeof(struct attach_options),
-    .shares = COMMAND_DB,
+    .shares = COMMAND_DB | COMMAND_DB_AGENT,
     .operands_min = 1,
     .operands_max = 1,
     .operand = "PID",

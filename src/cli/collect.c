@@ -224,7 +224,7 @@ static const struct option options[] = {
       .help = "Serve the same on this socket; 'none': off. Default: /run/sonde/collector.sock as root, "
               "$XDG_RUNTIME_DIR/sonde/collector.sock as a user" },
     { .name = "series", .argument = "N", .type = OPTION_TEXT, FIELD(series),
-      .help = "Limit a response of /metrics to N series; one more series counts those left out. Default: 5000000" },
+      .help = "Limit a response of /metrics to N series; an additional series counts the omitted ones. Default: 5000000" },
     { .name = "check", .type = OPTION_FLAG, FIELD(check),
       .help = "Only check the options, configuration and sinks, without writing or connecting to anything; with -v print them as "
               "a configuration file" },
@@ -246,8 +246,8 @@ static const struct command_fact examples[] = {
 };
 
 static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "directory of the socket, instead of the default" },
-    { "NOTIFY_SOCKET, WATCHDOG_USEC", "set by systemd, which is notified when the collector is ready and while it is alive" },
+    { "SONDE_SOCKET_DIR", "Directory of the socket, instead of the default." },
+    { "NOTIFY_SOCKET, WATCHDOG_USEC", "Set by systemd, which is notified when the collector is ready and while it is alive." },
     { 0 },
 };
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define MESSAGE_MAX 4096
+#define DB_HELP "Job database to use instead of $SONDE_DB: a file, or postgresql://USER@HOST/DATABASE"
 
 #define X(name) extern const struct command command_##name;
 COMMANDS(X)
@@ -37,8 +38,9 @@ void command_shared_options(unsigned shares, struct option table[COMMAND_SHARED_
 {
 #define FIELD(field) .offset = offsetof(struct command_globals, field)
     static const struct option db = { .name = "db", .argument = "PATH", .type = OPTION_TEXT, FIELD(db),
-        .help = "Job database to use instead of $SONDE_DB: a file, or postgresql://USER@HOST/DATABASE; for sonde run also "
-                "agent:, which sends the job through the node's agent to its collector" };
+        .help = DB_HELP };
+    static const struct option db_or_agent = { .name = "db", .argument = "PATH", .type = OPTION_TEXT, FIELD(db),
+        .help = DB_HELP "; or agent:, which sends the job through the node's agent to its collector" };
     static const struct option root = { .name = "root", .argument = "DIR", .type = OPTION_TEXT, FIELD(root),
         .help = "Read /proc, /sys and the cgroups below DIR" };
     static const struct option verbose = { .letter = 'v', .name = "verbose", .type = OPTION_COUNT, FIELD(verbose),
@@ -48,7 +50,7 @@ void command_shared_options(unsigned shares, struct option table[COMMAND_SHARED_
 #undef FIELD
     size_t n = 0;
     if (shares & COMMAND_DB)
-        table[n++] = db;
+        table[n++] = shares & COMMAND_DB_AGENT ? db_or_agent : db;
     if (shares & COMMAND_ROOT)
         table[n++] = root;
     if (!(shares & COMMAND_OWN_VERBOSE))

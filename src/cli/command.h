@@ -13,6 +13,7 @@ enum command_shares {
     COMMAND_DB = 1,   /* --db PATH */
     COMMAND_ROOT = 2, /* --root DIR */
     COMMAND_OWN_VERBOSE = 4, /* the command defines its own -v */
+    COMMAND_DB_AGENT = 8,    /* with COMMAND_DB: it saves a job, and so accepts --db agent: */
 };
 
 struct command_globals {

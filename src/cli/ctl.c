@@ -238,7 +238,7 @@ static const struct command_fact examples[] = {
 };
 
 static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "directory of the agent's socket, instead of the default" },
+    { "SONDE_SOCKET_DIR", "Directory of the agent's socket, instead of the default." },
     { 0 },
 };
 

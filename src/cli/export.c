@@ -183,7 +183,7 @@ const struct command command_export = {
         "Exports what was recorded of JOB: a job id, or a unique prefix of one. Default: the last job (for the table jobs: all "
         "jobs). The tables are:\n\n"
         "  processes   one row per process image, parents first; host and user come\n"
-        "              last, the user if it is the one who started the run\n"
+        "              last; user is empty unless it is the one who started the run\n"
         "  threads     one row per thread\n"
         "  series      what was sampled while the job ran, one row per value\n"
         "  events      perf events, one row per process and event (without tid), and\n"
@@ -196,7 +196,7 @@ const struct command command_export = {
         "--format extrap exports the program metrics (MPI calls, system calls, the programs' own counters) of several jobs, or "
         "of tau profiles if a file or directory is given: one line of JSON per job and metric. The size of a job is the number "
         "of its MPI ranks, else the value of its tag 'ranks', else its cores. Failed and unfinished jobs are left out with a "
-        "warning; a metric that only other jobs have is 0. Default: all jobs with the same name as the last one.",
+        "warning; metrics missing from a job are written as 0. Default: all jobs with the same name as the last one.",
     .options = export_options,
     .settings_size = sizeof(struct export_settings),
     .shares = COMMAND_DB,

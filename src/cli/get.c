@@ -57,11 +57,11 @@ static int get_run(const struct command_call *call)
 #define AT(field) .offset = offsetof(struct get_options, field)
 static const struct option options[] = {
     { .letter = 'f', .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format), .initial = "md",
-      .choices = METRIC_FORMATS, .help = "Output format: for humans, or JSON, YAML or text as of tau_metric_client" },
+      .choices = METRIC_FORMATS, .help = "Output format, as in tau_metric_client" },
     { .letter = 'a', .name = "all", .type = OPTION_FLAG, AT(all),
       .help = "Also print type, unit and description; for gauges the sum, minimum, maximum and mean over processes; for "
               "histograms count, mean, estimated quantiles and buckets" },
-    { .name = "positive", .type = OPTION_FLAG, AT(positive), .help = "Only values greater than 0" },
+    { .name = "positive", .type = OPTION_FLAG, AT(positive), .help = "Print only values > 0" },
     { .name = "lenient", .type = OPTION_FLAG, AT(lenient), .help = "Ignore unknown names" },
     METRIC_SOURCE_OPTIONS(struct get_options),
     OPTION_END,

@@ -99,9 +99,10 @@ static int add_begin(const struct command_call *call, const char *id, struct buf
     struct json json;
     uint64_t memory_bytes = 0, cores_milli = 0;
     if (settings->memory && parse_bytes(settings->memory, &memory_bytes))
-        return command_usage_error(call, "invalid --memory '%s' (expected a size such as 4G or 512M)", settings->memory);
+        return command_usage_error(call, "invalid value '%s' for --memory (expected a size such as 4G or 512M)",
+                                   settings->memory);
     if (settings->cores && !parse_milli(settings->cores, &cores_milli))
-        return command_usage_error(call, "invalid --cores '%s' (expected a number)", settings->cores);
+        return command_usage_error(call, "invalid value '%s' for --cores (expected a number)", settings->cores);
     if (settings->pid && kill((pid_t)settings->pid, 0) < 0 && errno == ESRCH)
         return command_fail(call, "no process with PID %llu", (unsigned long long)settings->pid);
     json_init_line(&json, body);
@@ -215,7 +216,7 @@ static int register_job(const struct command_call *call, bool is_begin)
     job_id_from_environment(&id);
     const char *name = call->count > 1 ? call->operands[1] : id.id;
     if (!*name)
-        return command_usage_error(call, "missing job id (SLURM_JOB_ID, PBS_JOBID and OAR_JOB_ID are not set either)");
+        return command_usage_error(call, "missing job id: give one, or set SLURM_JOB_ID, PBS_JOBID or OAR_JOB_ID");
     buf_init(&body, BODY_MAX);
     int status = EXIT_GOOD;
     if (is_begin)

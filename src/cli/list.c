@@ -135,7 +135,7 @@ static const struct option list_options[] = {
     { .name = "host", .argument = "HOST", .type = OPTION_TEXT, AT(host), .help = "Only jobs that ran on HOST" },
     { .letter = 's', .name = "since", .argument = "TIME", .type = OPTION_TIME, AT(since_ns),
       .help = "Only jobs that ran at or after TIME: '2 hours ago', yesterday, 2026-11-15, '2026-11-15 08:30'; a bare number is "
-              "seconds ago, so a year alone is rejected" },
+              "seconds ago" },
     { .name = "until", .argument = "TIME", .type = OPTION_TIME, AT(until_ns), .help = "Only jobs that started before TIME" },
     { .name = "sort", .argument = "KEY", .type = OPTION_CHOICE, AT(sort), .initial = "start",
       .choices = OPTION_CHOICES(BY_USER, "start", "duration", "cpu", "memory", "processes", "name", "user"),
@@ -159,7 +159,7 @@ static const struct command_fact list_examples[] = {
 
 static const struct command_fact list_environment[] = {
     { "COLUMNS", "Output width if it is not a terminal. Default: 80." },
-    { "NO_COLOR", "If set, output is not coloured." },
+    { "NO_COLOR", "Disables colour if not empty." },
     { 0 },
 };
 

@@ -26,7 +26,7 @@ static int list_metrics_run(const struct command_call *call)
 #define AT(field) .offset = offsetof(struct list_metrics_options, field)
 static const struct option options[] = {
     { .letter = 'f', .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format), .initial = "md",
-      .choices = METRIC_FORMATS, .help = "Output format: for humans, or JSON, YAML or text as of tau_metric_client" },
+      .choices = METRIC_FORMATS, .help = "Output format, as in tau_metric_client" },
     METRIC_SOURCE_OPTIONS(struct list_metrics_options),
     OPTION_END,
 };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 const struct command_fact metric_source_environment[] = {
-    { "SONDE_SOCKET_DIR", "directory of the agent's socket, instead of the default" },
+    { "SONDE_SOCKET_DIR", "Directory of the agent's socket, instead of the default." },
     { 0 },
 };
 

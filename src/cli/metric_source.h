@@ -21,14 +21,14 @@ struct metric_source_settings {
       .help = "Only this job, instead of the totals of the node" }, \
     { .letter = 'U', .name = "user", .argument = "USER", .type = OPTION_TEXT, .offset = offsetof(of, source.user), \
       .help = "Only this user's programs, instead of the totals of the node; with -j, the job of that id that belongs to " \
-              "this user. A number, for users without a name" }, \
+              "this user. Name or numeric uid" }, \
     { .name = "tau", .type = OPTION_FLAG, .offset = offsetof(of, source.tau), \
       .help = "Also under tau's names: tau_hits_total{function=\"mpi_send\"}, strace_hits_total{scall=\"read\"}" }, \
     { .name = "tau-socket", .argument = "PATH", .type = OPTION_TEXT, .offset = offsetof(of, source.tau_socket), \
       .help = "Query a tau_metric_proxy, or an agent that replaces it, through this socket with tau's protocol; '' is tau's " \
               "default socket, else this node's agent" }, \
     { .name = "host", .argument = "HOST", .type = OPTION_TEXT, .offset = offsetof(of, source.host), \
-      .help = "Query the agent of HOST, HOST:PORT, or with this socket" }
+      .help = "Query this agent: HOST[:PORT] or the path of its socket" }
 
 struct metric_source {
     const struct metric_source_settings *settings;

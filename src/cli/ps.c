@@ -172,7 +172,7 @@ static const struct command_fact ps_examples[] = {
 
 static const struct command_fact ps_environment[] = {
     { "COLUMNS", "Output width if it is not a terminal. Default: 80." },
-    { "NO_COLOR", "If set, output is not coloured." },
+    { "NO_COLOR", "Disables colour if not empty." },
     { 0 },
 };
 

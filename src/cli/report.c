@@ -67,7 +67,7 @@ static const struct command_fact examples[] = {
 };
 
 static const struct command_fact environment[] = {
-    { "NO_COLOR", "If set and not empty, output is not coloured; nor is it if it is not a terminal." },
+    { "NO_COLOR", "Disables colour if not empty. Output to a pipe or file is never coloured." },
     { "LC_ALL, LC_CTYPE, LANG", "If the locale is not UTF-8, bars and timelines are drawn in ASCII." },
     { "TZ", "Time zone of the printed times." },
     { 0 },

@@ -131,8 +131,8 @@ static const struct option options[] = {
       .help = "Tag the job; may be repeated. A word without '=' is a label: a tag with the value 1" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_LIST, .offset = offsetof(struct run_options, events),
       .help = "Count these perf events in every thread, comma-separated: page-faults,context-switches,instructions; may be "
-              "repeated. Counting starts at exec, for posix_spawn at the start of the new program. With the suffix \":u\" an "
-              "event counts in user mode only; if the user may not count more, it is added with a warning" },
+              "repeated. With the suffix ':u' an event counts in user mode only. Unprivileged users may be limited to user "
+              "mode; ':u' is then added with a warning" },
     { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, .offset = offsetof(struct run_options, mpi),
       .help = "Count the MPI calls of each rank: calls, time, bytes, wait time, and the communication matrix" },
     { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, .offset = offsetof(struct run_options, calls),
@@ -143,8 +143,8 @@ static const struct option options[] = {
       .help = "Count them with ptrace (with -s or --syscall-time; alone it implies -s): includes static and Go programs, without "
               "root. Slow: each counted call takes some microseconds longer. Set-uid programs run without their privileges" },
     { .name = "libc", .type = OPTION_FLAG, .offset = offsetof(struct run_options, wants_libc),
-      .help = "Count them in libc (with -s or --syscall-time; alone it implies -s) even if the kernel could: some ns per call "
-              "instead of a hundred. Calls inside libc and static programs are not counted" },
+      .help = "Count them in libc (with -s or --syscall-time; alone it implies -s) even if the kernel could: a few ns per "
+              "call instead of about 100. Calls inside libc and static programs are not counted" },
     { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_DURATION,
       .offset = offsetof(struct run_options, period_ns), .initial = "1s", .min = 10 * NS_PER_MS, .max = 24 * 3600 * NS_PER_S,
       .help = "Sampling interval for the job's timeline and the node: 10ms, 0.5, 1m" },
@@ -155,7 +155,7 @@ static const struct option options[] = {
               "short ones then have a name, but no path, arguments and directory. Useful for 32-bit programs, whose loader "
               "otherwise prints a warning that it ignores the library" },
     { .name = "wait", .type = OPTION_FLAG, .offset = offsetof(struct run_options, wait_all),
-      .help = "Return when the last process has exited, not already when the command has" },
+      .help = "Wait for all descendants, not only the command" },
     { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct run_options, quiet),
       .help = "Print only errors" },
     OPTION_END,
@@ -173,10 +173,10 @@ static const struct command_fact examples[] = {
 };
 
 static const struct command_fact exits[] = {
-    { "the command's", "also if it is terminated by a signal: then sonde run is terminated by the same one" },
-    { "2", "usage error; nothing was run" },
-    { "126", "the command cannot be executed" },
-    { "127", "command not found" },
+    { "the command's", "If a signal terminates the command, the same signal terminates sonde run." },
+    { "2", "Usage error; nothing was run." },
+    { "126", "The command cannot be executed." },
+    { "127", "Command not found." },
     { 0 },
 };
 
@@ -185,13 +185,13 @@ const struct command command_run = {
     .about = "record a command and every process and thread it starts",
     .usage = "[OPTIONS] [--] COMMAND [ARGUMENT]...",
     .description =
-        "Runs COMMAND, which behaves exactly as before, and records every process and thread that it starts, directly or "
-        "indirectly. When it exits, the job is saved in the job database; view it with 'sonde report'.\n\n"
+        "Runs COMMAND unchanged and records every process and thread that it starts, directly or indirectly. "
+        "When it exits, the job is saved in the job database; view it with 'sonde report'.\n\n"
         "If something cannot be recorded, sonde prints a warning on stderr and the command runs nevertheless. If the job cannot "
         "be saved, its spool is kept, and 'sonde submit' saves it later.",
     .options = options,
     .settings_size = sizeof(struct run_options),
-    .shares = COMMAND_DB | COMMAND_ROOT,
+    .shares = COMMAND_DB | COMMAND_DB_AGENT | COMMAND_ROOT,
     .operands_min = 1,
     .operands_max = -1,
     .operand = "COMMAND",

@@ -210,7 +210,7 @@ static const struct command_fact submit_examples[] = {
 };
 
 static const struct command_fact submit_environment[] = {
-    { "TMPDIR", "default location of spools: $TMPDIR/sonde-UID/spool, or below /tmp if it is not set" },
+    { "TMPDIR", "Default location of spools: $TMPDIR/sonde-UID/spool, or below /tmp if it is not set." },
     { 0 },
 };
 

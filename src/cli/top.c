@@ -230,9 +230,9 @@ static const struct command_fact examples[] = {
 };
 
 static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "directory of the agent's socket, instead of the default" },
+    { "SONDE_SOCKET_DIR", "Directory of the agent's socket, instead of the default." },
     { "COLUMNS", "Output width if it is not a terminal. Default: 80." },
-    { "NO_COLOR", "If set, output is not coloured." },
+    { "NO_COLOR", "Disables colour if not empty." },
     { 0 },
 };
 

@@ -252,7 +252,7 @@ static int track_run(const struct command_call *call)
     if (is_directory(settings->output))
         return command_usage_error(call, "--output: %s is a directory", settings->output);
     if (frequency_of(settings->frequency, &period_ns))
-        return command_usage_error(call, "invalid --freq '%s' (expected up to 1000 per second; 10 is ten times a "
+        return command_usage_error(call, "invalid value '%s' for --freq (expected up to 1000 per second; 10 is ten times a "
                                          "second, 0.1 every ten seconds)", settings->frequency);
     char **names = metric_names_quoted(call->operands, call->count);
     if (!names)
@@ -277,14 +277,14 @@ static int track_run(const struct command_call *call)
 #define AT(field) .offset = offsetof(struct track_options, field)
 static const struct option options[] = {
     { .letter = 'f', .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format), .initial = "json",
-      .choices = METRIC_FORMATS, .help = "Output format; json is an array with one array per sample, as of tau_metric_client" },
+      .choices = METRIC_FORMATS, .help = "Output format, as in tau_metric_client (json is an array with one array per sample)" },
     { .letter = 'o', .name = "output", .argument = "FILE", .type = OPTION_TEXT, AT(output),
       .help = "Write to FILE instead of standard output" },
     { .letter = 'F', .name = "freq", .argument = "HZ", .type = OPTION_TEXT, AT(frequency), .initial = "10",
       .help = "Samples per second, up to 1000; 0.1 is every ten seconds" },
     { .name = "always", .type = OPTION_FLAG, AT(always), .help = "Write all values in each sample, not only those that changed" },
     { .letter = 'a', .name = "all", .type = OPTION_FLAG, AT(all), .help = "Also write type, unit and description" },
-    { .name = "nonzero", .type = OPTION_FLAG, AT(nonzero), .help = "Leave out values that are 0" },
+    { .name = "nonzero", .type = OPTION_FLAG, AT(nonzero), .help = "Print only values other than 0" },
     { .letter = 'n', .name = "count", .argument = "N", .type = OPTION_U64, AT(count), .help = "Exit after N samples; 0: never" },
     { .name = "announce", .type = OPTION_FLAG, AT(announce), .hidden = true, .help = "Print where the log is, as tau does" },
     METRIC_SOURCE_OPTIONS(struct track_options),

@@ -182,7 +182,7 @@ static void add_choice(struct json *json, const struct sink_worker *worker)
 
 static void add_sink(struct json *json, struct sink_worker *worker)
 {
-    static const char *const states[] = { "waits", "writes", "fails", "closed" };
+    static const char *const states[] = { API_STATE_WAITS, API_STATE_WRITES, API_STATE_FAILS, "closed" };
     struct sink_worker_figures f;
     sink_worker_figures(worker, &f);
     json_begin_object(json);

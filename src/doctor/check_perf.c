@@ -75,8 +75,7 @@ static void report_group(const struct cgroup_mounts *groups, const char *root, s
         finding_missing(finding, "Use a kernel with CONFIG_CGROUP_PERF", "Cannot count page-faults for %s: %s", mount,
                         err_text(err));
     else if (groups->v1[0])
-        finding_available(finding,
-                          "counted for jobs with a cgroup below %s, which Slurm does not create with cgroup v1", mount);
+        finding_available(finding, "counted for jobs with a cgroup below %s (not for Slurm with cgroup v1)", mount);
     else
         finding_available(finding, "counted for jobs with a cgroup");
 }

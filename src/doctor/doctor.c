@@ -14,7 +14,7 @@
 
 #define INSTALLATION "Sonde installation"
 #define KERNEL "Kernel data"
-#define EVENTS "Perf events (sonde run -e, the agent's perf)"
+#define EVENTS "Perf events (sonde run -e, agent sensor perf)"
 #define SYSCALLS "System calls (sonde run -s, sonde attach)"
 #define PROGRAMS "Program metrics"
 #define SAMPLES "Sensors"
@@ -36,13 +36,13 @@ static const struct check checks[] = {
     { KERNEL, "CPU clocks", false, check_kernel_clock },
     { KERNEL, "open files", false, check_kernel_descriptors },
     { EVENTS, "software", false, check_perf_software },
-    { EVENTS, "in the kernel", false, check_perf_kernel },
+    { EVENTS, "kernel events", false, check_perf_kernel },
     { EVENTS, "hardware", false, check_perf_hardware },
     { EVENTS, "per job", false, check_perf_jobs },
     { EVENTS, "libpfm4", false, check_perf_libpfm },
-    { SYSCALLS, "in the kernel", false, check_syscalls_kernel },
-    { SYSCALLS, "in libc", false, check_syscalls_libc },
-    { SYSCALLS, "in use", false, check_syscalls_in_use },
+    { SYSCALLS, "eBPF", false, check_syscalls_kernel },
+    { SYSCALLS, "libc", false, check_syscalls_libc },
+    { SYSCALLS, "default method", false, check_syscalls_in_use },
     { SYSCALLS, "ptrace", false, check_ptrace },
     { PROGRAMS, "metrics segments", false, check_appmetrics_segments },
     { PROGRAMS, "tau clients", false, check_appmetrics_tau },

@@ -92,11 +92,29 @@ static void json_host(struct json *json, const struct doctor *doctor)
     json_limit(json, "address_space_limit_bytes", doctor->limits.address_space_bytes);
 }
 
+/* JSON keeps the names of version 0.1.0, since scripts select findings by group and name. */
+static const char *json_name(const char *name)
+{
+    static const struct {
+        const char *printed, *json;
+    } renamed[] = {
+        { "Perf events (sonde run -e, agent sensor perf)", "Perf events (sonde run -e, the agent's perf)" },
+        { "kernel events", "in the kernel" },
+        { "eBPF", "in the kernel" },
+        { "libc", "in libc" },
+        { "default method", "in use" },
+    };
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (strcmp(name, renamed[i].printed) == 0)
+            return renamed[i].json;
+    return name;
+}
+
 static void json_finding(struct json *json, const struct finding *finding)
 {
     json_begin_object(json);
-    json_field_text(json, "group", finding->group);
-    json_field_text(json, "name", finding->name);
+    json_field_text(json, "group", json_name(finding->group));
+    json_field_text(json, "name", json_name(finding->name));
     json_field_bool(json, "there", finding->there);
     json_field_bool(json, "essential", finding->essential);
     if (finding->there)

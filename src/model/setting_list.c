@@ -115,14 +115,28 @@ static const char *expected(enum setting_type type)
     }
 }
 
+static void add_available(const struct setting_owner *owner, struct buf *error)
+{
+    const char *before = " (available: ";
+    for (const struct setting *s = owner->settings; s && s->key; s++, before = ", ")
+        buf_printf(error, "%s%s", before, s->key);
+    for (const char *const *other = owner->others; other && *other; other++, before = ", ")
+        buf_printf(error, "%s%s", before, *other);
+    buf_add_text(error, *before == ',' ? ")" : ", which has none");
+}
+
 static void unknown_setting(const struct setting_owner *owner, const char *key, struct buf *error)
 {
     struct nearest nearest = nearest_to(key);
     for (const struct setting *s = owner->settings; s && s->key; s++)
         nearest_try(&nearest, s->key);
-    buf_printf(error, "%s has no setting '%.60s'", owner->name, key);
+    for (const char *const *other = owner->others; other && *other; other++)
+        nearest_try(&nearest, *other);
+    buf_printf(error, "unknown setting '%.60s' of %s", key, owner->name);
     if (nearest.best)
         buf_printf(error, "; did you mean '%s'?", nearest.best);
+    else
+        add_available(owner, error);
 }
 
 static void invalid_setting(enum err err, const struct setting_owner *owner, const char *key, const char *value,

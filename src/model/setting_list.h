@@ -21,6 +21,7 @@ struct setting_owner {
     const char *name; /* "csv" */
     const struct setting *settings;
     size_t state_size;
+    const char *const *others; /* keys that the caller handles itself, NULL-terminated; NULL: none */
 };
 
 /* Adds or replaces; copies both strings. FULL, NOMEM. */

@@ -52,7 +52,7 @@ static const struct table_column host_columns[] = {
 static const struct table_column sink_columns[] = {
     { .title = "SINK", .min = 10 },
     { .title = "STATE" },
-    { .title = "WAITING", .right = true },
+    { .title = "PENDING", .right = true },
     { .title = "AGE", .right = true },
     { .title = "SAMPLES", .right = true, .rank = 2 },
     { .title = "RATE", .right = true },
@@ -213,6 +213,14 @@ static void add_rate(struct status_page *page, const struct status_fields *sink)
     table_add_text(&page->sinks, PLAIN, text);
 }
 
+/* For people; the JSON keeps its own words. */
+static const char *sink_state(const char *state)
+{
+    return strcmp(state, API_STATE_WRITES) == 0  ? "writing"
+           : strcmp(state, API_STATE_WAITS) == 0 ? "idle"
+           : strcmp(state, API_STATE_FAILS) == 0 ? "failing" : state;
+}
+
 static void read_sink(struct status_page *page)
 {
     struct status_fields sink;
@@ -221,7 +229,7 @@ static void read_sink(struct status_page *page)
     page->sink_count++;
     table_add_text(&page->sinks, BOLD, text_of(&sink, API_SINK));
     table_add_text(&page->sinks, strcmp(state, API_STATE_WRITES) == 0 ? GREEN
-                                 : strcmp(state, API_STATE_FAILS) == 0 ? RED : PLAIN, state);
+                                 : strcmp(state, API_STATE_FAILS) == 0 ? RED : PLAIN, sink_state(state));
     table_add_text(&page->sinks, PLAIN, format_bytes_short(number_of(&sink, API_WAITING_BYTES)).s);
     table_add_text(&page->sinks, PLAIN, format_duration_short(number_of(&sink, API_WAITING_NS)).s);
     add_count(&page->sinks, PLAIN, number_of(&sink, API_SAMPLES));

@@ -89,7 +89,7 @@ void syscall_table_print_pending(const uint32_t *threads, struct buf *out)
     for (unsigned i = 0; i < SYSCALL_NAMES_MAX; i++) {
         if (!threads[i])
             continue;
-        buf_printf(out, "%s%s (%s thread%s)", is_first ? "not counted, not returned yet: " : ", ",
+        buf_printf(out, "%s%s (%s thread%s)", is_first ? "still in progress (not counted): " : ", ",
                    syscall_names_write(i, name), format_count(threads[i]).s, threads[i] > 1 ? "s" : "");
         is_first = false;
     }

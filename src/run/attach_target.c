@@ -151,7 +151,7 @@ void attach_target_explain(const struct attach_target *target, enum err err, str
     else if (target->pid == getpid())
         buf_add_text(error, "sonde cannot attach to itself: give another PID");
     else if (err == GONE)
-        buf_printf(error, "no such process: %d. 'ps' lists the running ones", (int)target->pid);
+        buf_printf(error, "no such process: %d", (int)target->pid);
     else if (err == DENIED)
         explain_denied(target, error);
     else

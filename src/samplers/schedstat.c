@@ -100,7 +100,7 @@ static void schedstat_close(void *state)
 const struct sampler sampler_schedstat = {
     .name = "schedstat",
     .about = "scheduler: run time, wait time and wake-ups of each CPU",
-    .absent_reason = "The kernel has no scheduler statistics, or of an unknown version",
+    .absent_reason = "The kernel provides no scheduler statistics, or in an unknown version",
     .absent_fix = "It needs a kernel that was built with CONFIG_SCHEDSTATS",
     .set = &set,
     .state_size = sizeof(struct schedstat),

@@ -18,7 +18,7 @@ static enum err reject(struct buf *error, const char *text)
 static enum err parse_settings(struct sink_choice *choice, char *list, struct buf *error)
 {
     const struct sink *sink = choice->sink;
-    struct setting_owner owner = { sink->name, sink->settings, sink->state_size };
+    struct setting_owner owner = { sink->name, sink->settings, sink->state_size, NULL };
     enum err err = OK;
     for (char *pair = list, *next; pair && *pair && !err; pair = next) {
         next = strchr(pair, ',');

@@ -85,8 +85,8 @@ static void error_has_line_and_reason(void **state)
     refused(f, "period = 1us", "agent.conf:1: invalid period '1us' (expected 1ms to 7d)");
     refused(f, "\n\n[memifo]\n", "agent.conf:3: unknown sensor 'memifo'; did you mean 'meminfo'?");
     refused(f, "[meminfo\nperiod=1s", "agent.conf:1: invalid section '[meminfo' (expected [NAME])");
-    refused(f, "[meminfo]\nfields = 2", "agent.conf:2: meminfo has no setting 'fields'");
-    refused(f, "[null]\nsetp = 2", "agent.conf:2: null has no setting 'setp'; did you mean 'step'?");
+    refused(f, "[meminfo]\nfields = 2", "agent.conf:2: unknown setting 'fields' of meminfo (available: enabled, period)");
+    refused(f, "[null]\nsetp = 2", "agent.conf:2: unknown setting 'setp' of null; did you mean 'step'?");
     refused(f, "[stat]\nenabled = perhaps", "agent.conf:2: invalid enabled 'perhaps' (expected yes or no)");
     refused(f, "perod = 1s", "agent.conf:1: unknown key 'perod'; did you mean 'period'?");
     refused(f, "hello", "agent.conf:1: 'hello' is neither [SECTION] nor KEY = VALUE");
@@ -99,7 +99,7 @@ static void error_has_line_and_reason(void **state)
     refused(f, "listen = a:70000", "agent.conf:1: invalid address 'a:70000' (expected 127.0.0.1:1337, [::1]:1337 or none)");
     assert_int_equal(parse(f, "sink = nowhere"), USAGE);
     assert_ptr_equal(strstr(buf_text(&f->error), "agent.conf:1: unknown sink 'nowhere' (available: "), buf_text(&f->error));
-    refused(f, "sink = csv:pth=x", "agent.conf:1: csv has no setting 'pth'; did you mean 'path'?");
+    refused(f, "sink = csv:pth=x", "agent.conf:1: unknown setting 'pth' of csv; did you mean 'path'?");
     refused(f, "sink = csv:x", "agent.conf:1: invalid sink setting 'x' (expected KEY=VALUE)");
     refused(f, "sensors = ,", "agent.conf:1: missing sensors (expected names, 'all' or 'none')");
     refused(f, "sensors = -stat,nul", "agent.conf:1: unknown sensor 'nul'; did you mean 'null'?");

@@ -143,7 +143,7 @@ static void samples_and_limits(void **state)
     only("timeline: no samples");
     facts.timeline.samples = 2;
     plain_duration(&facts, 1.5);
-    only("timeline: the job was shorter than 4 samples of 1.0 s");
+    only("timeline: fewer than 4 samples (interval 1.0 s)");
     facts.job.cores_allowed_milli = facts.job.cores = 0;
     only("number of allocated cores: unknown");
     facts.job.memory_limit_bytes = facts.job.memory_bytes = 0;

@@ -118,9 +118,13 @@ static void storage_rereads(void **state)
 static void too_short(void **state)
 {
     (void)state;
+    facts.timeline.samples = TIMELINE_SAMPLES_MIN - 1;
     plain_duration(&facts, 5);
     expect_silent("too-short");
     plain_duration(&facts, 4.9);
+    facts.timeline.samples = TIMELINE_SAMPLES_MIN; /* the report shows a timeline */
+    expect_silent("too-short");
+    facts.timeline.samples = TIMELINE_SAMPLES_MIN - 1;
     expect_advice("too-short", SEVERITY_NOTE,
                   "The job took 4.9 s and was sampled every 1.0 s: too few samples for a timeline.",
                   "Use a shorter interval: sonde run -p 90ms.");

@@ -27,7 +27,7 @@ static void job_failed(void **state)
     (void)state;
     expect_silent("job-failed");
     facts.job.exit_code = 2;
-    expect_advice("job-failed", SEVERITY_PROBLEM, "The command exited with status 2.", "See its own");
+    expect_advice("job-failed", SEVERITY_PROBLEM, "The command exited with status 2.", "Check the command's output");
     facts.job.summary.failed = 12;
     facts.failing = (struct summary_executable){ .name = bytes_of("cc1"), .failed = 8 };
     expect_advice("job-failed", SEVERITY_PROBLEM, "The command exited with status 2.",
@@ -60,8 +60,8 @@ static void one_of_several_runs_failed(void **state)
     facts.runs = (struct store_runs){ .list = runs, .count = 3 };
     facts.job.summary.killed = 1;
     expect_advice("job-failed", SEVERITY_PROBLEM, "1 of 2 runs failed: sh -c 'exit 3' exited with status 3.",
-                  "See its own");
-    expect_advice("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If not by you");
+                  "Check the command's output");
+    expect_advice("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If you did not do this");
     runs[0].exit_code = 0;
     expect_silent("job-failed");
     runs[0].exit_signal = SIGKILL; /* the rule killed applies */
@@ -73,9 +73,9 @@ static void killed(void **state)
     (void)state;
     expect_silent("killed");
     facts.job.summary.killed = 1;
-    expect_advice("killed", SEVERITY_NOTE, "1 process was terminated by SIGKILL.", "If not by you");
+    expect_advice("killed", SEVERITY_NOTE, "1 process was terminated by SIGKILL.", "If you did not do this");
     facts.job.exit_code = 1;
-    expect_advice("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If not by you");
+    expect_advice("killed", SEVERITY_PROBLEM, "1 process was terminated by SIGKILL.", "If you did not do this");
     facts.job.summary.rss_peak_bytes = (uint64_t)(31 * GIB);
     facts.job.summary.killed = 2;
     expect_advice("killed", SEVERITY_PROBLEM,
@@ -88,7 +88,7 @@ static void killed(void **state)
                   "Most likely by");
     expect_silent("job-failed");
     facts.job.memory_limit_bytes = facts.job.memory_bytes = 0;
-    expect_advice("killed", SEVERITY_PROBLEM, "The command was terminated by SIGKILL.", "If not by you");
+    expect_advice("killed", SEVERITY_PROBLEM, "The command was terminated by SIGKILL.", "If you did not do this");
 }
 
 static void crashed(void **state)

@@ -31,6 +31,9 @@ static void dissimilar_words_are_not_suggested(void **state)
     assert_string_equal(meant("xyzzy"), "-");
     assert_string_equal(meant(""), "-");
     assert_string_equal(meant("q"), "-");
+    assert_string_equal(meant("foo"), "-");
+    assert_string_equal(meant("ruxx"), "-"); /* two errors in up to four letters are too many */
+    assert_string_equal(meant("lixxt"), "list");
     assert_string_equal(meant("a word that is much longer than any command could ever be"), "-");
 }
 

@@ -140,13 +140,13 @@ static void invalid_values_are_reported(void **state)
 {
     (void)state;
     assert_int_equal(parse(false, "--period", "abc", NULL), USAGE);
-    refused("invalid period 'abc' (expected at least 10ms)");
+    refused("invalid value 'abc' for --period (expected at least 10ms)");
     assert_int_equal(parse(false, "-p1ms", NULL), USAGE);
-    refused("invalid period '1ms' (expected at least 10ms)");
+    refused("invalid value '1ms' for --period (expected at least 10ms)");
     assert_int_equal(parse(false, "--limit", "0", NULL), USAGE);
-    refused("invalid limit '0' (expected 1 to 1,000)");
+    refused("invalid value '0' for --limit (expected 1 to 1,000)");
     assert_int_equal(parse(false, "--format=xml", NULL), USAGE);
-    refused("invalid format 'xml' (expected csv, json, jsonl)");
+    refused("invalid value 'xml' for --format (expected csv, json, jsonl)");
     assert_int_equal(parse(false, "--format=", NULL), USAGE);
     assert_int_equal(parse(false, "--format=cs", NULL), USAGE);
     assert_int_equal(parse(false, "--since", "whenever", NULL), USAGE);

@@ -39,6 +39,9 @@ static void nothing_is_wider_than_80_columns(void **state)
     assert_non_null(strstr(text, "7 records were dropped"));
     assert_non_null(strstr(text, " 5.2/s "));
     assert_non_null(strstr(text, " 12,346/s "));
+    assert_non_null(strstr(text, " PENDING "));
+    assert_non_null(strstr(text, " writing "));
+    assert_non_null(strstr(text, " failing "));
     assert_non_null(strstr(text, "1 of 1 hosts are silent."));
     buf_clear(&out);
 }

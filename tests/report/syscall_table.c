@@ -13,7 +13,7 @@ static void pending_calls(void **state)
     assert_int_equal(out.size, 0);
     threads[syscall_names_number("futex")] = 4950;
     syscall_table_print_pending(threads, &out);
-    assert_string_equal(buf_text(&out), "not counted, not returned yet: futex (4,950 threads)\n");
+    assert_string_equal(buf_text(&out), "still in progress (not counted): futex (4,950 threads)\n");
     buf_clear(&out);
 }
 

@@ -115,7 +115,7 @@ largest_pause_ms() {
     printf 'period = 2s\n[meminfo]\nperiode = 10s\n' >agent.conf
     run "$SONDE" agent -c agent.conf
     [ "$status" -eq 1 ]
-    [ "$output" = "sonde agent: agent.conf:3: meminfo has no setting 'periode'" ]
+    [ "$output" = "sonde agent: agent.conf:3: unknown setting 'periode' of meminfo; did you mean 'period'?" ]
     run "$SONDE" agent -c missing.conf
     [ "$status" -eq 1 ]
     [[ $output == *"missing.conf: "* ]]

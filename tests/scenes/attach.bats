@@ -87,7 +87,7 @@ is_sleeping() {
         until_true is_sleeping
         "$SONDE" attach -q -t 0.5 --time "$way" "$program" >"$T/table"
         grep -Eq '^all +0 ' "$T/table"
-        grep -qx 'not counted, not returned yet: clock_nanosleep (1 thread)' "$T/table"
+        grep -qx 'still in progress (not counted): clock_nanosleep (1 thread)' "$T/table"
         kill -9 "$program"
         wait "$program" || :
         sleep 4 3>&- & program=$!
@@ -95,7 +95,7 @@ is_sleeping() {
         sleep 0.5
         "$SONDE" attach -q --time "$way" "$program" >"$T/table"
         grep -Eq '^clock_nanosleep +1 +[123]\.[0-9] s ' "$T/table"
-        run ! grep -q 'not returned yet' "$T/table"
+        run ! grep -q 'still in progress' "$T/table"
     done
     program=
 }

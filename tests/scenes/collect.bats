@@ -34,7 +34,7 @@ load collecting
     start_agent
     wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
     run "$SONDE" collect --status "$HTTP"
-    [[ $output == *HOST*STATE*LAG* && $output == *"$(uname -n)"*up* && $output == *SINK*null*writes* ]]
+    [[ $output == *HOST*STATE*LAG* && $output == *"$(uname -n)"*up* && $output == *SINK*null*writing* ]]
     run "$SONDE" collect --status nobody:1
     [ "$status" -eq 1 ]
     run "$SONDE" collect "$HTTP"
@@ -225,7 +225,7 @@ refuse() {
         refuse 1 kafka:config=absent "absent"
     fi
     run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --sink null:limits=1 --check
-    [[ $status -eq 2 && $output == *"null has no setting 'limits'; did you mean 'limit'?"* ]]
+    [[ $status -eq 2 && $output == *"unknown setting 'limits' of null; did you mean 'limit'?"* ]]
 }
 
 @test "invalid messages cost only their sender the connection" {

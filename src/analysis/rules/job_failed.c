@@ -87,7 +87,7 @@ static void advise(struct advice *advice, const struct facts *facts, unsigned co
                      phrase_plural(summary->failed, "process", "processes").s, phrase_name(facts->failing.name).s,
                      format_count(facts->failing.failed).s, job ? job : "");
     else
-        rule_set_fix(advice, "See its own output for the reason; the data here covers the part that ran.");
+        rule_set_fix(advice, "Check the command's output; this report covers only what ran.");
 }
 
 static bool judge(const struct facts *facts, struct advice *advice)

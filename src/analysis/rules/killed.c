@@ -38,8 +38,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     }
     advice->severity = well ? SEVERITY_NOTE : SEVERITY_PROBLEM;
     rule_set_sentence(advice, "%s %s terminated by SIGKILL.", subject.s, was);
-    rule_set_fix(advice, "If not by you or the program itself: by a time limit, or by the kernel because memory ran "
-                         "out. See the batch system's log and journalctl -k.");
+    rule_set_fix(advice, "If you did not do this, a time limit or the kernel's OOM killer may have. See the batch "
+                         "system's log and journalctl -k.");
     return true;
 }
 

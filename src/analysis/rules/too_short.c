@@ -1,5 +1,5 @@
-/* Rule: the job ended before a timeline could be sampled. Thresholds: under 5 intervals, but 100 ms or more; an
- * interval of over 10 ms, the minimum. */
+/* Rule: the job ended before a timeline could be sampled. Thresholds: fewer samples than a timeline needs; under 5
+ * intervals, but 100 ms or more; an interval of over 10 ms, the minimum. */
 #include "analysis/rules.h"
 
 #include "analysis/phrase.h"
@@ -14,6 +14,8 @@
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     double duration_s = facts_duration_s(facts), period_s = (double)facts->job.period_ns / 1e9;
+    if (facts->timeline.samples >= TIMELINE_SAMPLES_MIN)
+        return false;
     if (period_s <= PERIOD_MIN_S || duration_s < DURATION_MIN_S || duration_s >= PERIODS_MIN * period_s)
         return false;
     double better_s = fmax(1, floor(duration_s / SAMPLES_WANTED / PERIOD_MIN_S)) * PERIOD_MIN_S;

@@ -71,7 +71,7 @@ commands() {
     run -2 "$SONDE" list --jsn
     [[ $output == *"sonde list: unknown option '--jsn'; did you mean --json?"* ]]
     run -2 "$SONDE" run --period abc -- true
-    [[ $output == *"sonde run: invalid period 'abc' (expected "* ]]
+    [[ $output == *"sonde run: invalid value 'abc' for --period (expected "* ]]
     run -2 "$SONDE" list --since whenever
     run -2 "$SONDE" list --sort colour
     run -2 "$SONDE" ps one two
@@ -172,14 +172,14 @@ settings_of() {
         run -0 mandoc -T lint -W warning "$SOURCE/docs/$page.5"
         [ -z "$output" ]
     done
-    settings_of agent >agent
-    "$SONDE" agent --check -v 2>/dev/null | awk '/^\[/ { at = $1 } at == "[programs]"' | sed -n 's/^#*\([a-z_]*\) = .*/\1/p' >>agent
-    settings_of collect >collect
-    [ "$(wc -l <agent)" -ge 24 ]
-    [ "$(wc -l <collect)" -ge 14 ]
+    settings_of agent >agent.settings
+    "$SONDE" agent --check -v 2>/dev/null | awk '/^\[/ { at = $1 } at == "[programs]"' | sed -n 's/^#*\([a-z_]*\) = .*/\1/p' >>agent.settings
+    settings_of collect >collect.settings
+    [ "$(wc -l <agent.settings)" -ge 24 ]
+    [ "$(wc -l <collect.settings)" -ge 14 ]
     for file in agent collect; do
         while IFS= read -r name; do
             grep -q "^\.It Cm $name\$" "$SOURCE/docs/sonde-$file.conf.5" || { echo "$name is missing in sonde-$file.conf(5)"; false; }
-        done <"$file"
+        done <"$file.settings"
     done
 }

@@ -1,11 +1,11 @@
-# sonde report as a person uses it: on jobs that never were (fake_job), so that nothing depends on this machine.
+# sonde report on generated jobs (fake_job), so that nothing depends on this machine.
 load scene
 
 fake() {
     "$TOOLS/fake_job" "$SONDE_DB" "$@"
 }
 
-# Columns of the longest line, colours left out.
+# The width of the longest line, without colours.
 widest() {
     python3 -c '
 import re, sys, unicodedata
@@ -126,19 +126,19 @@ assert [(r["command"][0], r["exit_code"]) for r in runs] == [("sh", 3), ("sleep"
     for _ in 1 2 3; do "$SONDE" run -j twins -- sleep 0.01; done
     run -0 "$SONDE" report twins
     [[ $output != *"Timeline"* ]]
-    [[ $output == *"timeline: no run was longer than 4 samples of 1.0 s"* ]]
+    [[ $output == *"timeline: every run had fewer than 4 samples (interval 1.0 s)"* ]]
 }
 
 @test "the memory of a small program does not include sonde's" {
-    need_root # the kernel's exit record tells it
+    need_root # from the kernel's exit record
     "$SONDE" run -j small -- true
     [ "$(sql "SELECT total_rssmax = (SELECT rssmax FROM process) FROM jobs")" -eq 1 ]
     [ "$("$SONDE" list --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["memory_max_bytes"])')" -eq \
         "$(sql "SELECT rssmax * 1024 FROM process")" ]
 }
 
-# Who is killed as a user has nobody to tell of its I/O: the samples know it.
-bytes_of_a_killed_one() {
+# The I/O of a killed process is known only from samples without root.
+check_killed_io() {
     "$@" "$SONDE" run -q -- sh -c 'timeout -s KILL 1 dd if=/dev/zero of=/dev/null bs=1M; true' 2>/dev/null
     run -0 "$@" "$SONDE" report
     [[ $output =~ read\ [^$'\n']*\ GiB\ .*written\ [^$'\n']*\ GiB\  ]]
@@ -147,10 +147,10 @@ bytes_of_a_killed_one() {
 
 @test "I/O of a killed program is in the total, as nobody" {
     need_root
-    bytes_of_a_killed_one as_nobody
+    check_killed_io as_nobody
     [[ $output == *"GiB read and "*"GiB written could not be attributed to a process"* ]]
-    [[ $output != *" CPU wait   "* ]] # dd had nearly all of the CPU time, and tells nothing
-    row=$(grep '^  dd ' <<<"$output") # up to the memory, with blanks where nobody told: no 0
+    [[ $output != *" CPU wait   "* ]] # unknown for dd, which used nearly all of the CPU time
+    row=$(grep '^  dd ' <<<"$output") # up to the memory column, with blanks for unknown values instead of 0
     [[ $row =~ [0-9.]+[KM]$ ]]
     as_nobody "$SONDE" report --json | jq -e '.executables[] | select(.name == "dd") |
         [.rchar_bytes, .wchar_bytes, .read_bytes, .write_bytes, .waiting_ns] == [null, null, null, null, null]'
@@ -158,5 +158,5 @@ bytes_of_a_killed_one() {
 
 @test "I/O of a killed program is in the total, as root, without the number of calls" {
     need_root
-    bytes_of_a_killed_one env
+    check_killed_io env
 }

@@ -1,5 +1,5 @@
-/* What the agent costs for the six sets of LDMS: CPU per cycle beside a bare pread-and-parse of the same files in the same
- * minute, system calls, resident memory, and how exactly it ticks. bench-agent SONDE BASELINE [ROUNDS]. */
+/* bench-agent SONDE BASELINE [ROUNDS]: the cost of the agent with the six sets of LDMS: CPU time per cycle compared with a bare
+ * pread-and-parse of the same files at the same time, system calls, resident memory, and the precision of its ticks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 #define SAMPLES_MAX 4096
 #define ROUNDS_MAX 100
 
-/* A root with this machine's /proc and no control groups: the jobs of a busy machine are not what is measured. */
+/* A root with this node's /proc and no cgroups, so that jobs of this node are not measured. */
 static char root[] = "/tmp/bench-agent-root-XXXXXX", root_proc[sizeof root + 8];
 
 static void die(const char *message)
@@ -95,7 +95,7 @@ static double median(double *values, unsigned count)
     return values[count / 2];
 }
 
-/* Sleeps until a quarter of a period behind the agent's tick: nobody works then. */
+/* Sleeps until a quarter of a period after the agent's tick, when neither process works. */
 static void sleep_to_quiet(uint64_t period_ns)
 {
     uint64_t left_ns = period_ns - clock_of(CLOCK_REALTIME) % period_ns + period_ns / 4;
@@ -103,8 +103,8 @@ static void sleep_to_quiet(uint64_t period_ns)
     nanosleep(&t, NULL);
 }
 
-/* Both run at the same time, half a period apart, so that a busy minute is one for both. CPU time per cycle of each, by
- * rounds; the medians are compared. */
+/* Both run at the same time, half a period apart, so that other load affects both. Compares the medians of CPU time per cycle over
+ * the rounds. */
 static void compare(char *sonde, char *baseline, unsigned period_ms, unsigned cycles, unsigned rounds)
 {
     char period[32], number[32], offset[32];
@@ -129,7 +129,7 @@ static void compare(char *sonde, char *baseline, unsigned period_ms, unsigned cy
     stop(agent_pid);
     stop(bare_pid);
     double a = median(agent, rounds), b = median(bare, rounds);
-    printf("   every %-6s  agent %6.0f us   bare %6.0f us   x%.2f   (least %.0f and %.0f us)\n", period, a, b, a / b, agent[0],
+    printf("   every %-6s  agent %6.0f us   bare %6.0f us   x%.2f   (minimum %.0f and %.0f us)\n", period, a, b, a / b, agent[0],
            bare[0]);
     fflush(stdout);
 }
@@ -176,7 +176,7 @@ static void show_calls(char *sonde)
     stop(pid);
 }
 
-/* Late readings, in a memory that a child writes too. */
+/* Delays of samples, in memory shared with a child. */
 struct delays {
     unsigned count;
     double us[SAMPLES_MAX];
@@ -188,12 +188,12 @@ static void show_delays(const char *who, unsigned period_ms, struct delays *dela
     double *us = delays->us;
     qsort(us, count, sizeof *us, by_size);
     if (count)
-        printf("   %-5s %u ticks of %u ms: read %.0f us after their time (median), %.0f (99th of 100), %.0f (latest)\n", who, count,
+        printf("   %-5s %u ticks of %u ms: delay %.0f us (median), %.0f (99th percentile), %.0f (maximum)\n", who, count,
                period_ms, us[count / 2], us[count * 99 / 100], us[count - 1]);
 }
 
-/* The least that a process can have on this machine in this minute: it sleeps until halfway between two ticks of the agent, reads
- * the same file and looks at the clock. */
+/* The minimum delay of a process on this node at this time: sleeps until halfway between two ticks of the agent, reads the same file
+ * and then the clock. */
 static void sleep_bare(struct delays *delays, uint64_t period_ns)
 {
     char text[128];
@@ -210,7 +210,7 @@ static void sleep_bare(struct delays *delays, uint64_t period_ns)
     _exit(0);
 }
 
-/* The time of a tick is the first multiple behind the reading before. */
+/* The time of a tick is the first multiple of the period after the previous sample. */
 static void read_delays(int fd, struct delays *delays, uint64_t period_ns)
 {
     char line[512];
@@ -229,8 +229,8 @@ static void read_delays(int fd, struct delays *delays, uint64_t period_ns)
     fclose(file);
 }
 
-/* How long after a multiple of the period samples were read, and how long after its time a bare process wakes beside it: what
- * both have is the machine's. */
+/* The delay of samples after a multiple of the period, compared with that of a bare process: what both have in common is due to the
+ * node. */
 static void show_jitter(char *sonde, unsigned period_ms, unsigned ticks)
 {
     char path[] = "/tmp/bench-agent-XXXXXX", sink[64], period[32];

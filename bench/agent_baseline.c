@@ -1,6 +1,6 @@
-/* The least that reading the six sets of LDMS can cost: the files are kept open, read with pread, and every number in them
- * is parsed into memory; nothing is named, kept or sent. bench-agent-baseline PERIOD_MS [OFFSET_MS]; runs until it is
- * killed, and reads at multiples of the period plus the offset. */
+/* bench-agent-baseline PERIOD_MS [OFFSET_MS]: the minimum cost of reading the six sets of LDMS. Keeps the files open, reads them with
+ * pread and parses every number into memory, without names, storage or network. Reads at multiples of the period plus the offset
+ * until it is killed. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,15 +1,14 @@
-/* Runs two or more commands by turns and compares them: the machine is shared, so only figures of the same minute mean
- * anything, and each is held against the first command's of the same round. In every round the order is another one. For each
- * command: the least and the median wall time; the median of the differences to the first, with the range in which it lies
- * with 95 % (by the rank of the rounds, whatever their distribution); the ratio of the medians; t, the mean of the differences
- * over its standard error: |t| under 2 is a difference that the rounds do not show; and the same difference of the CPU time of
- * the command with all that it started and waited for. The last line tells how much of the machine others took meanwhile.
+/* Runs two or more commands alternately and compares them. The node may have other load, so each is compared with the first command
+ * in the same round, and the order changes every round. Prints for each command: minimum and median wall time; the median of the
+ * differences to the first, with its 95 % confidence interval (by rank, for any distribution); the ratio of the medians; t, the mean
+ * of the differences divided by its standard error (|t| < 2: not significant); and the same difference for the CPU time of the
+ * command with its descendants. The last line is the CPU usage of other processes meanwhile.
  *
- *   compare [-n ROUNDS] [-u UNITS] [-q] [-z] NAME=COMMAND NAME=COMMAND…   COMMAND goes to /bin/sh; UNITS divides (processes)
+ *   compare [-n ROUNDS] [-u UNITS] [-q] [-z] NAME=COMMAND NAME=COMMAND…   COMMAND is run by /bin/sh; results are divided by UNITS
  *
- * -q: only the quieter half of the rounds counts, by what others took.
- * -z: a % in COMMAND is the number of units. Each is run with that many and with none, so that what a unit takes is known without
- * what the command takes once, which has lines of its own. */
+ * -q: uses only the half of the rounds with the least CPU usage of other processes.
+ * -z: replaces a % in COMMAND by the number of units. Each is run with that many and with none, to separate the cost per unit from
+ * the fixed cost, which has its own lines. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
@@ -24,7 +23,7 @@
 #define COMMANDS_MAX 8
 #define ROUNDS_MAX 1000
 
-/* What it took, in ms, round by round. */
+/* Times in ms, by round. */
 struct series {
     double wall[ROUNDS_MAX], cpu[ROUNDS_MAX];
 };
@@ -46,13 +45,13 @@ static double timeval_ms(struct timeval t)
     return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
 }
 
-/* Of the machine, in all that it did. */
+/* The CPU time of all processes of the node. */
 static double busy_ms(void)
 {
     double user = 0, nice = 0, system = 0;
     FILE *file = fopen("/proc/stat", "r");
     if (!file || fscanf(file, "cpu %lf %lf %lf", &user, &nice, &system) != 3)
-        fprintf(stderr, "compare: /proc/stat does not tell what others do\n");
+        fprintf(stderr, "compare: cannot read the CPU usage of other processes from /proc/stat\n");
     if (file)
         fclose(file);
     return (user + nice + system) * 1e3 / (double)sysconf(_SC_CLK_TCK);
@@ -80,13 +79,13 @@ static void run_once(const char *command, struct series *series, int round)
     series->cpu[round] = timeval_ms(usage.ru_utime) + timeval_ms(usage.ru_stime);
 }
 
-/* A round as a whole. */
+/* One round of all commands. */
 struct round {
     int number;
     double wall_ms, others_ms; /* others_ms: of all CPUs */
 };
 
-/* Who comes first changes, and every other time around they come the other way: nobody always has the same before it. */
+/* The first command changes every round, and every other cycle has the reverse order, so that the predecessor of a command varies. */
 static struct round run_round(struct contestant *all, int count, int number)
 {
     double start = now_ms(), before = busy_ms(), own = 0;
@@ -119,7 +118,7 @@ static void keep(struct series *series, const struct round *rounds, int count)
     }
 }
 
-/* The first rounds of all are then those that are left. */
+/* Moves the selected rounds to the front. */
 static int keep_quiet(struct contestant *all, int count, struct round *rounds, int round_count)
 {
     int kept = (round_count + 1) / 2;
@@ -131,7 +130,7 @@ static int keep_quiet(struct contestant *all, int count, struct round *rounds, i
     return kept;
 }
 
-/* Leaves in all what the units took. */
+/* Subtracts the fixed cost from all. */
 static void take_off_once(struct contestant *c, int rounds)
 {
     for (int i = 0; i < rounds && c->command_of_none; i++) {
@@ -147,7 +146,7 @@ static void print_others(const struct round *rounds, int count)
         wall += rounds[i].wall_ms;
         others += rounds[i].others_ms;
     }
-    printf("%d rounds of %.0f ms; others took %.0f %% of the machine\n", count, wall / count,
+    printf("%d rounds of %.0f ms; other processes used %.0f %% of the node\n", count, wall / count,
            100 * others / wall / (double)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
@@ -157,7 +156,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* In order; those of base, when there is one, taken off round by round before. */
+/* Sorted; if there is a base, its values are subtracted by round before. */
 static const double *sorted(const double *values, const double *base, int rounds)
 {
     static double differences[ROUNDS_MAX];
@@ -207,7 +206,7 @@ static void print_line(const char *name, const struct series *series, const stru
 
 static void print_head(const char *what)
 {
-    printf("%-22s %10s %10s %10s %22s %6s %6s %10s %22s\n", what, "least", "median", "more", "95 %", "ratio", "t", "more CPU",
+    printf("%-22s %10s %10s %10s %22s %6s %6s %10s %22s\n", what, "minimum", "median", "more", "95 %", "ratio", "t", "more CPU",
            "95 %");
 }
 
@@ -226,13 +225,13 @@ static void print(struct contestant *all, int count, int rounds, double units)
         print_line(all[i].name, &all[i].once, &all[0].once, rounds, 1);
 }
 
-/* The command with a number in the place of its %. */
+/* The command with a number instead of its %. */
 static char *with_number(const char *command, int number)
 {
     const char *place = strchr(command, '%');
     char *text = NULL;
     if (!place || asprintf(&text, "%.*s%d%s", (int)(place - command), command, number, place + 1) < 0) {
-        fprintf(stderr, "compare: with -z there must be a %% in '%s'\n", command);
+        fprintf(stderr, "compare: -z needs a %% in '%s'\n", command);
         exit(2);
     }
     return text;

@@ -1,6 +1,6 @@
-/* What counting with libsonde costs: an addition, by 1, 2, 4 and 8 threads on the same counter, beside a plain addition and an
- * atomic one in the same run; and what it costs to make metrics, to begin in a new thread, and to read it all from outside. Times
- * are those of the threads' own CPU clocks, the best of several rounds: waiting for a core is not a cost of counting. */
+/* The cost of libsonde: an addition by 1, 2, 4 and 8 threads on the same counter, compared with a plain and an atomic addition in the
+ * same run; creating metrics, the first count of a thread, and reading the segment. Times are CPU times of the threads, the best of
+ * several rounds: waiting for a core is not included. */
 #include "appmetrics/segment_reader.h"
 #include "tools.h"
 
@@ -90,7 +90,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* ns per addition, over the threads of the best round. */
+/* ns per addition, averaged over the threads of the best round. */
 static double measure(void (*act)(void), int threads)
 {
     double best_ns = 1e9;
@@ -102,7 +102,7 @@ static double measure(void (*act)(void), int threads)
         for (int i = 0; i < threads; i++) {
             works[i] = (struct work){ .act = act };
             if (pthread_create(&ids[i], NULL, run, &works[i]))
-                tools_die("no thread");
+                tools_die("cannot create a thread");
         }
         for (int i = 0; i < threads; i++) {
             pthread_join(ids[i], NULL);
@@ -124,7 +124,7 @@ static void print_additions(void)
         { "sonde_call_add", add_called },   { "sonde_add_real", add_real },         { "sonde_set", set },
         { "sonde_observe", observe },
     };
-    printf("   ns each, by threads on one    %8d %8d %8d %8d\n", 1, 2, 4, 8);
+    printf("   ns each, by thread count      %8d %8d %8d %8d\n", 1, 2, 4, 8);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         printf("   %-29s", ways[i].name);
         for (int threads = 1; threads <= THREADS_MAX; threads *= 2)
@@ -147,14 +147,14 @@ static void print_thread(void)
     for (int i = 0; i < 1000; i++) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, begin, &ns))
-            tools_die("no thread");
+            tools_die("cannot create a thread");
         pthread_join(thread, NULL);
         best_ns = tools_smaller(best_ns, ns);
     }
     printf("   the first count of a thread   %8.0f ns\n", best_ns);
 }
 
-static void make_many(const char *what)
+static void create_many(const char *what)
 {
     uint64_t begin_ns = thread_ns();
     for (int i = 0; i < METRICS; i++) {
@@ -163,7 +163,7 @@ static void make_many(const char *what)
         struct sonde_counter one;
         snprintf(number, sizeof number, "%d", i);
         if (sonde_counter_make(&one, "bench_total", labels, "", "One of many"))
-            tools_die("no room");
+            tools_die("the segment is full");
         sonde_add(&one, 1);
     }
     printf("   %-29s %8.0f ns each, %d of them\n", what, (double)(thread_ns() - begin_ns) / METRICS, METRICS);
@@ -177,7 +177,7 @@ static struct segment_reader *open_board(const char *folder)
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (strncmp(entry->d_name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) == 0 && segment_reader_open(&reader, path))
-            tools_die("the board cannot be read");
+            tools_die("cannot read the segment");
     }
     if (dir)
         closedir(dir);
@@ -210,14 +210,14 @@ int main(void)
     uint64_t begin_ns = thread_ns();
     sonde_counter_make(&counter, "bench_one_total", NULL, "", "");
     sonde_add(&counter, 1);
-    printf("   the first metric              %8.0f ns, with its board\n", (double)(thread_ns() - begin_ns));
+    printf("   the first metric              %8.0f ns, with its segment\n", (double)(thread_ns() - begin_ns));
     sonde_real_counter_make(&real, "bench_real_total", NULL, "", "");
     sonde_gauge_make(&gauge, "bench_gauge", NULL, "", "");
     sonde_histogram_make(&histogram, "bench_sizes", NULL, "", "", bounds, 8);
     print_additions();
     print_thread();
-    make_many("to make a metric");
-    make_many("to find it again");
+    create_many("to create a metric");
+    create_many("to find it again");
     print_reading();
     return 0;
 }

@@ -1,3 +1,3 @@
-/* A library with nothing in it: what the loader takes for any that is preloaded. */
+/* An empty library: the loader's minimum cost for any preloaded one. */
 extern int empty_library;
 int empty_library;

@@ -1,4 +1,4 @@
-/* Fills a store with jobs that never were, the last of them the largest: fill PATH JOBS PROCESSES-EACH LAST-PROCESSES. */
+/* fill PATH JOBS PROCESSES-EACH LAST-PROCESSES: fills a job database with generated jobs, the last of which is the largest. */
 #include "store/store.h"
 #include "tools/fake_run.h"
 

@@ -1,5 +1,5 @@
-/* The gateway for tau's programs: messages per second from 1, 2 and 4 programs, with 64 messages per write and with one; 5,000
- * programs at once; /metrics with 100,000 metrics in four layouts. Usage: bench-gateway [SECONDS]. */
+/* bench-gateway [SECONDS]: the server for tau's clients: messages per second from 1, 2 and 4 programs, with 64 messages per write and
+ * with one; 5,000 concurrent programs; /metrics with 100,000 metrics in four layouts. */
 #include "base/file.h"
 #include "model/view.h"
 #include "appmetrics/registry.h"
@@ -76,7 +76,7 @@ static void describe(int fd, int metrics)
     }
 }
 
-/* One round of a client, backwards as it does it. */
+/* One update of a client, in reverse order as tau's library does. */
 static struct tau_message *make_round(void)
 {
     struct tau_message *round = calloc(METRICS, sizeof *round);
@@ -123,7 +123,7 @@ static void measure_rate(int programs, size_t at_once, uint64_t ns)
     while (wait(NULL) > 0)
         continue;
     double seconds = (double)(tools_now_ns() - begin_ns) / 1e9, count = (double)(messages() - before);
-    printf("%d programs, %2zu messages per write: %5.2f million messages/s, %3.0f ns of the gateway's CPU each\n", programs,
+    printf("%d programs, %2zu messages per write: %5.2f million messages/s, %3.0f ns of server CPU each\n", programs,
            at_once, count / seconds / 1e6, (cpu_s() - cpu) / count * 1e9);
 }
 
@@ -135,7 +135,7 @@ static double rss_mb(void)
     return (double)strtol(strchr(text, ' '), NULL, 10) * 4096 / 1e6;
 }
 
-/* In one child: sockets are what counts, not processes. */
+/* In one child: only the number of sockets matters, not of processes. */
 static void hold_many(int ready_fd)
 {
     static int fds[PROGRAMS];
@@ -158,15 +158,15 @@ static void measure_many(void)
     double before = rss_mb();
     uint64_t count = messages(), begin_ns = tools_now_ns();
     if (pipe(ready))
-        tools_die("no pipe");
+        tools_die("cannot create a pipe");
     pid_t pid = fork();
     if (pid == 0)
         hold_many(ready[1]);
     if (read(ready[0], &c, 1) != 1)
-        tools_die("nobody came");
+        tools_die("no program connected");
     while (messages() - count < (uint64_t)PROGRAMS * (2 * METRICS + 1))
         usleep(1000);
-    printf("%d programs with %d metrics each came and pushed once in %.2f s; %.1f MB more, %.1f kB each\n", PROGRAMS, METRICS,
+    printf("%d programs with %d metrics each connected and sent once in %.2f s; %.1f MB more, %.1f kB each\n", PROGRAMS, METRICS,
            (double)(tools_now_ns() - begin_ns) / 1e9, rss_mb() - before, (rss_mb() - before) * 1e3 / PROGRAMS);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
@@ -191,7 +191,7 @@ static void fill(struct registry *to, size_t per_family, enum program_kind kind,
             .name = { name, (size_t)size }, .doc = bytes_of("one of very many"), .unit = { "", 0 }, .kind = kind,
         };
         if (registry_metric(to, &description, &metric))
-            tools_die("no room");
+            tools_die("the table is full");
         struct cell *cell = registry_cell(to, metric, scope);
         if (kind == PROGRAM_COUNTER) {
             cell_add(cell, 0.37 * (double)(i + 1), 1);
@@ -246,8 +246,8 @@ int main(int argc, char **argv)
     registry_close(&registry);
     measure_page("100,000 counters, one family", SERIES, PROGRAM_COUNTER, "");
     measure_page("100,000 counters, 100 per family", 100, PROGRAM_COUNTER, "");
-    measure_page("100,000 counters, each its family", 1, PROGRAM_COUNTER, "");
-    measure_page("100,000 gauges, each its family", 1, PROGRAM_GAUGE, "");
+    measure_page("100,000 counters, one per family", 1, PROGRAM_COUNTER, "");
+    measure_page("100,000 gauges, one per family", 1, PROGRAM_GAUGE, "");
     measure_page("the same of one job: 200,000 lines", 100, PROGRAM_COUNTER, "4711");
     return 0;
 }

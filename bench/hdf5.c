@@ -1,6 +1,6 @@
-/* bench-hdf5 FOLDER: rows of Colmet's taskstats per second into HDF5, plain and with zlib 9: 100 jobs on 10 hosts, one batch per
- * host and tick, flushed each 100 batches as a collector does. Per second of the clock, and of CPU time: a machine that others
- * use has less of the former. Goals: 250,000 and 30,000 (Colmet: 12,000 and 1,400). */
+/* bench-hdf5 DIRECTORY: rows of Colmet's taskstats per second written to HDF5, uncompressed and with zlib 9: 100 jobs on 10 hosts, one
+ * batch per host and tick, flushed every 100 batches as a collector does. Per second of wall time and of CPU time, which depends
+ * less on other load. Goals: 250,000 and 30,000 (Colmet: 12,000 and 1,400). */
 #include "base/clock.h"
 #include "samplers/all.h"
 #include "sinks/sink_module.h"
@@ -57,7 +57,7 @@ static int measure(const struct sink *sink, const char *folder, const char *leve
             err = sink->flush(state, 0);
     }
     if (!err)
-        sink->close(state); /* makes all durable */
+        sink->close(state); /* makes everything durable */
     double wall_s = (double)(clock_monotonic_ns() - begin_ns) / 1e9, used_s = cpu_s() - begin_cpu_s;
     double rows = (double)batches * JOBS;
     printf("level %s: %8.0f rows/s, %8.0f rows per second of CPU; %.0f rows\n", level, rows / wall_s, rows / used_s, rows);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The peer of bench-hdf5: rows of taskstats as Colmet's collector writes them, with PyTables, one append and one flush each:
-hdf5_pytables.py FOLDER."""
+"""hdf5_pytables.py DIRECTORY: the counterpart of bench-hdf5. Writes rows of taskstats with PyTables as Colmet's collector does, with
+one append and one flush each."""
 import os
 import sys
 import time

@@ -1,6 +1,6 @@
-/* job_sensors [JOBS]: what a cycle of the sensors of jobs costs. Makes JOBS cgroups with a process each, of one thread and
- * of eight, and reads the sensors in this process as the agent does; the CPU time of the fastest tenth of the cycles counts,
- * since other work on the machine only adds to it. As root. */
+/* job_sensors [JOBS]: the cost of a cycle of the per-job sensors. Creates JOBS cgroups with one process each, of one thread and of
+ * eight, and reads the sensors in this process as the agent does; reports the CPU time of the fastest tenth of the cycles, since
+ * other load only adds to it. Needs root. */
 #include "base/clock.h"
 #include "samplers/all.h"
 #include "tools.h"
@@ -46,7 +46,7 @@ static void start_jobs(bool unified, int threads)
 {
     for (size_t i = 0; i < job_count; i++) {
         if (!group_make(&groups[i], unified, (unsigned)i))
-            tools_die("cannot make a cgroup: this needs root, and cgroups of that version");
+            tools_die("cannot create a cgroup: needs root and cgroups of this version");
         pids[i] = fork();
         if (pids[i] == 0)
             run_job(&groups[i], threads);
@@ -72,7 +72,7 @@ static void open_sensor(const struct sampler *sampler, const char *key, const ch
     if (key)
         setting_apply(sampler->settings, sensor->state, key, value);
     if (sampler->open(sensor->state, &here)) {
-        printf("   (%s is not there)\n", sampler->name);
+        printf("   (%s is unavailable)\n", sampler->name);
         free(sensor->state);
         return;
     }
@@ -97,7 +97,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* µs of CPU time for a cycle. */
+/* CPU time of a cycle in µs. */
 static double measure(size_t *samples)
 {
     struct batch batch;
@@ -175,9 +175,9 @@ int main(int argc, char **argv)
         tools_die("job_sensors [JOBS]: 5,000 at most");
     groups = calloc(job_count, sizeof *groups);
     pids = calloc(job_count, sizeof *pids);
-    signal(SIGPIPE, SIG_IGN); /* the cgroups are to be removed all the same */
+    signal(SIGPIPE, SIG_IGN); /* so that the cgroups are removed */
     if (!groups || !pids)
-        tools_die("no memory");
+        tools_die("out of memory");
     for (int unified = 0; unified < 2; unified++) {
         if (access(group_mount(unified), F_OK) != 0)
             continue;

@@ -1,5 +1,5 @@
-/* Appends per second to a journal, with nobody, one and four who read along, and what opening it again takes. Prints a line
- * for each. Usage: bench-journal [DIR], a folder on the disk to be measured. */
+/* bench-journal [DIR]: appends per second to a journal in DIR, with no, one and four concurrent readers, and the time to reopen it.
+ * Prints a line for each. */
 #include "base/clock.h"
 #include "journal/journal.h"
 
@@ -79,7 +79,7 @@ static void measure(unsigned readers)
     for (unsigned i = 0; i < readers; i++)
         pthread_join(threads[i], NULL);
     double all_s = (double)(clock_monotonic_ns() - begun_ns) / 1e9;
-    printf("   %u readers: %8.0f appends/s (%.2f us of CPU each); all had read after %.2f s\n", readers, (double)RECORDS / s,
+    printf("   %u readers: %8.0f appends/s (%.2f us of CPU each); all read after %.2f s\n", readers, (double)RECORDS / s,
            cpu_s * 1e6 / (double)RECORDS, all_s);
 }
 
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     uint64_t begun_ns = clock_monotonic_ns();
     if (journal_open(&journal, dir, NULL, &why))
         tools_die(buf_text(&why));
-    printf("   opened again in %.0f ms: %.0f MB, %llu entries\n", (double)(clock_monotonic_ns() - begun_ns) / 1e6,
+    printf("   reopened in %.0f ms: %.0f MB, %llu entries\n", (double)(clock_monotonic_ns() - begun_ns) / 1e6,
            (double)figures.bytes / 1e6, (unsigned long long)figures.entries);
     journal_close(&journal);
     buf_clear(&why);

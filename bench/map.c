@@ -1,4 +1,4 @@
-/* base/map.h compared with what it replaced: chains through the items and FNV-1a over each byte. */
+/* base/map.h compared with what it replaced: chains through the items with FNV-1a. */
 #include "base/hash.h"
 #include "base/map.h"
 #include "tools.h"

@@ -1,6 +1,5 @@
-/* What putting a spool together costs: bench-merge SPOOL [ROUNDS]. Beside it, as the measure of this machine in this
- * minute: walking over the spool's frames and checking them, which any reader must do. CPU time, the best of the rounds,
- * and the most memory that was resident. */
+/* bench-merge SPOOL [ROUNDS]: the cost of merging a spool, compared with iterating over the spool's frames and checking them, which
+ * any reader must do. CPU time of the best round, and peak resident memory. */
 #include "base/clock.h"
 #include "merge/merge.h"
 #include "spool/spool.h"

@@ -1,5 +1,5 @@
-/* How long /metrics takes with 100,000 series, in four layouts: many families of few series and the other way round, of the
- * node and of a thousand jobs. Prints the best and the median of several rounds, in ms. Usage: bench-metrics [SERIES]. */
+/* bench-metrics [SERIES]: the time of /metrics with 100,000 series in four layouts: many families with few series and few families
+ * with many, of the node and of a thousand jobs. Prints the best and the median of several rounds, in ms. */
 #include "agent/node_view.h"
 #include "api/metrics_page.h"
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define ROUNDS 15
-#define NAME_ROOM 32
+#define NAME_CAPACITY 32
 
 struct layout {
     const char *about;
@@ -18,22 +18,22 @@ struct layout {
     enum metric_type type;
 };
 
-static char names[100000][NAME_ROOM];
+static char names[100000][NAME_CAPACITY];
 static struct metric metrics[100000];
-static char set_names[100][NAME_ROOM];
-static char instances[100000][NAME_ROOM], jobs[1000][NAME_ROOM];
+static char set_names[100][NAME_CAPACITY];
+static char instances[100000][NAME_CAPACITY], jobs[1000][NAME_CAPACITY];
 
 static const struct set *make_sets(const struct layout *layout, size_t *count)
 {
     *count = (layout->metrics + SET_METRICS_MAX - 1) / SET_METRICS_MAX;
     struct set *sets = calloc(*count, sizeof *sets);
     for (size_t i = 0; i < layout->metrics; i++) {
-        snprintf(names[i], NAME_ROOM, "metric_number_%zu", i);
+        snprintf(names[i], NAME_CAPACITY, "metric_number_%zu", i);
         metrics[i] = (struct metric){ names[i], i % 2 ? "us" : "B", COUNTER, layout->type, "one of very many" };
     }
     for (size_t i = 0; i < *count; i++) {
         size_t first = i * SET_METRICS_MAX, rest = layout->metrics - first;
-        snprintf(set_names[i], NAME_ROOM, "bench_%zu", i);
+        snprintf(set_names[i], NAME_CAPACITY, "bench_%zu", i);
         sets[i] = (struct set){ set_names[i], metrics + first, rest < SET_METRICS_MAX ? rest : SET_METRICS_MAX, "device" };
     }
     return sets;
@@ -43,8 +43,8 @@ static void fill(struct batch *batch, const struct set *set, const struct layout
 {
     for (size_t job = 0; job < (layout->jobs ? layout->jobs : 1); job++)
         for (size_t instance = 0; instance < layout->instances; instance++) {
-            snprintf(jobs[job], NAME_ROOM, "%zu", 4711000 + job);
-            snprintf(instances[instance], NAME_ROOM, layout->instances > 1 ? "device%zu" : "", instance);
+            snprintf(jobs[job], NAME_CAPACITY, "%zu", 4711000 + job);
+            snprintf(instances[instance], NAME_CAPACITY, layout->instances > 1 ? "device%zu" : "", instance);
             struct sample *sample = batch_add(batch, set, 1, instances[instance]);
             if (!sample)
                 tools_die("out of memory");

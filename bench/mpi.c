@@ -1,6 +1,6 @@
-/* What calls of MPI cost: ns each, the best of several rounds; and the CPU time of MPI_Init. Built by bench/run with mpicc of
- * each family, and run bare, with two clock readings (mpi_floor.c), with counts and with all. Prints: Comm_rank Barrier(SELF)
- * Sendrecv(self, 8 bytes) Isend+Irecv+Waitall Init. */
+/* The cost of MPI calls in ns, the best of several rounds, and the CPU time of MPI_Init. Built by bench/run with mpicc of each family,
+ * and run without the probe, with two clock readings per call (mpi_floor.c), with counts and with everything. Prints: Comm_rank
+ * Barrier(SELF) Sendrecv(self, 8 bytes) Isend+Irecv+Waitall Init. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static double best_of(void (*what)(void), int calls)
 
 int main(int argc, char **argv)
 {
-    double begin = now_ns(CLOCK_PROCESS_CPUTIME_ID); /* the time itself is that of sockets and of other processes */
+    double begin = now_ns(CLOCK_PROCESS_CPUTIME_ID); /* wall time depends on sockets and other processes */
     MPI_Init(&argc, &argv);
     double init = now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
     printf("%.1f %.1f %.1f %.1f %.1f\n", best_of(comm_rank, CALLS), best_of(barrier, CALLS), best_of(sendrecv, CALLS),

@@ -1,6 +1,5 @@
-/* The least that a wrapper can cost: the call between two readings of the clock, with a status where the caller wants none. Built by
- * bench/run with mpicc of each family as a library to preload; nothing is counted, so that what the machine takes stands beside
- * what the probe takes. */
+/* The minimum cost of a wrapper: the call between two clock readings, with a status if the caller wants none. Built by bench/run with
+ * mpicc of each family as a library to preload. It counts nothing: it shows which part of the probe's cost is due to the node. */
 #include <mpi.h>
 #include <stdint.h>
 

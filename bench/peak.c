@@ -1,5 +1,5 @@
-/* Runs a command and prints the largest resident memory of that one process in KB: not, as getrusage would, of its
- * children too. Looks every millisecond; VmHWM remembers what was in between. */
+/* Runs a command and prints the peak resident memory of that process in KB, without its children, which getrusage would include.
+ * Reads VmHWM every millisecond. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
         execvp(argv[1], argv + 1);
         _exit(127);
     }
-    usleep(2000); /* past its exec: before it the memory is ours */
+    usleep(2000); /* until after its exec: before, the memory is ours */
     long most = 0;
     int status;
     while (waitpid(pid, &status, WNOHANG) == 0) {

@@ -1,6 +1,5 @@
-/* A probe as one writes it in an hour, beside which ours is measured: at the end of a program it reads four files below /proc
- * and sends what stands there as one datagram to $BENCH_PLAIN_SOCKET. It sees no exec, no thread, no end by a signal, and
- * nothing of a program that closed its libraries before. */
+/* A simple probe for comparison: at exit it reads four files below /proc and sends their contents as one datagram to
+ * $BENCH_PLAIN_SOCKET. It does not record execs, threads, or programs that are killed or skip their destructors. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +33,6 @@ __attribute__((destructor)) static void tell(void)
     if (fd < 0)
         return;
     if (sendto(fd, text, size, MSG_DONTWAIT, (const struct sockaddr *)&to, sizeof to) < 0)
-        abort(); /* it would be cheaper than it is */
+        abort(); /* otherwise its cost would be too low */
     close(fd);
 }

@@ -1,9 +1,8 @@
-/* process_cost [SONDE [ROUNDS [COUNT]]]: what a short process costs more, and where that comes from. A loop makes COUNT times
- * /bin/true and takes the time of each: bare; with a library preloaded that has nothing in it, which is the least that any
- * probe can take; with a plain probe, which tells of ends alone; with the probe and a spool; and, when the program SONDE is given, in sonde run with and without the probe.
- * They take turns, ROUNDS times, in another order each. A process is shorter than most of what disturbs, so the tenth
- * percentile of them all is of those that nobody disturbed. The CPU time is that of everything which was started, less what
- * the same takes with no processes at all; page faults are those of the process. */
+/* process_cost [SONDE [ROUNDS [COUNT]]]: the overhead of a short process, and where it comes from. A loop starts /bin/true COUNT times
+ * and measures each: bare; with an empty preloaded library, the minimum for any probe; with a plain probe, which records only exits;
+ * with the probe and a spool; and, if the executable SONDE is given, in sonde run with and without the probe. The variants alternate,
+ * ROUNDS times, in changing order. A process is shorter than most disturbances, so the tenth percentile is that of undisturbed ones.
+ * The CPU time is that of everything that was started, minus that of a loop without processes; page faults are those of the process. */
 #include "tools.h"
 
 #include <signal.h>
@@ -17,9 +16,9 @@
 #include <unistd.h>
 
 #define ROUNDS_MAX 1000
-#define WORDS_MAX 6 /* with the NULL behind */
+#define WORDS_MAX 6 /* with the final NULL */
 
-/* Of one process. */
+/* Measurements of one process. */
 struct sampler_state {
     float wall_us, faults;
 };
@@ -27,13 +26,13 @@ struct sampler_state {
 struct way {
     const char *name, *library;
     bool has_spool, is_left_out;
-    const char *before[WORDS_MAX]; /* what the loop is an argument of */
+    const char *before[WORDS_MAX]; /* the command that runs the loop */
     struct sampler_state *lives;
     size_t count;
     double cpu_us[ROUNDS_MAX]; /* per process */
 };
 
-/* Who takes what the plain probe sends. */
+/* Receives the datagrams of the plain probe. */
 static struct {
     struct sockaddr_un name;
     pid_t pid;
@@ -47,7 +46,7 @@ static void listener_start(void)
     if (fd < 0 || written >= (int)sizeof listener.name.sun_path
         || bind(fd, (const struct sockaddr *)&listener.name, sizeof listener.name) != 0
         || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) != 0)
-        tools_die("no socket for the plain probe: is TMPDIR too long?");
+        tools_die("cannot create the plain probe's socket: is TMPDIR too long?");
     listener.pid = fork();
     if (listener.pid == 0)
         for (;;)
@@ -69,7 +68,7 @@ static void become_true(void)
     _exit(127);
 }
 
-/* The loop, a program of its own: writes to stdout what it took. */
+/* The loop, which runs as a separate program: writes its measurements to stdout. */
 static int loop(int count)
 {
     for (int i = 0; i < count; i++) {
@@ -132,7 +131,7 @@ static double run_us(struct way *way, int count)
     int ends[2], status = 0;
     struct rusage usage;
     if (pipe(ends) != 0)
-        tools_die("no pipe");
+        tools_die("cannot create a pipe");
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
@@ -141,7 +140,7 @@ static double run_us(struct way *way, int count)
     close(ends[1]);
     take_lives(way, ends[0]);
     if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status != 0)
-        tools_die("the program to measure did not run");
+        tools_die("cannot run the program to measure");
     return timeval_us(usage.ru_utime) + timeval_us(usage.ru_stime);
 }
 

@@ -1,5 +1,5 @@
-/* What 1,000 rapl readings per second cost: bench-rapl ROOT [ROUNDS]. Reads the sampler on a captured node, paced as the
- * agent paces it, beside a bare pread of the same files and beside a loop that only sleeps. */
+/* bench-rapl ROOT [ROUNDS]: the cost of 1,000 rapl readings per second on a captured node, paced as in the agent, compared with a bare
+ * pread of the same files and with a loop that only sleeps. */
 #include "base/clock.h"
 #include "base/scan.h"
 #include "samplers/all.h"
@@ -56,7 +56,7 @@ static void read_sampler(void *context)
             sampled->values += sampled->batch.samples[i].known[j];
 }
 
-/* CPU time of one call, at RATE calls per second, in half a second. */
+/* CPU time per call, measured for half a second at RATE calls per second. */
 static double cost_us(void (*call)(void *context), void *context)
 {
     struct timespec at;
@@ -91,7 +91,7 @@ static void open_sampler(struct sampled *sampled, const struct sampler_context *
     batch_init(&sampled->batch);
     if (!sampled->state || setting_defaults(sampler_rapl.settings, sampled->state)
         || sampler_rapl.open(sampled->state, context)) {
-        fprintf(stderr, "bench-rapl: there is no energy counter below %s\n", context->root);
+        fprintf(stderr, "bench-rapl: no energy counter below %s\n", context->root);
         exit(1);
     }
 }
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     open_bare(&bare, context.root);
     open_sampler(&sampled, &context);
     double nothing_us = 1e9, bare_us = 1e9, sampler_us = 1e9;
-    for (unsigned i = 0; i < rounds; i++) { /* by turns, the best of each: others work here, too */
+    for (unsigned i = 0; i < rounds; i++) { /* alternately, the best of each: other load only adds */
         nothing_us = smaller(nothing_us, cost_us(sleep_only, NULL));
         bare_us = smaller(bare_us, cost_us(read_bare, &bare));
         sampler_us = smaller(sampler_us, cost_us(read_sampler, &sampled));

@@ -1,6 +1,6 @@
-/* bench-sinks NODES SECONDS CHOICE…: made samples through sinks, as a collector hands them over: CPU time of this process per
- * sample, samples and values per second of wall time, bytes on the disk per value. Each node has six sets like LDMS's, of 50
- * values each, of which about a fifth changes every second. Beside it: the least that printing the same numbers can cost. */
+/* bench-sinks NODES SECONDS CHOICE…: writes generated samples to sinks, as a collector does: CPU time of this process per sample,
+ * samples and values per second of wall time, bytes on disk per value. Each node has six sets of 50 values, like LDMS, of which about
+ * a fifth changes every second. For comparison: the minimum cost of printing the same numbers. */
 #include "sinks/sink_choice.h"
 #include "tools.h"
 
@@ -48,7 +48,7 @@ static double cpu_s(void)
            + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* All digits into memory, and nothing else. */
+/* Prints all digits to memory, and nothing else. */
 static double bare_s(size_t nodes, size_t seconds)
 {
     struct buf out;
@@ -100,7 +100,7 @@ static uint64_t bytes_below(const char *path)
     return bytes;
 }
 
-/* Of SQLite, which is not emptied yet. */
+/* The size of SQLite's write-ahead log, which has not been checkpointed yet. */
 static uint64_t log_bytes(const char *place)
 {
     char log[4096 + 8];
@@ -153,7 +153,7 @@ static void measure(const char *text, size_t nodes, size_t seconds, const char *
     buf_clear(&why);
 }
 
-/* The path in "csv:dir=PATH,…" or "store:path=PATH,…", where it is one. */
+/* The path in "csv:dir=PATH,…" or "store:path=PATH,…", if there is one. */
 static void place_of(const char *choice, char *place, size_t size)
 {
     const char *at = strstr(choice, "=/");
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
         tools_die("out of memory");
     make_sets();
     double bare = bare_s(nodes, seconds);
-    printf("%-44s %6.2f us/set\n", "bare: the digits alone, into memory", bare / (double)(nodes * seconds * SETS) * 1e6);
+    printf("%-44s %6.2f us/set\n", "bare: only digits, to memory", bare / (double)(nodes * seconds * SETS) * 1e6);
     for (int i = 3; i < argc; i++) {
         char place[4096];
         place_of(argv[i], place, sizeof place);

@@ -1,7 +1,7 @@
-/* What filing and finding jobs costs: bench-store [PROCESSES [JOBS]]. Beside it, as the measure of this machine in this
- * minute: SQLite inserting one row with one text per process (its arguments) in one transaction, with the same safety.
- *   file   a job of PROCESSES processes into a new store, open and close included, and the bytes it takes
- *   small  a job of one process into a store that has some: open, file, close
+/* bench-store [PROCESSES [JOBS]]: the cost of saving and finding jobs. For comparison: SQLite inserting one row with one string per
+ * process (its arguments) in one transaction, with the same durability.
+ *   save   a job of PROCESSES processes in a new database, including open and close, and its size
+ *   small  a job of one process in an existing database: open, save, close
  *   list   JOBS jobs: all of them, the last twenty, and one with what a report needs */
 #include "base/clock.h"
 #include "store/store.h"
@@ -53,9 +53,9 @@ static struct store *open_store(const char *path, enum store_mode mode)
     return store;
 }
 
-static uint64_t cpu_ns; /* of the last file_once */
+static uint64_t cpu_ns; /* of the last save_once */
 
-static double file_once(const char *path, const struct run *run)
+static double save_once(const char *path, const struct run *run)
 {
     uint64_t start_ns = clock_monotonic_ns(), start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     struct store *store = open_store(path, STORE_WRITE);
@@ -71,7 +71,7 @@ static uint64_t size_of(const char *path)
     return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-/* One text per process into a plain table. */
+/* One string per process in a plain table. */
 static double plain_once(const char *path, const struct run *run)
 {
     sqlite3 *db;
@@ -103,7 +103,7 @@ static void bench_file(const char *dir, size_t processes)
     for (int round = 0; round < ROUNDS; round++) {
         snprintf(name, sizeof name, "file%d.db", round);
         temp_join(path, dir, name);
-        filed[round] = file_once(path, &fake.run);
+        filed[round] = save_once(path, &fake.run);
         cpu_us[round] = (double)cpu_ns / 1e3 / (double)processes;
         bytes = size_of(path);
         snprintf(name, sizeof name, "plain%d.db", round);
@@ -111,7 +111,7 @@ static void bench_file(const char *dir, size_t processes)
         plain[round] = plain_once(path, &fake.run);
     }
     double s = median(filed, ROUNDS), plain_s = median(plain, ROUNDS);
-    printf("file   %zu processes: %.0f processes/s (%.2f us of CPU each), %.0f bytes/process, the whole file counted; "
+    printf("save   %zu processes: %.0f processes/s (%.2f us of CPU each), %.0f bytes/process of the whole file; "
            "plain text rows: %.0f rows/s; ratio %.2f\n", processes, (double)processes / s, median(cpu_us, ROUNDS),
            (double)bytes / (double)processes, (double)processes / plain_s, s / plain_s);
     fake_run_clear(&fake);
@@ -126,12 +126,12 @@ static void bench_small(const char *dir)
         struct fake_run fake;
         snprintf(id, sizeof id, "job-%d", round);
         fake_run_make(&fake, &(struct fake_shape){ .processes = 1, .samples = 2, .run_id = id, .job_id = id });
-        took[round] = file_once(path, &fake.run);
+        took[round] = save_once(path, &fake.run);
         worst = round && took[round] > worst ? took[round] : worst;
         fake_run_clear(&fake);
     }
     double first = took[0];
-    printf("small  open, file, close: %.2f ms (median), %.2f ms (worst), %.2f ms (first, makes the store)\n",
+    printf("small  open, save, close: %.2f ms (median), %.2f ms (maximum), %.2f ms (first, creates the database)\n",
            median(took, SMALL_ROUNDS) * 1e3, worst * 1e3, first * 1e3);
 }
 
@@ -212,7 +212,7 @@ static void bench_list(const char *dir, size_t jobs)
         last[round] = list_once(path, 20);
         report[round] = report_once(path);
     }
-    printf("list   %zu jobs of 100 processes (filed in %.2f ms each): all %.1f ms, the last twenty %.2f ms, "
+    printf("list   %zu jobs of 100 processes (saved in %.2f ms each): all %.1f ms, the last twenty %.2f ms, "
            "report %.2f ms\n", jobs, filed_s * 1e3 / (double)jobs, median(all, ROUNDS) * 1e3, median(last, ROUNDS) * 1e3,
            median(report, ROUNDS) * 1e3);
 }

@@ -1,14 +1,14 @@
-/* Many agents in one process, which speak the real wire to a collector: what each connection sends is what an agent would
- * send, byte for byte, but all of them send the same values, so that making them costs next to nothing.
+/* Simulates many agents in one process, with the real protocol to a collector: each connection sends exactly what an agent would
+ * send, but all send the same values, so that generating them costs almost nothing.
  *
  * bench-swarm [KEY=VALUE …]
  *   url=tcp://127.0.0.1:5555  agents=1  seconds=10  period=1000 (ms; 0: as fast as it is acknowledged)
- *   sets=0 values=50          0: all sets of this machine; else so many sets of so many values in each record
- *   records=0                 end after so many records of each agent; 0: after seconds
+ *   sets=0 values=50          0: all sets of this node; otherwise the number of sets, and of values of each set, per record
+ *   records=0                 records per agent; 0: until seconds have passed
  *   name=swarm                hosts are name0, name1, …
  *   server=KEY public=KEY secret=KEY   encrypted, all agents with one key
- *   idle=0                    so many connections more that say nothing
- * Prints what was sent, what was acknowledged, and how long acknowledgements took; "late": longer than a period. */
+ *   idle=0                    number of additional idle connections
+ * Prints the records sent and acknowledged, and the delay of acknowledgements; "late": longer than a period. */
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/parse.h"
@@ -35,7 +35,7 @@
 struct agent {
     void *socket;
     uint64_t sent, acked; /* numbers of messages: HELLO, OPEN and STATE are 1, 2 and 3 */
-    uint64_t begun;       /* the tick of its first record */
+    uint64_t begun;       /* tick of its first record */
     bool is_welcome, is_refused;
 };
 
@@ -68,7 +68,7 @@ static void set_option(char *text)
     };
     char *equals = strchr(text, '=');
     if (!equals)
-        tools_die("say KEY=VALUE");
+        tools_die("invalid argument (expected KEY=VALUE)");
     *equals = '\0';
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(text, texts[i].key) == 0) {
@@ -103,7 +103,7 @@ static void make_sets(void)
     }
 }
 
-/* One tick of this machine, or made up: most values move a little, some do not. */
+/* One tick of this node, or generated values: most change a little, some do not. */
 static void read_batch(void)
 {
     batch_reset(&batch);
@@ -140,7 +140,7 @@ static void make_message(enum message_kind kind, uint64_t number)
 static void send_message(struct agent *agent, uint64_t number)
 {
     if (zmq_send(agent->socket, message.data, message.size, ZMQ_DONTWAIT) < 0)
-        tools_die("a connection takes nothing more");
+        tools_die("cannot send: the queue of a connection is full");
     agent->sent = number;
     sent_bytes += message.size;
 }
@@ -159,7 +159,7 @@ static void say_hello(struct agent *agent, size_t i)
     send_message(agent, 1);
 }
 
-/* The stream and its state: what the next record builds on. */
+/* The stream and its state, on which the next record is based. */
 static void open_stream(struct agent *agent, size_t i)
 {
     static uint64_t base;
@@ -198,7 +198,7 @@ static void take_message(struct agent *agent, const void *data, size_t size)
     struct message got;
     struct message_refuse refuse;
     if (message_read((struct bytes){ data, size }, &got, &plain))
-        tools_die("the collector says what cannot be read");
+        tools_die("cannot decode a message of the collector");
     if (got.kind == MESSAGE_WELCOME)
         agent->is_welcome = true;
     else if (got.kind == MESSAGE_ACK) {
@@ -224,13 +224,13 @@ static void hear_all(void)
         hear(&agents[i]);
 }
 
-/* The same record for all; its sequence is the tick's number. Those that lag behind their window miss none: the swarm waits. */
+/* The same record for all; its sequence number is the tick. If one is more than its window behind, all wait: none misses a record. */
 static void send_tick(void)
 {
     read_batch();
     buf_reset(&record);
     if (stream_encode(encoder, &batch, &record))
-        tools_die("a batch cannot be encoded");
+        tools_die("cannot encode a batch");
     tick_ns[tick] = clock_monotonic_ns();
     tick++;
     buf_reset(&body);
@@ -313,7 +313,7 @@ static void begin(void *zmq)
     wait_until(is_all_acked, "states were not acknowledged within two minutes");
 }
 
-/* Until the next tick, listening. */
+/* Handles messages until the next tick. */
 static void rest(uint64_t next_ns)
 {
     for (uint64_t now_ns; (now_ns = clock_monotonic_ns()) < next_ns;) {
@@ -345,7 +345,7 @@ static void run(void)
            (unsigned long long)sent_records, seconds, (unsigned long long)acked_records,
            (double)acked_records * (double)batch.count / seconds, (double)acked_records * (double)values_each / seconds,
            (double)sent_bytes / seconds);
-    printf("acknowledged after %s on average, %s at worst; late %llu\n",
+    printf("acknowledged after %s on average, %s at most; late %llu\n",
            format_duration(acked_records ? total_ns / acked_records : 0).s, format_duration(worst_ns).s,
            (unsigned long long)late);
 }
@@ -363,7 +363,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         set_option(argv[i]);
     if (options.sets > SETS_MAX || options.values > VALUES_MAX || !options.agents)
-        tools_die("too many");
+        tools_die("too many agents, sets or values");
     allow_descriptors();
     buf_init(&record, STREAM_RECORD_MAX);
     buf_init(&message, MESSAGE_MAX);
@@ -382,5 +382,5 @@ int main(int argc, char **argv)
     begin(zmq);
     run();
     fflush(stdout);
-    _exit(0); /* thousands of sockets need not be closed one by one */
+    _exit(0); /* without closing thousands of sockets one by one */
 }

@@ -1,9 +1,9 @@
-/* What counting system calls costs a program: a command that makes many of them, bare; in the kernel beside somebody who is
- * counted, counted, with time; in libc ($LIBSONDE_CALLS), and with time; and if asked for under strace -c. Beside that the
- * kernel's floor: programs in the same places that do nothing, or only read the clock; less nobody can take there on this
- * machine. By turns; the best of each, in CPU time of the command, since the machine is shared, and in time passed.
+/* The overhead of system call counting for a command that makes many calls: without counting; while another process is counted in the
+ * kernel; counted in the kernel, also with time; counted in libc ($LIBSONDE_CALLS), also with time; and on request under strace -c.
+ * For comparison the floor: eBPF programs at the same hooks that do nothing, or only read the clock. The variants alternate; prints
+ * the best of each, in CPU time of the command, since the node may have other load, and in wall time.
  *
- *   bench-syscalls WAYS ROUNDS CALLS COMMAND ARGUMENT…     WAYS: "all" but strace, or "bare,timed" and so on */
+ *   bench-syscalls WAYS ROUNDS CALLS COMMAND ARGUMENT…     WAYS: "all" (without strace), or a list like "bare,timed" */
 #include "syscalls/ebpf.h"
 
 #include "base/clock.h"
@@ -22,8 +22,8 @@ enum way { BARE, FLOOR, BESIDE, COUNTED, FLOOR_TIMED, TIMED, BESIDE_TIMED, LIBC,
 
 static const struct {
     const char *key, *name;
-    double goal; /* times bare; 0: none */
-    enum way floor; /* what no program in the same places can go below; BARE: none */
+    double goal; /* ratio to bare; 0: none */
+    enum way floor; /* the minimum for programs at the same hooks; BARE: none */
     bool is_open, with_time, is_its;
 } ways[WAYS] = {
     [BARE] = { "bare", "bare", 0, BARE, false, false, false },
@@ -65,7 +65,7 @@ static void become(char **command, enum way way)
     _exit(127);
 }
 
-/* False: it could not be run. */
+/* Returns false if it could not be run. */
 static bool run(char **command, enum way way, struct ebpf_job *job, struct cost *best)
 {
     struct rusage usage;
@@ -88,7 +88,7 @@ static bool run(char **command, enum way way, struct ebpf_job *job, struct cost 
     return true;
 }
 
-/* A program that returns at once, or after it has read the clock, where calls are entered or return. */
+/* An eBPF program at the entry or exit of system calls that returns at once, or after reading the clock. */
 static int attach_idle(const char *tracepoint, bool reads_clock)
 {
     static const struct bpf_insn clock = { .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ktime_get_ns };
@@ -123,7 +123,7 @@ static bool run_way(enum way way, char **command, struct cost *best)
     char why[512];
     if (way == FLOOR || way == FLOOR_TIMED)
         return run_floor(way, command, best);
-    unsigned may = ways[way].with_time ? EBPF_MAY_TIME : 0; /* as sonde run */
+    unsigned may = ways[way].with_time ? EBPF_MAY_TIME : 0; /* like sonde run */
     if (ways[way].is_open && (ebpf_open(&syscalls, may, why, sizeof why) || ebpf_job_begin(syscalls, may, &job))) {
         fprintf(stderr, "bench-syscalls: %s\n", why);
         return false;
@@ -133,7 +133,7 @@ static bool run_way(enum way way, char **command, struct cost *best)
     return is_done;
 }
 
-/* strace stops the command at each call: it takes a minute where the others take one second. */
+/* strace stops the command at each call: it takes a minute instead of a second. */
 static bool is_wanted(const char *list, enum way way)
 {
     const char *key = ways[way].key;
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     double calls = strtod(argv[3], NULL);
     char *command[64] = { 0 };
     for (int i = 4; i < argc && i < 59; i++)
-        command[i] = argv[i]; /* four places before it are strace's */
+        command[i] = argv[i]; /* after four elements for strace */
     for (int round = 0; round < rounds; round++)
         for (enum way way = 0; way < WAYS; way++)
             if (is_wanted(argv[1], way) && !run_way(way, command + 4, &best[way]) && way != STRACE)

@@ -1,10 +1,10 @@
-/* thread_cost [SONDE [ROUNDS]]: what a thread costs more. THREADS that do nothing are made and joined one after the other: bare,
- * with the probe alone, and, when the program SONDE is given, in sonde run with and without the probe; for root also as a user,
- * whom the kernel tells less. All of it three times: with everything on one processor; with the threads on another one than who
- * makes them, which on a virtual machine costs two awakenings of a processor; and wherever the kernel puts them, which is now
- * the one, now the other, so that the differences of that line are the least certain. By turns, ROUNDS times; what stands there is
- * the median over the rounds, of the time and of the difference to bare in the same round, with the error of the mean.
- * Then the memory of 1,000 threads alive at once. Also the program that is measured: thread_cost join PLACE | live. */
+/* thread_cost [SONDE [ROUNDS]]: the overhead of a thread. Creates and joins THREADS idle threads one after another: bare, with the
+ * probe only, and, if the executable SONDE is given, in sonde run with and without the probe; as root also as a user, who gets fewer
+ * kernel events. Each in three placements: everything on one processor; threads on another processor than their creator, which costs
+ * two wake-ups of a processor on a virtual machine; and as the kernel schedules them, which varies, so that these differences are the
+ * least precise. The variants alternate, ROUNDS times; prints the median over the rounds of the time and of the difference to bare
+ * in the same round, with the standard error of the mean. Then the memory of 1,000 concurrent threads. It is also the measured
+ * program: thread_cost join PLACE | live. */
 #include "tools.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define LIVE 1000
 #define THREADS 2000
 #define ROUNDS_MAX 1000
-#define WORDS_MAX 10 /* with the NULL behind */
+#define WORDS_MAX 10 /* with the final NULL */
 #define AS_USER "/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"
 
 enum place { PLACE_ONE, PLACE_TWO, PLACE_ANY, PLACES };
@@ -28,8 +28,8 @@ static const char *const place_names[PLACES] = { "one", "two", "any" };
 struct way {
     const char *name;
     bool has_probe, needs_sonde, needs_root;
-    int base;                      /* the way whose differences are told */
-    const char *before[WORDS_MAX]; /* "sonde" is put in its place */
+    int base;                      /* the variant that it is compared with */
+    const char *before[WORDS_MAX]; /* "sonde" is replaced by its path */
     double us[ROUNDS_MAX];
 };
 
@@ -44,7 +44,7 @@ static struct way ways[] = {
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
-/* --- the program that is measured --- */
+/* --- the measured program --- */
 
 static void *do_nothing(void *value)
 {
@@ -58,7 +58,7 @@ static void *wait_here(void *barrier)
     return NULL;
 }
 
-/* number: 0, 1, …: of those that we may use; the last where there are not as many. */
+/* number: index into the allowed processors; the last one if there are fewer. */
 static cpu_set_t processor(int number)
 {
     cpu_set_t all, one;
@@ -117,10 +117,10 @@ static int live_threads(void)
     pthread_barrier_wait(&barrier);
     printf("%f\n", (private_bytes() - before) / LIVE);
     fflush(stdout);
-    _exit(0); /* with all of them alive */
+    _exit(0); /* while all threads are running */
 }
 
-/* --- who measures --- */
+/* --- the measuring program --- */
 
 static const char *sonde; /* NULL: not given */
 static char self[4096];
@@ -133,7 +133,7 @@ static bool is_wanted(const struct way *way)
     return sonde && geteuid() == 0 && access(reaches[0], X_OK) == 0 && tools_succeeds(reaches);
 }
 
-/* As a user's sonde run gives it, for the records of threads. */
+/* As in a user's sonde run, for thread records. */
 static void offer_pages(const char *folder, bool offers)
 {
     if (offers) {
@@ -145,7 +145,7 @@ static void offer_pages(const char *folder, bool offers)
     }
 }
 
-/* Below $TMPDIR, which must be everybody's then. */
+/* Below $TMPDIR, which all users must be able to write to. */
 static void choose_store(bool is_users)
 {
     char path[4096];

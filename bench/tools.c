@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static char probe[PATH_MAX], folder[PATH_MAX], spool[PATH_MAX + 16], lost[PATH_MAX + 16];
+static char probe[PATH_MAX], directory[PATH_MAX], spool[PATH_MAX + 16], lost[PATH_MAX + 16];
 
 uint64_t tools_now_ns(void)
 {
@@ -37,18 +37,18 @@ static void make_file(const char *path, const char *text, size_t size)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text, size) != (ssize_t)size)
-        tools_die("cannot make a spool below $TMPDIR");
+        tools_die("cannot create a spool below $TMPDIR");
     close(fd);
 }
 
 void tools_spool_make(const char *probe_path)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/sonde-bench-XXXXXX", base && *base ? base : "/tmp");
-    if (!realpath(probe_path, probe) || !mkdtemp(folder))
-        tools_die("no such probe, or no room below $TMPDIR");
-    snprintf(spool, sizeof spool, "%s/spool", folder);
-    snprintf(lost, sizeof lost, "%s/spool.lost", folder);
+    snprintf(directory, sizeof directory, "%s/sonde-bench-XXXXXX", base && *base ? base : "/tmp");
+    if (!realpath(probe_path, probe) || !mkdtemp(directory))
+        tools_die("the probe does not exist, or cannot create a directory below $TMPDIR");
+    snprintf(spool, sizeof spool, "%s/spool", directory);
+    snprintf(lost, sizeof lost, "%s/spool.lost", directory);
     make_file(spool, "", 0);
     make_file(lost, "\0\0\0\0\0\0\0", 8);
 }
@@ -74,7 +74,7 @@ void tools_spool_remove(void)
 {
     unlink(spool);
     unlink(lost);
-    rmdir(folder);
+    rmdir(directory);
 }
 
 static void set_environment(bool with_probe)
@@ -95,7 +95,7 @@ static void run(char **argv, bool with_probe, posix_spawn_file_actions_t *action
     extern char **environ;
     set_environment(with_probe);
     if (posix_spawn(&pid, argv[0], actions, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid || status != 0)
-        tools_die("the program to measure did not run");
+        tools_die("cannot run the program to measure");
     set_environment(false);
 }
 
@@ -118,7 +118,7 @@ double tools_run_number(char **argv, bool with_probe)
     int ends[2];
     char text[64] = "";
     if (pipe2(ends, O_CLOEXEC) != 0)
-        tools_die("no pipe");
+        tools_die("cannot create a pipe");
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     run(argv, with_probe, &actions);

@@ -1,5 +1,5 @@
-/* What a node says on the wire: reads the six sets of LDMS on this machine once a second, encodes them as the agent does,
- * and tells the bytes per cycle, the time per value of both ends, and what a stream takes in memory. bench-wire [CYCLES]. */
+/* bench-wire [CYCLES]: reads the six sets of LDMS on this node once a second, encodes them as the agent does, and prints the bytes per
+ * cycle, the time per value for encoding and decoding, and the memory of a stream. */
 #include "base/clock.h"
 #include "samplers/all.h"
 #include "samplers/samplers.h"
@@ -15,7 +15,7 @@
 
 #define SAMPLERS_MAX 8
 #define CYCLES_MAX 3600
-#define WARM 10   /* cycles until the first are told and links are found */
+#define WARM 10   /* cycles until the encoder has sent all descriptions and found correlated values */
 #define ROUNDS 40
 #define CURVE 35  /* bytes around a small message: ZMTP's frame 2, CURVE's "MESSAGE" 8, nonce 8, box 16, flags 1 */
 
@@ -46,7 +46,7 @@ static void read_all(struct samplers *samplers)
         values += batches[0].samples[i].set->size;
 }
 
-/* Returns the CPU time per record, the first left out: it describes all sets. */
+/* Returns the CPU time per record, without the first one, which describes all sets. */
 static double encode_all(struct delta_stream *stream)
 {
     uint64_t start_ns = 0;
@@ -110,7 +110,7 @@ static void show_bytes(void)
     message /= (double)count;
     size_t ack = message_size(MESSAGE_ACK, (struct bytes){ "\xa0\x8d\x06", 3 }, false);
     printf("   %zu values in %zu samples; the first record %zu bytes\n", values, batches[0].count, records[0].size);
-    printf("   per cycle: record %.0f bytes (at most %zu), message %.0f, with CURVE %.0f, with an ack to each %.0f\n", payload,
+    printf("   per cycle: record %.0f bytes (maximum %zu), message %.0f, with CURVE %.0f, with an acknowledgement each %.0f\n", payload,
            most, message, message + CURVE, message + CURVE + (double)ack + CURVE);
 }
 
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
         stream_free(&encoder);
         stream_free(&decoder);
         if (stream_new(&encoder) || stream_new(&decoder))
-            tools_die("no memory");
+            tools_die("out of memory");
         encode_ns = tools_smaller(encode_ns, encode_all(encoder));
         decode_ns = tools_smaller(decode_ns, decode_all(decoder, &out));
     }

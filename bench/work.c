@@ -1,5 +1,5 @@
-/* A fixed amount of work, to see whether being watched costs anything: work cpu N (N million steps), work io DIR N
- * (N MB written and read back in blocks of 64 KB). */
+/* A fixed amount of work, to measure the overhead of monitoring: work cpu N (N million steps), work io DIR N (N MB written and read
+ * back in blocks of 64 KB). */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

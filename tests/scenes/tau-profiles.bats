@@ -28,7 +28,7 @@ PY
     /usr/bin/python3 "$SOURCE/tests/tools/tau_program.py" "$TAU" job=78 command=./launcher seconds=600 counter x_total 1 doc \
         >"$T/first" 3>&- &
     first=$!
-    wait_for 'grep -q told "$T/first"'
+    wait_for 'grep -q sent "$T/first"'
     program job=78 size=8 command=./second counter x_total 2 doc
     kill "$first"
     stop "$AGENT"
@@ -120,9 +120,9 @@ end_of() {
 @test "two concurrent jobs have their own end times" {
     start_proxy
     for job in 81 92; do
-        /usr/bin/python3 "$SOURCE/tests/tools/tau_program.py" "$TAU" "job=$job" seconds=600 counter x_total 1 doc >"$T/$job.told" 3>&- &
+        /usr/bin/python3 "$SOURCE/tests/tools/tau_program.py" "$TAU" "job=$job" seconds=600 counter x_total 1 doc >"$T/$job.sent" 3>&- &
         declare "job_$job=$!"
-        wait_for 'grep -q told "$T/$job.told"'
+        wait_for 'grep -q sent "$T/$job.sent"'
     done
     first=$T/profiles-of-tau/profiles/8/81.profile second=$T/profiles-of-tau/profiles/9/92.profile
     kill "$job_81"

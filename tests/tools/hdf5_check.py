@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Reads a file that sink_feed wrote through the sink hdf5, with h5py (plain and as a reader beside a writer) and with PyTables:
-hdf5_check.py FILE JOB_EVERY [BATCHES]. Every batch must be there exactly once: 1, 2, 3, ... up to BATCHES."""
+"""hdf5_check.py FILE JOB_EVERY [BATCHES]: reads a file that sink_feed wrote through the hdf5 sink, with h5py (with and without SWMR)
+and with PyTables. Every batch must be there exactly once: 1, 2, 3, ... up to BATCHES."""
 import sys
 
 import h5py

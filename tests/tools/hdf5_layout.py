@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Prints the layout of an HDF5 file as lines, for comparing: hdf5_layout.py FILE. Numbers of rows and what is ours alone are
-left out."""
+"""hdf5_layout.py FILE: prints the layout of an HDF5 file as lines, for comparisons. Row counts and items that only Sonde writes are
+omitted."""
 import sys
 
 import h5py

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""http_server.py DIR PORT [CERTIFICATE KEY]: an HTTP server on 127.0.0.1 that behaves as badly as it is told.
+"""http_server.py DIR PORT [CERTIFICATE KEY]: an HTTP server on 127.0.0.1 that injects faults.
 
-DIR/mode says how, and may be changed while it runs: "good", or one of the functions bad_… below, which may have a number behind
-them ("busy 3": for three requests, then good). DIR/authorization, if it is there, is the header that requests must have. Every
-request is appended to DIR/log; documents that were taken are in DIR/documents, a line each.
+DIR/mode selects the fault and may be changed at any time: "good", or one of the functions bad_… below, optionally followed by a
+number ("busy 3": for three requests, then good). DIR/authorization, if it exists, is the header that requests must have. Every
+request is appended to DIR/log; accepted documents are in DIR/documents, one per line.
 
-When it is good it is an Elasticsearch 8 of the strictest sort: no types, no key twice, no line without its end."""
+In mode "good" it is a strict Elasticsearch 8: no types, no duplicate keys, no unterminated lines."""
 import json
 import re
 import ssl
@@ -54,7 +54,7 @@ def check_action(action):
 
 
 def check_types(index, document):
-    """What a field was first is what it stays; a whole number after one with a point would be cut in silence."""
+    """The first value determines the type of a field; Elasticsearch would silently truncate a fraction in an integer field."""
     for name, value in flat(document):
         kind = "list" if isinstance(value, list) else type(value).__name__
         seen = indexes[index].setdefault(name, kind)
@@ -119,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
             log.write(f"\n=== {self.command} {self.path}\n{self.headers}".encode() + body)
 
     def mode(self):
-        """The mode of this request; one with a number counts down."""
+        """The mode of this request; a number after the mode is counted down."""
         with LOCK:
             file = FOLDER / "mode"
             words = file.read_text().split() if file.exists() else []
@@ -142,16 +142,16 @@ class Handler(BaseHTTPRequestHandler):
 
     do_GET = do_PUT = do_POST = do_HEAD = handle_any
 
-    # the good one
+    # without faults
 
     def good(self, body, mode="good"):
         path = self.path.split("?")[0]
         try:
             with LOCK:
                 status, text = self.elasticsearch(path, body, getattr(self, mode) if mode != "good" else lambda *_: None)
-        except (Refusal, ValueError, KeyError) as why:
-            print("refused:", why, file=sys.stderr, flush=True)
-            status, text = 400, {"error": {"type": "illegal_argument_exception", "reason": str(why)}, "status": 400}
+        except (Refusal, ValueError, KeyError) as error:
+            print("rejected:", error, file=sys.stderr, flush=True)
+            status, text = 400, {"error": {"type": "illegal_argument_exception", "reason": str(error)}, "status": 400}
         self.answer(status, text)
 
     def elasticsearch(self, path, body, refused):
@@ -173,7 +173,7 @@ class Handler(BaseHTTPRequestHandler):
             return 200, {"acknowledged": True, "index": name}
         return 400, {"error": f"no handler found for {self.command} {path}"}
 
-    # bad ones of single documents
+    # faults of single documents
 
     def documents_busy(self, index, name):
         return {"status": 429, "type": "es_rejected_execution_exception", "reason": "full"} if zlib.crc32(name.encode()) % 3 == 0 else None
@@ -182,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
         wrong = "loadavg" in index
         return {"type": "mapper_parsing_exception", "reason": "failed to parse field [x]"} if wrong else None
 
-    # bad ones
+    # faults of whole requests
 
     def bad_html(self, _):
         self.answer(200, "<html><head><title>Welcome to the portal</title></head><body>Log in</body></html>", "text/html")
@@ -218,7 +218,7 @@ class Handler(BaseHTTPRequestHandler):
             self.good(body)
 
     def bad_deaf(self, body):
-        """Takes everything, and says nothing: what comes again must do no harm."""
+        """Stores everything without a response: the documents will be sent again."""
         with LOCK:
             self.elasticsearch(self.path.split("?")[0], body, lambda *_: None)
         self.close_connection = True
@@ -228,7 +228,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        print("broken:", sys.exc_info()[1], file=sys.stderr, flush=True)
+        print("connection failed:", sys.exc_info()[1], file=sys.stderr, flush=True)
 
 
 def main():

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""kafka_broker.py DIR PORT [SLOW_MS]: a broker of one node that has what a real Kafka has from 0.11 on and the others that the
-scenes can start have not: transactions. Idempotent and transactional producers, fencing, markers of commits and aborts, readers that
-see what is committed, offsets of groups inside of transactions. No groups with members.
+"""kafka_broker.py DIR PORT [SLOW_MS]: a single-node Kafka broker with transactions, which the other brokers of the scenes do not have
+(Kafka has them since 0.11): idempotent and transactional producers, fencing, commit and abort markers, read_committed consumers,
+group offsets inside of transactions. No consumer group membership.
 
-All that it was told is in DIR/log before it answers: kill -9 it and start it again as you like. DIR/ready is there when it listens.
-SLOW_MS: what writes is answered so much later, more or less, so that whoever kills somebody meets the middle of a transaction."""
+Every request is in DIR/log before the response, so that it can be killed and restarted at any time. DIR/ready exists when it listens.
+SLOW_MS: delays responses to writes by about this time, so that a kill hits the middle of a transaction."""
 import asyncio
 import os
 import pickle
@@ -16,7 +16,7 @@ import time
 NODE, HOST, NONE = 0, "127.0.0.1", -1
 UNSUPPORTED_VERSION, OUT_OF_ORDER, INVALID_EPOCH, INVALID_TXN_STATE, INVALID_MAPPING, FENCED = 35, 45, 47, 48, 49, 90
 UNKNOWN_TOPIC = 3
-HEAD = struct.Struct(">qiibIhiqqqhii")  # of a batch of records
+HEAD = struct.Struct(">qiibIhiqqqhii")  # of a record batch
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 PARTITIONS = 2
 
@@ -41,7 +41,7 @@ def crc32c(data):
 
 
 def marker(pid, epoch, committed):
-    """A batch of one control record: what came of a transaction."""
+    """A batch of one control record: the commit or abort of a transaction."""
     record = b"\x00\x00\x00" + b"\x08" + struct.pack(">hh", 0, 1 if committed else 0) + b"\x0c" + struct.pack(">hi", 0, 0) + b"\x00"
     record = bytes([len(record) * 2]) + record
     now = int(time.time() * 1000)
@@ -107,7 +107,7 @@ class Partition:
             self.aborted.append((pid, first, last))
 
     def check(self, data):
-        """(error, offset): where it is already, when it came again."""
+        """(error, offset); for a duplicate the offset of the first one."""
         fields = HEAD.unpack_from(data)
         pid, epoch, sequence = fields[9], fields[10], fields[11]
         known = self.sequences.get((pid, epoch), [])
@@ -183,7 +183,7 @@ class Broker:
         return self.topics[name]
 
     def end_late(self):
-        """Transactions that nobody ends."""
+        """Aborts transactions that have timed out."""
         for name, sender in list(self.senders.items()):
             if sender["open"] and time.monotonic() - sender["began"] > sender["timeout"] / 1000:
                 self.do("end", name, False)
@@ -195,7 +195,7 @@ class Broker:
             return INVALID_MAPPING
         return 0 if sender["epoch"] == epoch else INVALID_EPOCH
 
-    # each takes a request and returns the answer behind its head
+    # each takes a request and returns the response without its header
 
     def produce(self, r):
         name = r.text()

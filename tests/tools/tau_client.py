@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""A client of tau_metric_proxy's socket, written from the table of its bytes alone: what Sonde says about them is not used.
+"""An independent client of tau_metric_proxy's socket: written from the description of the protocol, without Sonde's code.
 
-    tau_client.py [-u PATH] [-j JOB] WORD...   does the words in order:
-      counter NAME [DOC]   gauge NAME [DOC]    describe a metric
-      add NAME VALUE       set NAME VALUE      tell a value
-      list                 all                 print what the proxy lists, or its values
+    tau_client.py [-u PATH] [-j JOB] WORD...   runs these commands in order:
+      counter NAME [DOC]   gauge NAME [DOC]    declare a metric
+      add NAME VALUE       set NAME VALUE      send a value
+      list                 all                 print the metrics of the proxy, or their values
       get NAME                                 print one value, or "unknown"
-      raw HEX              send bytes          desc TYPE NAME  describe with any type
-      wait SECONDS         stay                keep the connection until a line comes on stdin
-      expect-close                             fail unless the other side closes
+      raw HEX              send bytes          desc TYPE NAME  declare with any type
+      wait SECONDS         stay                keep the connection until a line is read from stdin
+      expect-close                             fail unless the server closes the connection
 """
 import os
 import socket
@@ -88,7 +88,7 @@ class Client:
         return (text(name), value, ts) if text(name) else None
 
     def is_closed(self):
-        """True when the other side closes, whatever it still sends."""
+        """True if the server closes the connection; ignores what it still sends."""
         try:
             while self.socket.recv(65536):
                 pass
@@ -143,7 +143,7 @@ def main():
     client = Client(path, jobid)
     while words:
         do(client, words)
-    if client.get("") is not None:  # everything before it was taken
+    if client.get("") is not None:  # everything before it was processed
         sys.exit("a metric without a name")
 
 

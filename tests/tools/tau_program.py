@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program that speaks as tau's client library does, written from the layout alone: tau_program.py SOCKET [job=ID] [command=TEXT]
+"""A program with the protocol of tau's client library, written from its description: tau_program.py SOCKET [job=ID] [command=TEXT]
 [size=N] [seconds=N] [counter NAME VALUE DOC]... [gauge NAME VALUE DOC]..."""
 import socket
 import struct
@@ -31,13 +31,13 @@ def main():
         words = words[4:]
         link.sendall(message(0, struct.pack("<300s300si", name.encode(), doc.encode(), 1 if kind == "counter" else 2)))
         link.sendall(message(1, struct.pack("<300s4xdd", name.encode(), float(value), 0.0)))
-    link.sendall(message(4, b""))  # an answer: everything before it was taken
+    link.sendall(message(4, b""))  # a response: everything before it was processed
     left = 320
     while left:
         piece = link.recv(left)
         assert piece, "the proxy closed the connection"
         left -= len(piece)
-    print("told", flush=True)
+    print("sent", flush=True)
     time.sleep(float(values.get("seconds", 0)))
 
 

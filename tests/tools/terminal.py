@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""terminal.py STEP...: an interactive bash on a terminal of its own, driven by steps, so that scenes can tell what a
-person at a keyboard would see. All that appears is printed at the end; status 1 when an awaited text did not come.
+"""terminal.py STEP...: an interactive bash on a new terminal, driven by steps, to test what a user at a keyboard sees. Prints all
+terminal output at the end; exit status 1 if an expected string did not appear.
 
   send:TEXT    types TEXT (\\r for the return key, \\x03 for Ctrl-C, \\x1a for Ctrl-Z, \\x1c for Ctrl-\\)
-  await:TEXT   waits, up to a minute, until TEXT has appeared behind what was awaited before
-  sleep:S      waits so long
-  do:COMMAND   runs a command of the shell, elsewhere
+  await:TEXT   waits, up to a minute, until TEXT appears after what was awaited before
+  sleep:S      waits S seconds
+  do:COMMAND   runs a shell command outside of the terminal
 """
 import os
 import pty
@@ -32,7 +32,7 @@ def main():
     pid, fd = pty.fork()
     if pid == 0:
         os.environ["PS1"] = "> "
-        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # what runs in the background may ignore them
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # background processes may ignore them
             signal.signal(number, signal.SIG_DFL)
         os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
     seen, at, status = b"", 0, 0

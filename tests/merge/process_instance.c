@@ -315,7 +315,10 @@ static void best_known_parent(void **state)
     spool_wait(s, 20, 18, 9.5, 0, 100);
     spool_fork(s, 19, 20, 1);
     spool_kernel_fork(s, 19, 10, 1.5);
+    spool_image(s, 30, 0, 1, "/bin/a"); /* unknown */
+    spool_wait(s, 10, 30, 9, 0, 100);
     const struct run *run = merge(f);
+    assert_int_equal(run_process(run, 30, 0)->ppid, 10);
     const uint32_t ppid[] = { 10, 10, MAKER_RUN_PID, 10, 10, 10, 10, 10, 10 };
     for (uint32_t i = 0; i < 9; i++)
         assert_int_equal(run_process(run, 11 + i, 0)->ppid, ppid[i]);

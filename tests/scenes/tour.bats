@@ -16,6 +16,7 @@ shown_after() {
     cp -r "$SOURCE/examples" "$SOURCE/tools" .
     PATH=$(dirname "$SONDE"):$PATH
     export PATH HOME=$T SONDE_DB=
+    unset XDG_DATA_HOME
     tour_commands >"$T/commands"
     [ "$(wc -l <"$T/commands")" -ge 7 ]
     while IFS= read -r command; do

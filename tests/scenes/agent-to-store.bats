@@ -40,12 +40,12 @@ stop() {
 # A job in a Slurm cgroup that uses this many seconds of CPU time and runs for at least 2 s.
 run_job() {
     GROUP=/sys/fs/cgroup/cpuacct/slurm_$$_scene
-    local folder=$GROUP/uid_0/job_$1
-    mkdir -p "$folder"
+    local group=$GROUP/uid_0/job_$1
+    mkdir -p "$group"
     wait_for "\"\$SONDE\" job | grep -q '^ *$1 '"
-    bash -c "echo \$\$ >'$folder/cgroup.procs'; timeout $2 sh -c 'while :; do :; done'; sleep 2"
-    CPU_NS=$(cat "$folder/cpuacct.usage")
-    rmdir "$folder"
+    bash -c "echo \$\$ >'$group/cgroup.procs'; timeout $2 sh -c 'while :; do :; done'; sleep 2"
+    CPU_NS=$(cat "$group/cpuacct.usage")
+    rmdir "$group"
     wait_for "! \"\$SONDE\" job | grep -q '^ *$1 '"
 }
 

@@ -69,7 +69,7 @@ END
 @test "kill -9 of InfluxDB under load: every sample once" {
     start influxdb
     feed 0 10
-    feed 10 20000 >told &
+    feed 10 20000 >result &
     feeder=$!
     for round in 1 2 3; do
         sleep 0.3
@@ -78,7 +78,7 @@ END
         start influxdb
     done
     wait "$feeder"
-    grep -q 'refused 0 no answer from' told # it was interrupted in the middle
+    grep -q 'refused 0 no answer from' result # it was interrupted in the middle
     [ "$(influx 'select count(batches) from feed')" = 20000 ]
     [ "$(influx 'select count(sectors) from disk')" = 40000 ]
 }
@@ -91,8 +91,8 @@ END
     DB=second
     curl -s -XPOST "http://127.0.0.1:$WEB/query" --data-urlencode 'q=create database second' >/dev/null
     curl -s "http://127.0.0.1:$WEB/write?db=second" --data-binary 'feed,host=n1 level="text" 1700000000000000000' >/dev/null
-    SETTINGS=,db=second feed 0 10 >told
-    grep -q 'refused 10 .*partial write: field type conflict' told
+    SETTINGS=,db=second feed 0 10 >result
+    grep -q 'refused 10 .*partial write: field type conflict' result
     [ "$(influx 'select count(sectors) from disk')" = 20 ]
 }
 
@@ -114,8 +114,8 @@ END
     wait_for 'curl -s -o /dev/null "http://127.0.0.1:$WEB/"'
     for way in "html 1" "denied 1" "away 1" "large 1"; do
         echo "$way" >"$T/server/mode"
-        feed 0 20 >told
-        grep -q 'refused 0' told
+        feed 0 20 >result
+        grep -q 'refused 0' result
     done
     echo html >"$T/server/mode"
     "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "influx:url=http://127.0.0.1:$WEB" 2>said || :

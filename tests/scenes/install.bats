@@ -60,11 +60,11 @@ sys.exit(not any(o["name"] == "pkgconfig.relocatable" and o["value"] for o in js
         || skip "configured with pkgconfig.relocatable=false"
     install_to "$T/root"
     mv "$T/root" "$T/elsewhere"
-    folder=$(dirname "$(find "$T/elsewhere" -name sonde.pc)")
-    flags=$(PKG_CONFIG_PATH=$folder pkg-config --cflags --libs sonde)
+    directory=$(dirname "$(find "$T/elsewhere" -name sonde.pc)")
+    flags=$(PKG_CONFIG_PATH=$directory pkg-config --cflags --libs sonde)
     # shellcheck disable=SC2086
     gcc "$SOURCE/examples/heat.c" -o heat $flags -lm
-    LD_LIBRARY_PATH=$(dirname "$folder") ./heat >/dev/null
+    LD_LIBRARY_PATH=$(dirname "$directory") ./heat >/dev/null
 }
 
 @test "an installed binary finds its modules, also after a move" {

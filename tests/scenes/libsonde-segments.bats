@@ -208,18 +208,18 @@ with_shm() {
     # A segment of another writer with a name longer than libsonde allows: its help becomes part of it.
     name=$(printf 'n%.0s' {1..32760})
     "$BUILD/tests/segment_program" sonde counter "$name" - 1 kill || :
-    mv "$SONDE_BOARDS"/sonde.* "$T/board"
-    python3 - "$T/board" <<'PY'
+    mv "$SONDE_BOARDS"/sonde.* "$T/segment"
+    python3 - "$T/segment" <<'PY'
 import struct, sys
-board = open(sys.argv[1], "r+b")
-at = board.read(1 << 20).index(b"n" * 32760) - 20
-board.seek(at)
-name, labels, unit, help = struct.unpack("<4I", board.read(16))
-board.seek(at)
-board.write(struct.pack("<4I", name + help, labels, unit, 0))
+segment = open(sys.argv[1], "r+b")
+at = segment.read(1 << 20).index(b"n" * 32760) - 20
+segment.seek(at)
+name, labels, unit, help = struct.unpack("<4I", segment.read(16))
+segment.seek(at)
+segment.write(struct.pack("<4I", name + help, labels, unit, 0))
 PY
     unset SONDE_BOARDS
-    "$SONDE" run -- sh -c 'cp --sparse=always "$1" "$SONDE_BOARDS/sonde.1.sonde.8000000000000000"' sh "$T/board" >"$T/said" 2>&1
+    "$SONDE" run -- sh -c 'cp --sparse=always "$1" "$SONDE_BOARDS/sonde.1.sonde.8000000000000000"' sh "$T/segment" >"$T/said" 2>&1
     grep "1 metrics of its programs are not in the report" "$T/said"
 }
 

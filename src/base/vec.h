@@ -50,9 +50,9 @@ static inline enum err vec_resize(void *array, size_t count, size_t item_size)
 
 static inline enum err vec_grow(void *array, size_t *capacity, size_t need, size_t max, size_t item_size)
 {
-    size_t larger = vec_capacity(*capacity, need, max);
     if (need > max)
         return FULL;
+    size_t larger = vec_capacity(*capacity, need, max);
     if (vec_resize(array, larger, item_size))
         return NOMEM;
     *capacity = larger;

@@ -363,7 +363,7 @@ static void refused_row_fails_the_save(void **state)
 {
     struct store_fixture *fixture = *state;
     const struct fake_shape shape = { .run_id = "a", .processes = 100, .threads = 3, .events = 2, .samples = 50 };
-    char names[64][64], sql[256], path[TEMP_PATH_MAX], *message;
+    char names[64][64], sql[5000], path[TEMP_PATH_MAX], *message;
     size_t count = 0, refused = 0;
     struct fake_run fake;
     struct store *store;

@@ -16,7 +16,7 @@ static inline void golden_write(const char *path, const char *text)
 /* diff -u of the golden file and the text, on standard error. */
 static inline void golden_diff(const char *path, const char *text)
 {
-    char command[2048];
+    char command[4096];
     snprintf(command, sizeof command, "diff -u --label '%s' --label 'actual output' '%s' - >&2", path, path);
     FILE *diff = popen(command, "w");
     caller_assert_non_null(diff);

@@ -21,8 +21,12 @@ static void free_family(struct families *families, struct metric_family *family)
 
 void families_clear(struct families *families)
 {
-    while (!TAILQ_EMPTY(&families->list))
-        free_family(families, TAILQ_FIRST(&families->list));
+    for (struct metric_family *family = TAILQ_FIRST(&families->list), *next; family; family = next) {
+        next = TAILQ_NEXT(family, link);
+        free(family->doc);
+        free(family);
+    }
+    TAILQ_INIT(&families->list);
     map_clear(&families->by_name);
 }
 

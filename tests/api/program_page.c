@@ -207,7 +207,7 @@ static size_t twice(const char *text)
     return count;
 }
 
-static void names_that_come_to_the_same_are_told_apart(void **state)
+static void names_that_become_equal_stay_distinct(void **state)
 {
     (void)state;
     make("w{job=\"5\"}", PROGRAM_COUNTER);
@@ -310,7 +310,7 @@ int main(void)
         TEST(a_series_is_not_shown_before_its_user_is_known),
         TEST(help_is_utf8_whatever_a_program_says),
         TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
-        TEST(no_series_is_there_twice), TEST(no_family_is_there_twice), TEST(names_that_come_to_the_same_are_told_apart),
+        TEST(no_series_is_there_twice), TEST(no_family_is_there_twice), TEST(names_that_become_equal_stay_distinct),
         TEST(users_without_names_have_jobs_of_their_own), TEST(users_see_their_own_jobs), TEST(questions_choose),
         TEST(an_infinite_gauge_is_a_text),
     };

@@ -59,7 +59,7 @@ static void tell_job(void)
     program_jobs_update(&jobs, registry, &job, JOB_BEGIN);
 }
 
-static void start_anew(void)
+static void restart(void)
 {
     stop();
     start();
@@ -143,7 +143,7 @@ static void end(const struct program *program)
 }
 
 /* The first value of what was sampled last; 0: nothing new. */
-static uint64_t told(const char *instance)
+static uint64_t sampled_value(const char *instance)
 {
     for (size_t i = 0; i < batch.count; i++)
         if (strcmp(batch.samples[i].instance, instance) == 0)
@@ -160,8 +160,8 @@ static void next_program_continues_the_series_of_an_ended_one(void **state)
     begin(&one, 11, 7);
     end_unseen(&one);
     begin(&two, 22, 5);
-    assert_int_equal(told("3/MPI_Send"), 12);
-    assert_int_equal(told("3#2/MPI_Send"), 0);
+    assert_int_equal(sampled_value("3/MPI_Send"), 12);
+    assert_int_equal(sampled_value("3#2/MPI_Send"), 0);
     end(&two);
 }
 
@@ -171,21 +171,21 @@ static void sums_of_ended_programs_are_restored(void **state)
     (void)state;
     tell_job();
     begin(&one, 11, 7);
-    assert_int_equal(told("3/MPI_Send"), 7);
+    assert_int_equal(sampled_value("3/MPI_Send"), 7);
     end(&one);
     begin(&two, 22, 5);
-    assert_int_equal(told("3/MPI_Send"), 12);
+    assert_int_equal(sampled_value("3/MPI_Send"), 12);
     for (unsigned char i = 1; i <= 2; i++) { /* the second time from what the first one has saved */
-        start_anew();
+        restart();
         count(&two, 1);
-        assert_int_equal(told("3/MPI_Send"), 12 + i);
-        assert_int_equal(told("3/"), 12 + i);
-        assert_int_equal(told("3>1"), 10 * (12 + i));
+        assert_int_equal(sampled_value("3/MPI_Send"), 12 + i);
+        assert_int_equal(sampled_value("3/"), 12 + i);
+        assert_int_equal(sampled_value("3>1"), 10 * (12 + i));
     }
     end(&two);
-    start_anew();
+    restart();
     begin(&one, 33, 4);
-    assert_int_equal(told("3/MPI_Send"), 18);
+    assert_int_equal(sampled_value("3/MPI_Send"), 18);
     end(&one);
 }
 
@@ -196,18 +196,18 @@ static void baseline_before_the_job_is_restored(void **state)
     begin(&one, 11, 7);
     tell_job();
     count(&one, 4);
-    assert_int_equal(told("3/MPI_Send"), 4);
+    assert_int_equal(sampled_value("3/MPI_Send"), 4);
     for (unsigned char i = 1; i <= 2; i++) {
-        start_anew();
+        restart();
         count(&one, 1);
-        assert_int_equal(told("3/MPI_Send"), 4 + i);
-        assert_int_equal(told("3/"), 4 + i);
-        assert_int_equal(told("3>1"), 10 * (4 + i));
+        assert_int_equal(sampled_value("3/MPI_Send"), 4 + i);
+        assert_int_equal(sampled_value("3/"), 4 + i);
+        assert_int_equal(sampled_value("3>1"), 10 * (4 + i));
     }
     end(&one);
-    start_anew();
+    restart();
     begin(&two, 22, 5);
-    assert_int_equal(told("3/MPI_Send"), 11);
+    assert_int_equal(sampled_value("3/MPI_Send"), 11);
     end(&two);
 }
 
@@ -218,19 +218,19 @@ static void concurrent_programs_keep_their_numbers(void **state)
     tell_job();
     begin(&one, 11, 7);
     begin(&two, 22, 5);
-    assert_int_equal(told("3#2/MPI_Send"), 5);
-    start_anew();
+    assert_int_equal(sampled_value("3#2/MPI_Send"), 5);
+    restart();
     count(&one, 1);
-    assert_int_equal(told("3/MPI_Send"), 8);
-    assert_int_equal(told("3#2/MPI_Send"), 5);
+    assert_int_equal(sampled_value("3/MPI_Send"), 8);
+    assert_int_equal(sampled_value("3#2/MPI_Send"), 5);
     end(&two);
     begin(&two, 33, 5);
-    assert_int_equal(told("3#2/MPI_Send"), 10);
+    assert_int_equal(sampled_value("3#2/MPI_Send"), 10);
     end(&one);
-    start_anew();
+    restart();
     count(&two, 2);
-    assert_int_equal(told("3#2/MPI_Send"), 12);
-    assert_int_equal(told("3/MPI_Send"), 0);
+    assert_int_equal(sampled_value("3#2/MPI_Send"), 12);
+    assert_int_equal(sampled_value("3/MPI_Send"), 0);
     end(&two);
 }
 

@@ -9,7 +9,7 @@
 #define V1 "/sys/fs/cgroup/"
 #define SCOPE "/sys/fs/cgroup/system.slice/slurmstepd.scope"
 
-static struct job told(const char *id)
+static struct job declared(const char *id)
 {
     return (struct job){ .id = id, .other_id = "", .source = "told", .user = "", .cgroup = "", .uid = UINT32_MAX };
 }
@@ -29,7 +29,7 @@ static void a_declared_job_begins_and_ends(void **state)
 {
     (void)state;
     struct fixture f;
-    struct job job = told("a-job");
+    struct job job = declared("a-job");
     fixture_begin_v1(&f);
     fixture_open(&f);
     job.uid = 1000;
@@ -58,7 +58,7 @@ static void invalid_jobs_are_rejected(void **state)
     fixture_open(&f);
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = '\0';
-    struct job jobs[5] = { told(""), told("a\nb"), told(long_text), told("ok"), told("ok") };
+    struct job jobs[5] = { declared(""), declared("a\nb"), declared(long_text), declared("ok"), declared("ok") };
     jobs[3].cgroup = "not/absolute";
     jobs[4].cgroup = "/a/../../etc";
     for (size_t i = 0; i < 5; i++)
@@ -72,7 +72,7 @@ static void a_declared_job_is_merged_with_its_cgroup(void **state)
 {
     (void)state;
     struct fixture f;
-    struct job job = told("7");
+    struct job job = declared("7");
     fixture_begin_v1(&f);
     fixture_open(&f);
     job.cores_milli = 2000;
@@ -104,7 +104,7 @@ static void a_new_cgroup_is_a_change(void **state)
 {
     (void)state;
     struct fixture f;
-    struct job job = told("7");
+    struct job job = declared("7");
     fixture_begin_v1(&f);
     fixture_open(&f);
     job.uid = 1000;
@@ -123,7 +123,7 @@ static void a_discovered_job_is_completed(void **state)
 {
     (void)state;
     struct fixture f;
-    struct job job = told("7");
+    struct job job = declared("7");
     fixture_begin_v1(&f);
     fixture_mkdir(&f, V1 "memory/slurm/uid_4242/job_7");
     fixture_open(&f);
@@ -142,7 +142,7 @@ static void a_declared_id_is_merged_with_its_sluid(void **state)
 {
     (void)state;
     struct fixture f;
-    struct job job = told("3385");
+    struct job job = declared("3385");
     fixture_begin_v2(&f);
     fixture_open(&f);
     assert_int_equal(jobs_begin(f.jobs, &job), OK);
@@ -165,7 +165,7 @@ static void a_waiting_sluid_gets_a_declared_id(void **state)
 {
     (void)state;
     struct fixture f;
-    struct job job = told("3385");
+    struct job job = declared("3385");
     fixture_begin_v2(&f);
     fixture_open(&f);
     fixture_mkdir(&f, SCOPE "/sEKNKTV3WPV500");
@@ -183,7 +183,7 @@ static void an_exited_process_ends_its_job(void **state)
     (void)state;
     struct fixture f = { .only = "by-pid" };
     struct jobs_listener listener = { fixture_take, &f };
-    struct job job = told("by-pid");
+    struct job job = declared("by-pid");
     assert_int_equal(jobs_open(&f.jobs, "", JOB_SOURCES_ALL, &listener), OK);
     job.pid = (uint32_t)fork();
     if (!job.pid) {
@@ -202,7 +202,7 @@ static void a_process_determines_the_user(void **state)
 {
     (void)state;
     struct fixture f;
-    struct job job = told("by-pid"), of_ben = told("of-ben");
+    struct job job = declared("by-pid"), of_ben = declared("of-ben");
     fixture_begin_v1(&f);
     fixture_open(&f);
     fixture_process(&f, 100, 1000, "sleep", "", 0);
@@ -220,7 +220,7 @@ static void a_removed_cgroup_ends_its_declared_job(void **state)
 {
     (void)state;
     struct fixture f;
-    struct job job = told("by-cgroup");
+    struct job job = declared("by-cgroup");
     fixture_begin_v1(&f);
     fixture_open(&f);
     fixture_process(&f, 100, 1000, "sleep", "", 0);
@@ -241,7 +241,7 @@ static void a_run_inside_a_job_does_not_create_another(void **state)
 {
     (void)state;
     struct fixture f;
-    struct job job = told("7");
+    struct job job = declared("7");
     fixture_begin_v1(&f);
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
     fixture_open(&f);

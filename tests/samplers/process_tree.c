@@ -280,7 +280,7 @@ static void probe_io_is_subtracted_and_short_processes_are_counted(void **state)
     sampling_end(&s);
 }
 
-static bool next_told(void *callback_context, size_t *at, uint32_t *pid)
+static bool next_listed(void *callback_context, size_t *at, uint32_t *pid)
 {
     *pid = *(uint32_t *)callback_context;
     return (*at)++ == 0 && *pid;
@@ -314,7 +314,7 @@ static void a_forked_monitor_continues(void **state)
     uint32_t told = 0;
     int status = -1;
     struct sampling s = { .list = { &sampler_process_tree, NULL },
-                          .context = { .root = "", .pid = getpid(), .next_process = next_told, .callback_context = &told } };
+                          .context = { .root = "", .pid = getpid(), .next_process = next_listed, .callback_context = &told } };
     batch_init(&s.batch);
     assert_int_equal(samplers_open(&s.samplers, s.list, &s.context), OK);
     pid_t seen = start_burner();

@@ -41,6 +41,7 @@ struct store_state {
     uint8_t salt;                  /* makes chunk numbers differ between collectors */
     uint64_t committed_ns;             /* CLOCK_MONOTONIC, of the last commit */
     uint64_t buffered_position, committed_position;
+    bool is_last;                  /* no commit may follow: the totals of all jobs are updated */
     char message[MESSAGE_MAX];
 };
 
@@ -147,10 +148,16 @@ static enum err save_series(struct store_state *s, struct append *grow, struct w
     return err;
 }
 
+static bool must_update(const struct store_state *s, const struct write_buffer_run *run)
+{
+    uint64_t since_ns = run->facts.end_ns - run->written_ns;
+    return run->is_dirty || !run->row || since_ns >= REFRESH_NS || (s->is_last && since_ns);
+}
+
 static enum err save_run(struct store_state *s, struct append *grow, struct write_buffer_run *run)
 {
     enum err err = OK;
-    if (run->is_dirty || !run->row || run->facts.end_ns - run->written_ns >= REFRESH_NS) {
+    if (must_update(s, run)) {
         run->facts.host = run->host;
         run->facts.job = run->id ? &run->job : NULL;
         err = append_run(grow, &run->facts, &run->job_row, &run->row);
@@ -207,7 +214,7 @@ static void clear_gaps(struct store_state *s)
 static void after_commit(struct store_state *s)
 {
     for (struct write_buffer_run *run = s->buffer.runs; run; run = run->next)
-        if (run->is_dirty || run->facts.end_ns - run->written_ns >= REFRESH_NS) {
+        if (must_update(s, run)) {
             run->is_dirty = false;
             run->written_ns = run->facts.end_ns;
         }
@@ -338,7 +345,10 @@ static enum err store_sink_flush(void *state, uint64_t deadline_ns)
     if (deadline_ns)
         return commit_when_due(s);
     s->message[0] = '\0';
-    return has_unsaved(s) ? commit(s) : OK;
+    s->is_last = true;
+    enum err err = has_unsaved(s) ? commit(s) : OK;
+    s->is_last = false;
+    return err;
 }
 
 static uint64_t store_sink_durable(const void *state)
@@ -349,7 +359,7 @@ static uint64_t store_sink_durable(const void *state)
 static void store_sink_close(void *state)
 {
     struct store_state *s = state;
-    if (has_unsaved(s) && commit(s))
+    if (store_sink_flush(s, 0))
         log_warn("the sink store could not save its buffered samples: %s", s->message);
     write_buffer_clear(&s->buffer);
     clear_gaps(s);

@@ -227,17 +227,19 @@ static void read_total(struct totals *totals, const char *metric, uint64_t value
 #undef X
 }
 
-/* The total is exact. User and system time may be counted in ticks, so they only determine how it is divided. */
+/* The total is exact. User and system time may be counted in ticks, and a last sample may lack them: they only determine how it
+ * is divided, if necessary as before. */
 static void set_cpu(struct counters *counters, const struct totals *totals)
 {
-    uint64_t parts = totals->cpu_user + totals->cpu_system;
     bool has_parts = has(totals, TOTAL_cpu_user) && has(totals, TOTAL_cpu_system);
-    uint64_t whole = has(totals, TOTAL_cpu) ? totals->cpu : parts;
     if (!has_parts && !has(totals, TOTAL_cpu))
         return;
-    uint64_t system = has_parts && parts ? (uint64_t)((double)whole * (double)totals->cpu_system / (double)parts) : 0;
+    uint64_t user = has_parts ? totals->cpu_user : counters->value[COUNTER_usertime];
+    uint64_t system = has_parts ? totals->cpu_system : counters->value[COUNTER_systemtime];
+    uint64_t parts = user + system, whole = has(totals, TOTAL_cpu) ? totals->cpu : parts;
+    system = parts ? (uint64_t)((double)whole * (double)system / (double)parts) : 0;
     counters_set(counters, COUNTER_usertime, whole - system);
-    if (has_parts)
+    if (has_parts || counters_has(counters, COUNTER_systemtime))
         counters_set(counters, COUNTER_systemtime, system);
 }
 

@@ -21,6 +21,13 @@ static const struct metric cgroup_metrics[] = {
 };
 static const struct set cgroup_set = { "cgroup", cgroup_metrics, 3, NULL };
 
+static const struct metric cpu_metrics[] = {
+    { "cpu", "us", COUNTER, U64, "CPU time", NULL },
+    { "cpu_user", "us", COUNTER, U64, "user", NULL },
+    { "cpu_system", "us", COUNTER, U64, "system", NULL },
+};
+static const struct set cpu_set = { "cgroup", cpu_metrics, 3, NULL };
+
 static struct job job_4711 = { .id = "4711", .other_id = "", .source = "slurm", .user = "ada", .uid = 1000,
                                .start_ns = 1000000000000, .cores_milli = 4000, .memory_bytes = 1 << 30, .cgroup = "" };
 
@@ -164,6 +171,44 @@ static void the_end_of_a_job_is_saved(void **state)
     assert_int_equal(job.summary.total.value[COUNTER_usertime], 4000); /* of both */
     assert_int_equal(job.summary.processes, 0);
     store_job_clear(&job);
+}
+
+/* A sample of the CPU time of job 4711; system_us UINT64_MAX: only the total is known. */
+static void write_cpu(struct writing *writing, uint64_t sequence, uint64_t cpu_us, uint64_t system_us)
+{
+    static const struct job *const jobs[] = { &job_4711 };
+    batch_reset(&writing->batch);
+    struct sample *sample = batch_add(&writing->batch, &cpu_set, 1000000000000 + sequence * 1000000000, "");
+    sample->job = "4711";
+    sample_set_u64(sample, 0, cpu_us);
+    if (system_us != UINT64_MAX) {
+        sample_set_u64(sample, 1, cpu_us - system_us);
+        sample_set_u64(sample, 2, system_us);
+    }
+    writing->batch.host = "n1";
+    writing->batch.jobs = jobs;
+    writing->batch.job_count = 1;
+    writing->batch.stream = 77;
+    writing->batch.sequence = sequence;
+    writing->batch.position = sequence * 100;
+    assert_int_equal(sink->write(writing->state, &writing->batch), OK);
+}
+
+#define CPU_SQL "SELECT total_usertime || ' ' || coalesce(total_systemtime, '-') FROM jobs WHERE job_id = '4711'"
+
+/* The cpuacct directory of a v1 job was removed first: the last sample has only the total, from taskstats. */
+static void a_total_without_its_parts_is_divided_as_before(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct writing writing;
+    begin(&writing, fixture->path, "c1");
+    write_cpu(&writing, 1, 500, UINT64_MAX);
+    assert_int_equal(sink->flush(writing.state, 0), OK);
+    assert_sql(fixture->path, CPU_SQL, "500 -");
+    write_cpu(&writing, 2, 4000, 3000);
+    write_cpu(&writing, 3, 6000, UINT64_MAX);
+    end(&writing);
+    assert_sql(fixture->path, CPU_SQL, "1500 4500");
 }
 
 static void duplicates_are_saved_once(void **state)
@@ -388,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_job_and_its_node_are_saved, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_end_of_a_job_is_saved, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_total_without_its_parts_is_divided_as_before, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(duplicates_are_saved_once, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(two_collectors_save_the_same_stream_once, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(late_batches_of_another_collector_are_saved, fixture_set_up, fixture_tear_down),

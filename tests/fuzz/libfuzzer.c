@@ -1,11 +1,10 @@
 /* What libFuzzer calls, for the target that the build names. */
-#include <stddef.h>
-#include <stdint.h>
+#include "fuzz/cost.h"
 
-int FUZZ_TARGET(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+fuzz_target FUZZ_TARGET;
+fuzz_target LLVMFuzzerTestOneInput;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    return FUZZ_TARGET(data, size);
+    return cost_run(FUZZ_TARGET, data, size);
 }

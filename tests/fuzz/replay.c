@@ -1,5 +1,7 @@
-/* Feeds a fuzz target with each seed of a folder and with mutations of it. It fails by crashing, or by the target's own
- * asserts. Usage: replay-<name> SEEDS [MUTATIONS]. After a crash the last input is in $TMPDIR/replay-<name>.last. */
+/* Feeds a fuzz target with each seed of a directory and with mutations of it. It fails by crashing, by the target's own asserts,
+ * or when an input costs too much (cost.h). Usage: replay-<name> SEEDS [MUTATIONS]. After a crash the last input is in
+ * $TMPDIR/replay-<name>.last. */
+#include "fuzz/cost.h"
 #include "fuzz/mutate.h"
 
 #include <dirent.h>
@@ -10,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROOM (1u << 20)
+#define CAPACITY (1u << 20)
 #define NAME_OF(target) NAME_OF_(target)
 #define NAME_OF_(target) #target
 
-int FUZZ_TARGET(const uint8_t *data, size_t size);
+fuzz_target FUZZ_TARGET;
 
-static uint8_t seed[ROOM], input[ROOM];
+static uint8_t seed[CAPACITY], input[CAPACITY];
 static size_t input_size;
 static char last_path[4096];
 
@@ -40,12 +42,12 @@ static void keep_input_when_it_crashes(void)
     sigaction(SIGSEGV, &action, NULL);
 }
 
-/* An own copy of the exact size, so that a sanitizer sees a read behind its end. */
+/* A copy of the exact size, so that a sanitizer sees a read past its end. */
 static void feed(void)
 {
     uint8_t *copy = malloc(input_size ? input_size : 1);
     memcpy(copy, input, input_size);
-    FUZZ_TARGET(copy, input_size);
+    cost_run(FUZZ_TARGET, copy, input_size);
     free(copy);
 }
 
@@ -57,7 +59,7 @@ static void feed_seed(size_t size, unsigned mutations)
     uint64_t random = 0x9e3779b97f4a7c15ull + size;
     for (unsigned i = 0; i < mutations; i++) {
         memcpy(input, seed, size);
-        input_size = mutate(&random, input, size, ROOM);
+        input_size = mutate(&random, input, size, CAPACITY);
         feed();
     }
 }
@@ -68,12 +70,12 @@ int main(int argc, char **argv)
     DIR *dir = argc > 1 ? opendir(argv[1]) : NULL;
     keep_input_when_it_crashes();
     feed_seed(0, mutations);
-    printf("ok %u - nothing and %u mutations of it\n", ++count, mutations);
+    printf("ok %u - empty input and %u mutations of it\n", ++count, mutations);
     for (struct dirent *entry; dir && (entry = readdir(dir)); ) {
         if (entry->d_name[0] == '.')
             continue;
         int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
-        ssize_t size = fd < 0 ? -1 : read(fd, seed, ROOM);
+        ssize_t size = fd < 0 ? -1 : read(fd, seed, CAPACITY);
         close(fd);
         if (size >= 0)
             feed_seed((size_t)size, mutations);

@@ -2,6 +2,7 @@
  * tests/transport/zmq.c tests it with libzmq's DEALER. */
 #include "transport/zmtp.h"
 
+#include "tools/curve_client.h"
 #include "tools/unit.h"
 
 #define MESSAGE_MAX 4096
@@ -187,74 +188,10 @@ static void an_unauthorized_client_gets_an_error(void **state)
     buf_clear(&out);
 }
 
-/* A CURVE client. */
-static struct client {
-    struct curve_pair lasting, ours;
-    uint8_t server[CURVE_KEY], key[crypto_box_BEFORENMBYTES];
-    uint8_t cookie[CURVE_COOKIE];
-    uint64_t number;
-} client;
+static struct curve_client client;
 
-static void make_nonce(uint8_t nonce[crypto_box_NONCEBYTES], const char *text, uint64_t number)
-{
-    memcpy(nonce, text, 16);
-    for (int i = 23; i >= 16; i--, number >>= 8)
-        nonce[i] = (uint8_t)number;
-}
-
-static void make_hello(uint8_t hello[200])
-{
-    static const uint8_t zeros[64];
-    uint8_t nonce[crypto_box_NONCEBYTES];
-    memset(hello, 0, 200);
-    memcpy(hello, "\5HELLO\1", 7);
-    memcpy(hello + 80, client.ours.public_key, CURVE_KEY);
-    make_nonce(nonce, "CurveZMQHELLO---", ++client.number);
-    memcpy(hello + 112, nonce + 16, 8);
-    assert_int_equal(crypto_box_easy(hello + 120, zeros, sizeof zeros, nonce, pair.public_key, client.ours.secret_key), 0);
-}
-
-static void take_welcome(const uint8_t *welcome)
-{
-    uint8_t nonce[crypto_box_NONCEBYTES], plain[128];
-    memcpy(nonce, "WELCOME-", 8);
-    memcpy(nonce + 8, welcome + 8, 16);
-    assert_int_equal(crypto_box_open_easy(plain, welcome + 24, 144, nonce, pair.public_key, client.ours.secret_key), 0);
-    memcpy(client.server, plain, CURVE_KEY);
-    memcpy(client.cookie, plain + CURVE_KEY, CURVE_COOKIE);
-    assert_int_equal(crypto_box_beforenm(client.key, client.server, client.ours.secret_key), 0);
-}
-
-/* With a vouch by this key for the connection's key. */
-static size_t make_initiate(uint8_t *initiate, const struct curve_pair *voucher, const uint8_t *server_key)
-{
-    static const char metadata[] = READY; /* without its name */
-    const size_t properties = sizeof metadata - 6;
-    uint8_t nonce[crypto_box_NONCEBYTES] = "VOUCH---0123456789abcde", plain[CURVE_KEY + 96 + sizeof metadata], both[64];
-    memcpy(plain, client.lasting.public_key, CURVE_KEY);
-    memcpy(plain + 32, nonce + 8, 16);
-    memcpy(both, client.ours.public_key, CURVE_KEY);
-    memcpy(both + 32, server_key, CURVE_KEY);
-    assert_int_equal(crypto_box_easy(plain + 48, both, sizeof both, nonce, client.server, voucher->secret_key), 0);
-    memcpy(plain + 128, metadata + 6, properties);
-    memcpy(initiate, "\10INITIATE", 9);
-    memcpy(initiate + 9, client.cookie, CURVE_COOKIE);
-    make_nonce(nonce, "CurveZMQINITIATE", ++client.number);
-    memcpy(initiate + 105, nonce + 16, 8);
-    assert_int_equal(crypto_box_easy_afternm(initiate + 113, plain, 128 + properties, nonce, client.key), 0);
-    return 113 + 16 + 128 + properties;
-}
-
-static size_t make_message(uint8_t *message, const char *text)
-{
-    uint8_t nonce[crypto_box_NONCEBYTES], plain[64] = { 0 };
-    memcpy(plain + 1, text, strlen(text));
-    memcpy(message, "\7MESSAGE", 8);
-    make_nonce(nonce, "CurveZMQMESSAGEC", ++client.number);
-    memcpy(message + 8, nonce + 16, 8);
-    assert_int_equal(crypto_box_easy_afternm(message + 16, plain, 1 + strlen(text), nonce, client.key), 0);
-    return 16 + 16 + 1 + strlen(text);
-}
+static const char metadata[] = READY; /* after its name */
+#define METADATA (struct bytes){ metadata + 6, sizeof metadata - 6 }
 
 /* Passes the input to peer and clears it. */
 static enum err pass_input(struct zmtp *peer, struct buf *out)
@@ -265,34 +202,45 @@ static enum err pass_input(struct zmtp *peer, struct buf *out)
     return err;
 }
 
-/* Up to WELCOME. */
-static void begin_curve(struct zmtp *peer, struct buf *out)
+static void add_initiate(const struct curve_pair *voucher, const uint8_t *server_key)
 {
-    uint8_t hello[200];
-    client = (struct client){ 0 };
-    crypto_box_keypair(pair.public_key, pair.secret_key);
-    crypto_box_keypair(client.lasting.public_key, client.lasting.secret_key);
-    crypto_box_keypair(client.ours.public_key, client.ours.secret_key);
-    server.keys = &pair;
-    buf_init(out, 1 << 16);
-    zmtp_init(peer, &server, out);
-    make_hello(hello);
-    add_greeting("CURVE");
-    add_frame(4, hello, sizeof hello);
-    assert_int_equal(pass_input(peer, out), OK);
-    assert_int_equal(out->size, 170);
-    take_welcome((const uint8_t *)out->data + 2);
-}
-
-static void open_curve(struct zmtp *peer, struct buf *out)
-{
-    uint8_t initiate[400];
-    begin_curve(peer, out);
-    size_t size = make_initiate(initiate, &client.lasting, pair.public_key);
+    uint8_t initiate[CLIENT_INITIATE(sizeof metadata)];
+    struct curve_claim claim = { voucher, server_key, METADATA };
+    size_t size = CLIENT_INITIATE(claim.metadata.size);
+    assert_true(curve_client_initiate(&client, &claim, initiate));
     add_frame(6, initiate, 0);
     input.data[input.size - 2] = (char)(size >> 8);
     input.data[input.size - 1] = (char)size;
     buf_add(&input, initiate, size);
+}
+
+static size_t make_message(uint8_t *message, const char *text)
+{
+    assert_true(curve_client_message(&client, 0, bytes_of(text), message));
+    return CLIENT_MESSAGE(strlen(text));
+}
+
+/* Up to WELCOME. */
+static void begin_curve(struct zmtp *peer, struct buf *out)
+{
+    uint8_t hello[CLIENT_HELLO];
+    crypto_box_keypair(pair.public_key, pair.secret_key);
+    curve_client_init(&client, pair.public_key);
+    server.keys = &pair;
+    buf_init(out, 1 << 16);
+    zmtp_init(peer, &server, out);
+    assert_true(curve_client_hello(&client, hello));
+    add_greeting("CURVE");
+    add_frame(4, hello, sizeof hello);
+    assert_int_equal(pass_input(peer, out), OK);
+    assert_int_equal(out->size, 2 + CLIENT_WELCOME);
+    assert_true(curve_client_welcome(&client, (const uint8_t *)out->data + 2));
+}
+
+static void open_curve(struct zmtp *peer, struct buf *out)
+{
+    begin_curve(peer, out);
+    add_initiate(NULL, NULL);
     assert_int_equal(pass_input(peer, out), OK);
     assert_int_equal(peer->state, ZMTP_OPEN);
     assert_null(peer->handshake);
@@ -357,7 +305,7 @@ static void an_encrypted_answer(void **state)
     zmtp_send(&server, &peer, bytes_of("thanks"), &out);
     assert_int_equal(out.size, 2 + CURVE_MESSAGE_EXTRA + 6);
     assert_memory_equal(out.data, "\0\47\7MESSAGE", 10);
-    make_nonce(nonce, "CurveZMQMESSAGES", 2); /* READY was the first */
+    curve_client_nonce(nonce, "CurveZMQMESSAGES", 2); /* READY was the first */
     assert_memory_equal(out.data + 10, nonce + 16, 8);
     assert_int_equal(crypto_box_open_easy_afternm(plain, (const uint8_t *)out.data + 18, 7 + 16, nonce, client.key), 0);
     assert_memory_equal(plain, "\0thanks", 7);
@@ -368,15 +316,10 @@ static void refuse_initiate(const struct curve_pair *voucher, const uint8_t *ser
 {
     struct zmtp peer;
     struct buf out;
-    uint8_t initiate[400];
     begin_curve(&peer, &out);
     if (wrong_cookie)
         client.cookie[7] ^= 1;
-    size_t size = make_initiate(initiate, voucher ? voucher : &client.lasting, server_key ? server_key : pair.public_key);
-    add_frame(6, initiate, 0);
-    input.data[input.size - 2] = (char)(size >> 8);
-    input.data[input.size - 1] = (char)size;
-    buf_add(&input, initiate, size);
+    add_initiate(voucher, server_key);
     assert_int_equal(pass_input(&peer, &out), CORRUPT);
     assert_int_equal(asked, 0);
     close_curve(&peer, &out);

@@ -1,5 +1,5 @@
-/* bench-gateway [SECONDS]: the server for tau's clients: messages per second from 1, 2 and 4 programs, with 64 messages per write and
- * with one; 5,000 concurrent programs; /metrics with 100,000 metrics in four layouts. */
+/* bench-program-metrics [SECONDS]: the server for tau's clients: messages per second from 1, 2 and 4 programs, with 64 messages per
+ * write and with one; 5,000 concurrent programs; /metrics with 100,000 metrics in four layouts. */
 #include "base/file.h"
 #include "model/view.h"
 #include "appmetrics/registry.h"
@@ -26,7 +26,7 @@
 
 static struct registry *registry;
 static struct program_jobs jobs = { .root = "" };
-static struct tau_endpoint gateway;
+static struct tau_endpoint endpoint;
 static struct tau_server *server;
 static char path[108];
 
@@ -34,11 +34,11 @@ static void open_gateway(void)
 {
     struct buf why;
     buf_init(&why, 4096);
-    snprintf(path, sizeof path, "%s/bench-gateway.%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
+    snprintf(path, sizeof path, "%s/bench-program-metrics.%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
     if (registry_open(&registry, &(struct registry_settings){ .host = "n1", .aliases = tau_alias_list }))
         tools_die("out of memory");
-    gateway = (struct tau_endpoint){ registry, &jobs };
-    if (tau_server_open(&server, path, &gateway, &why))
+    endpoint = (struct tau_endpoint){ registry, &jobs };
+    if (tau_server_open(&server, path, &endpoint, &why))
         tools_die(buf_text(&why));
 }
 

@@ -37,17 +37,17 @@ static void check_page(struct registry *registry, enum metrics_format format)
     buf_clear(&out);
 }
 
-static void speak(struct tau_connection *connection, struct tau_endpoint *gateway, const uint8_t *data, size_t size)
+static void feed(struct tau_connection *connection, struct tau_endpoint *endpoint, const uint8_t *data, size_t size)
 {
     size_t at = 0, used;
     char *block = aligned_alloc(16, (size + 16) / 16 * 16);
     while (block && at < size) {
         size_t piece = size - at; /* unused bytes are passed again with more after them, as from a socket */
         memcpy(block, data + at, piece);
-        if (tau_connection_receive(connection, gateway, (struct bytes){ block, piece }, &used))
+        if (tau_connection_receive(connection, endpoint, (struct bytes){ block, piece }, &used))
             break;
         if (connection->reply.type != TAU_DESC)
-            answer(connection, gateway->registry);
+            answer(connection, endpoint->registry);
         else if (!used)
             break;
         at += used;
@@ -64,12 +64,12 @@ int fuzz_tau(const uint8_t *data, size_t size)
     struct registry_settings settings = { .host = "n", .metrics_max = 64, .is_by_user = true, .aliases = tau_alias_list };
     if (registry_open(&registry, &settings))
         return 0;
-    struct tau_endpoint gateway = { registry, &jobs };
+    struct tau_endpoint endpoint = { registry, &jobs };
     buf_init(&out, 64u << 20);
-    if (tau_connection_open(&connection, &gateway, 0, 1000) == OK) {
-        speak(&connection, &gateway, data, size);
+    if (tau_connection_open(&connection, &endpoint, 0, 1000) == OK) {
+        feed(&connection, &endpoint, data, size);
         check_page(registry, METRICS_TEXT);
-        tau_connection_close(&connection, &gateway);
+        tau_connection_close(&connection, &endpoint);
     }
     check_page(registry, METRICS_OPEN);
     program_json_write(&out, registry, (struct bytes){ (const char *)data, size < 4000 ? size : 4000 }, VIEW_ALL);

@@ -111,7 +111,7 @@ logs() {
     run -1 ./tau_metric_client -u "$T/nobody" -l
     [[ $output == "tau_metric_client: cannot connect"* ]]
     run -0 ./tau_metric_proxy_run -v -u "$T/nobody" -- true
-    [[ $output == "tau_metric_proxy_run: no gateway at $T/nobody: "* ]]
+    [[ $output == "tau_metric_proxy_run: no agent at $T/nobody: "* ]]
     sleep 0 &
     gone=$!
     wait "$gone"
@@ -133,11 +133,11 @@ logs() {
     default=/tmp/tau_metric_proxy.$uid.unix
     [ ! -e "$default" ] || skip "$default is in use"
     install -d -o "$uid" "$T/home"
-    setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home" "$T/tau_metric_proxy" -p "$PORT" -P "$T/home/p" >"$T/said" 2>&1 3>&- &
+    setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home" "$T/tau_metric_proxy" -p "$PORT" -P "$T/home/p" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ -S "$default" ]'
     inode=$(stat -c %i "$default")
-    setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home" "$T/tau_metric_proxy" -u "$T/home/other" -p 0 -P "$T/home/q" >"$T/second.said" 2>&1 3>&- &
+    setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home" "$T/tau_metric_proxy" -u "$T/home/other" -p 0 -P "$T/home/q" >"$T/second.log" 2>&1 3>&- &
     other=$!
     wait_for '[ -S "$T/home/other" ]'
     TAU=$T/home/other program counter second_total 1 doc
@@ -244,7 +244,7 @@ logs() {
 # start_other_proxy PATH: starts a second proxy with its socket there.
 start_other_proxy() {
     local socket=$1
-    nsenter --mount --target "$SPACE" -- "$T/tau_metric_proxy" -u "$socket" -p 0 -P "$T/profiles-beside" >"$T/said.beside" 2>&1 3>&- &
+    nsenter --mount --target "$SPACE" -- "$T/tau_metric_proxy" -u "$socket" -p 0 -P "$T/profiles-beside" >"$T/beside.log" 2>&1 3>&- &
     other=$!
     wait_for '[ -S "$socket" ]'
 }
@@ -256,7 +256,7 @@ writev_calls() { ./tau_metric_client -u "$1" -g 'strace_hits_total{scall=writev}
     need_root # for a private /dev/shm
     use_private_shm
     nsenter --mount --target "$SPACE" -- "$SONDE" agent -c /dev/null --sensors none --socket none --listen none \
-        --set "programs.tau=$T/first" >"$T/said" 2>&1 3>&- &
+        --set "programs.tau=$T/first" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ -S first ]'
     mkdir "$T/real"
@@ -292,11 +292,11 @@ writev_calls() { ./tau_metric_client -u "$1" -g 'strace_hits_total{scall=writev}
     install -d -o "$uid" "$T/home"
     as=(nsenter --mount --target "$SPACE" -- setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home")
     nsenter --mount --target "$SPACE" -- "$SONDE" agent -c /dev/null --sensors none --socket none --listen none \
-        --set "programs.tau=$T/of-root" >"$T/said" 2>&1 3>&- &
+        --set "programs.tau=$T/of-root" >"$T/log" 2>&1 3>&- &
     AGENT=$!
-    "${as[@]}" "$SONDE" agent -c /dev/null --sensors none --socket none --listen none --set "programs.tau=$T/home/first" >"$T/said.first" 2>&1 3>&- &
+    "${as[@]}" "$SONDE" agent -c /dev/null --sensors none --socket none --listen none --set "programs.tau=$T/home/first" >"$T/first.log" 2>&1 3>&- &
     first=$!
-    "${as[@]}" "$T/tau_metric_proxy" -u "$T/home/second" -p 0 -P "$T/home/p" >"$T/said.second" 2>&1 3>&- &
+    "${as[@]}" "$T/tau_metric_proxy" -u "$T/home/second" -p 0 -P "$T/home/p" >"$T/second.log" 2>&1 3>&- &
     other=$!
     wait_for '[ -S of-root ] && [ -S home/first ] && [ -S home/second ]'
     "${as[@]}" "$T/tau_metric_proxy_run" -u "$T/home/second" -s -- "$TOOLS/caller" now 50 </dev/null

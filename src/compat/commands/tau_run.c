@@ -1,5 +1,5 @@
 /* sonde tau-run: implements tau_metric_proxy_run. Starts a command with the probes that count its MPI and system calls,
- * reports its start and end to the gateway, and exits like the command. */
+ * reports its start and end to the agent, and exits like the command. */
 #include "cli/command_start.h"
 #include "base/install_paths.h"
 #include "base/parse.h"
@@ -60,7 +60,7 @@ static void preload(const char *name)
     buf_clear(&value);
 }
 
-/* tau's clients send it to the gateway, whose profiles then show the user's command. */
+/* tau's clients send it to the agent, whose profiles then show the user's command. */
 static void set_target(char *const *command)
 {
     struct buf line;
@@ -73,7 +73,7 @@ static void set_target(char *const *command)
 }
 
 /* The given socket, else the user's own, else the node's. The command's programs use the same one. */
-static void connect_gateway(struct tau_client *client, const struct tau_run_options *settings)
+static void connect_agent(struct tau_client *client, const struct tau_run_options *settings)
 {
     const char *named = settings->socket ? settings->socket : getenv(PROXY);
     char default_path[TAU_CLIENT_PATH_MAX];
@@ -84,7 +84,7 @@ static void connect_gateway(struct tau_client *client, const struct tau_run_opti
     if (named && *named) {
         enum err err = tau_client_connect(client, named, false);
         if (err)
-            log_info("no gateway at %s: %s", named, err_text(err));
+            log_info("no agent at %s: %s", named, err_text(err));
         return;
     }
     tau_client_default_path(default_path);
@@ -96,7 +96,7 @@ static void connect_gateway(struct tau_client *client, const struct tau_run_opti
             setenv(PROXY, default_path, 1);
     }
     if (err)
-        log_info("no gateway at %s: %s. The command runs without it", default_path, err_text(err));
+        log_info("no agent at %s: %s. The command runs without it", default_path, err_text(err));
 }
 
 /* False: the connection is lost. */
@@ -116,7 +116,7 @@ struct tau_run {
 static bool report_begin(struct tau_run *run)
 {
     if (run->client.fd < 0)
-        connect_gateway(&run->client, run->settings);
+        connect_agent(&run->client, run->settings);
     if (run->client.fd < 0 || tau_client_job(&run->client, &run->job))
         return false;
     if (!run->is_begin_reported)
@@ -130,11 +130,11 @@ static bool report_end(struct tau_run *run, double seconds, bool is_bad)
            && (!is_bad || count(&run->client, BAD_NAME, "Number of commands that did not end with 0", 1));
 }
 
-/* A gateway that started, or restarted, while the command ran gets both reports now. */
+/* An agent that started, or restarted, while the command ran gets both reports now. */
 static void finish(struct tau_run *run, bool is_bad)
 {
     double seconds = (double)(clock_monotonic_ns() - run->start_ns) / (double)NS_PER_S;
-    log_set_level(0); /* missing gateways were logged at the start */
+    log_set_level(0); /* a missing agent was logged at the start */
     if (!report_end(run, seconds, is_bad) && report_begin(run))
         report_end(run, seconds, is_bad);
     tau_client_close(&run->client);
@@ -242,7 +242,7 @@ static int attach(const struct command_call *call, const char *pid)
     if (!command)
         return command_fail(call, "this build of sonde cannot attach to a running process");
     set_socket(call->settings);
-    connect_gateway(&client, call->settings);
+    connect_agent(&client, call->settings);
     if (kill((pid_t)number, 0) == 0) /* otherwise attach prints the error */
         count(&client, ATTACH_NAME, "Number of processes attached to", 1);
     tau_client_close(&client);
@@ -267,14 +267,14 @@ static const struct option options[] = {
     { .letter = 'v', .name = "verbose", .type = OPTION_FLAG, AT(verbose), .help = "Print more details on standard error" },
     { .letter = 'F', .name = "freq", .argument = "SECONDS", .type = OPTION_TEXT, AT(period),
       .help = "Interval at which programs with tau's library send their values" },
-    { .letter = 'u', .name = "unix", .argument = "PATH", .type = OPTION_TEXT, AT(socket), .help = "Socket of the gateway" },
+    { .letter = 'u', .name = "unix", .argument = "PATH", .type = OPTION_TEXT, AT(socket), .help = "Socket of the agent" },
     { .letter = 'S', .name = "attach", .argument = "PID", .type = OPTION_TEXT, AT(pid),
       .help = "Count the system calls of a running process" },
     OPTION_END,
 };
 
 static const struct command_fact environment[] = {
-    { PROXY, "socket of the gateway, if -u is not given" },
+    { PROXY, "socket of the agent, if -u is not given" },
     { INHIBIT, "1: publish and count nothing; only run the command" },
     { 0 },
 };
@@ -283,7 +283,7 @@ const struct command command_tau_run = {
     .name = "tau-run",
     .about = "run a command as tau_metric_proxy_run does",
     .usage = "[OPTIONS] -- COMMAND...",
-    .description = "Runs COMMAND with the requested probes, reports it to the gateway, and exits with its exit status, or with "
+    .description = "Runs COMMAND with the requested probes, reports it to the agent, and exits with its exit status, or with "
                    "128 plus the number of the signal that terminated it.",
     .options = options,
     .settings_size = sizeof(struct tau_run_options),

@@ -64,12 +64,12 @@ static void server_end(struct server *server)
     unsetenv("SONDE_SOCKET_DIR");
 }
 
-static void expect(const char *said, enum err err, int status, const char *body)
+static void expect(const char *response, enum err err, int status, const char *body)
 {
     struct server server;
     struct buf answer;
     int got_status;
-    server_begin(&server, said);
+    server_begin(&server, response);
     buf_init(&answer, 64);
     assert_int_equal(agent_client_request("", "GET", "/jobs", (struct bytes){ 0 }, &answer, &got_status), err);
     assert_int_equal(got_status, status);
@@ -100,9 +100,9 @@ static void a_bad_answer_is_refused(void **state)
 static void an_answer_over_the_maximum_is_full(void **state)
 {
     (void)state;
-    char said[256] = "HTTP/1.1 200 OK\r\n\r\n";
-    memset(said + strlen(said), 'x', 100);
-    expect(said, FULL, 200, "");
+    char response[256] = "HTTP/1.1 200 OK\r\n\r\n";
+    memset(response + strlen(response), 'x', 100);
+    expect(response, FULL, 200, "");
 }
 
 static void the_request_is_whole(void **state)

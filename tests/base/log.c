@@ -29,7 +29,7 @@ static void listen_to(void (*say)(const char *text), const char *word, char text
 {
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
     temp_dir(dir);
-    temp_join(path, dir, "said");
+    temp_join(path, dir, "log");
     int before = dup(STDERR_FILENO), fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(before >= 0 && fd >= 0);
     dup2(fd, STDERR_FILENO);

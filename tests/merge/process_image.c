@@ -56,9 +56,9 @@ static void chain_separates_children_of_images(void **state)
 
 static void spool_complete_exec(struct spool_maker *s, uint64_t pid, int ms, const char *path)
 {
-    struct bytes said = { path, strlen(path) };
-    spool_add(s, exec, .pid = pid, .copied = RECORD_EXEC_COPIED | RECORD_EXEC_WHOLE, .time_ns = AT(ms), .path = said,
-              .args = said, .self = usage_us(50, 0), .pgid = 77, .sid = 78, .uid = 79, .cwd = PATH("/work"),
+    struct bytes command = { path, strlen(path) };
+    spool_add(s, exec, .pid = pid, .copied = RECORD_EXEC_COPIED | RECORD_EXEC_WHOLE, .time_ns = AT(ms), .path = command,
+              .args = command, .self = usage_us(50, 0), .pgid = 77, .sid = 78, .uid = 79, .cwd = PATH("/work"),
               .tags = PATH("a=b"));
 }
 

@@ -7,7 +7,7 @@ static void names_are_parsed_back(void **state)
 {
     static const struct {
         struct rank_name name;
-        const char *text, *said;
+        const char *text, *expected;
     } cases[] = {
         { { 3, 1, 0 }, "3", "3" },
         { { 0, 1, 12 }, "0@12", "0 of world 12" },
@@ -21,7 +21,7 @@ static void names_are_parsed_back(void **state)
         const char *at = text.s;
         struct rank_name read;
         assert_string_equal(text.s, cases[i].text);
-        assert_string_equal(rank_name_format(cases[i].name).s, cases[i].said);
+        assert_string_equal(rank_name_format(cases[i].name).s, cases[i].expected);
         assert_true(rank_name_read(&at, &read));
         assert_int_equal(*at, 0);
         assert_int_equal(rank_name_compare(read, cases[i].name), 0);

@@ -266,7 +266,7 @@ static void compare(const struct sample *sample, size_t i, void *context)
         return;
     }
     if (!c->way || !c->way->may_say_more)
-        fail_msg("%s of %s %s, %s: nobody said that", metric, sample->set->name, sample->instance,
+        fail_msg("%s of %s %s, %s: unexpected value", metric, sample->set->name, sample->instance,
                  c->way ? c->way->name : "good again");
 }
 

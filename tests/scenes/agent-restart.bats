@@ -92,22 +92,22 @@ continues_after() {
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
     start_program hurry cells_total - 100 wait
-    board=$(cd "$SONDE_BOARDS" && echo sonde.*)
-    ln "$SONDE_BOARDS/$board" "$SONDE_BOARDS/aside"
+    segment=$(cd "$SONDE_BOARDS" && echo sonde.*)
+    ln "$SONDE_BOARDS/$segment" "$SONDE_BOARDS/aside"
     echo >&7
     exec 7>&-
-    wait_for 'of_job cells_total 100 && [ ! -e "$SONDE_BOARDS/$board" ]'
+    wait_for 'of_job cells_total 100 && [ ! -e "$SONDE_BOARDS/$segment" ]'
     stop KILL || :
-    ln "$SONDE_BOARDS/aside/$board" "$SONDE_BOARDS"
+    ln "$SONDE_BOARDS/aside/$segment" "$SONDE_BOARDS"
     start </dev/null
-    wait_for 'of_job cells_total 100 && [ ! -e "$SONDE_BOARDS/$board" ]'
+    wait_for 'of_job cells_total 100 && [ ! -e "$SONDE_BOARDS/$segment" ]'
     sleep 1.5
     of_job cells_total 100
     # another file with the same name belongs to another program
     stop KILL || :
-    cp "$SONDE_BOARDS/aside/$board" "$SONDE_BOARDS"
+    cp "$SONDE_BOARDS/aside/$segment" "$SONDE_BOARDS"
     start </dev/null
-    wait_for 'of_job cells_total 200 && [ ! -e "$SONDE_BOARDS/$board" ]'
+    wait_for 'of_job cells_total 200 && [ ! -e "$SONDE_BOARDS/$segment" ]'
 }
 
 # start_in JOB: starts a program that names no job itself and counts for each line written to its pipe, and declares it as JOB.
@@ -289,12 +289,12 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
     SONDE_JOB=4711 program sonde counter cells_total - 100
-    wait_for 'of_job cells_total 100 && grep "What programs have counted" "$T/said" && grep "cannot save the declared jobs" "$T/said"'
+    wait_for 'of_job cells_total 100 && grep "What programs have counted" "$T/log" && grep "cannot save the declared jobs" "$T/log"'
     SONDE_JOB=4711 program sonde counter cells_total - 3
     "$SONDE" job begin 4712
     wait_for 'of_job cells_total 103 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
-    [ "$(grep -c "What programs have counted" "$T/said")" -eq 1 ]
-    [ "$(grep -c "cannot save the declared jobs" "$T/said")" -eq 1 ]
+    [ "$(grep -c "What programs have counted" "$T/log")" -eq 1 ]
+    [ "$(grep -c "cannot save the declared jobs" "$T/log")" -eq 1 ]
     rmdir "$SONDE_BOARDS/$kept.new" "$SONDE_SOCKET_DIR/agent.sock.jobs.new"
     wait_for '[ -e "$SONDE_BOARDS/$kept" ] && [ -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ]'
     restart KILL

@@ -156,9 +156,9 @@ run_job() {
     mkdir -m 1777 "$T/private"
     # invisible outside of the namespace
     unshare -m sh -c 'mount -t tmpfs none "$T/private" && chmod 1777 "$T/private" && exec env TMPDIR="$T/private" "$@"' sh \
-        "$SONDE" --db agent: run -q -o "$T/private/spools" -j hidden -- /bin/true >hidden.said 2>&1
+        "$SONDE" --db agent: run -q -o "$T/private/spools" -j hidden -- /bin/true >hidden.log 2>&1
     wait_for "[ \"\$(sql \"SELECT processes FROM jobs WHERE job_id = 'hidden'\" 2>/dev/null)\" = 1 ]"
-    [ ! -s hidden.said ]
+    [ ! -s hidden.log ]
     unshare -m sh -c 'mount -t tmpfs none "$T/private" && chmod 1777 "$T/private" && exec "$@"' sh \
         setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_DATA_HOME="$T/data" TMPDIR="$T/private" \
         "$SONDE" --db agent: run -q -o "$T/private/spools" -j hiddens -- /bin/true

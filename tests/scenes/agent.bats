@@ -19,7 +19,7 @@ start() {
     mkdir -p "$T/root"
     [ -e "$T/root/proc" ] || ln -s /proc "$T/root/proc"
     # 3>&-: bats waits for all processes that have it open
-    "$SONDE" agent --root "$T/root" --listen none --sink "csv:path=$T/out.csv" "$@" >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --root "$T/root" --listen none --sink "csv:path=$T/out.csv" "$@" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ \$(rows) -gt 1 ]"
 }
@@ -79,7 +79,7 @@ largest_pause_ms() {
 }
 
 @test "without options it reads the node at multiples of a second and exits with 0" {
-    "$SONDE" agent >"$T/said" 2>&1 3>&- & # with the default --listen, if the port is free
+    "$SONDE" agent >"$T/log" 2>&1 3>&- & # with the default --listen, if the port is free
     AGENT=$!
     wait_for "[ -S $T/run/agent.sock ]"
     wait_for "ctl {} | grep -q '\"ticks\": [1-9]'"
@@ -146,7 +146,7 @@ largest_pause_ms() {
     wait_for "grep -q ,meminfo, $T/out.csv"
     [[ $(ctl '{}') == *'"name": "meminfo"'*'"period_ns": 50000000'* ]]
     stop
-    [ ! -s said ]
+    [ ! -s log ]
 }
 
 @test "a reload can be requested, even if the listening address changes" {
@@ -169,8 +169,8 @@ largest_pause_ms() {
     start -c agent.conf
     printf 'period = 100ms\nsensors = loadavg,meminf\n' >agent.conf
     kill -HUP "$AGENT"
-    wait_for "grep -q 'agent.conf:2: unknown sensor' $T/said"
-    grep -q "did you mean 'meminfo'? The old configuration stays in effect\.$" said
+    wait_for "grep -q 'agent.conf:2: unknown sensor' $T/log"
+    grep -q "did you mean 'meminfo'? The old configuration stays in effect\.$" log
     before=$(rows)
     wait_for "[ \$(rows) -gt $((before + 10)) ]"
     [[ $(ctl '{}') == *'"period_ns": 100000000'* ]]
@@ -212,11 +212,11 @@ for line in open(sys.argv[1]): json.loads(line)' out.json
     mkdir -m 777 run out
     # not as_nobody: a shell in between would get the signal
     setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" agent --listen none -p 100ms \
-        --sink "csv:path=$T/out/out.csv" >"$T/said" 2>&1 3>&- &
+        --sink "csv:path=$T/out/out.csv" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "grep -q ,meminfo, $T/out/out.csv 2>/dev/null"
     stop
-    run grep -c . said
+    run grep -c . log
     [ "$output" -eq 0 ] # no messages: values that need privileges are left out
 }
 
@@ -226,7 +226,7 @@ for line in open(sys.argv[1]): json.loads(line)' out.json
     start -p 50ms --root "$T/node" --sensors stat,loadavg
     wait_for "grep -q ,stat, $T/out.csv"
     : >node/proc/stat
-    wait_for "grep -q 'cannot read sensor stat' $T/said"
+    wait_for "grep -q 'cannot read sensor stat' $T/log"
     before=$(grep -c ,load1, out.csv)
     wait_for "[ \$(grep -c ,load1, $T/out.csv) -gt $((before + 40)) ]" # until after its first retry
     [[ $(ctl '{}') == *'"name": "stat"'*'"state": "fails"'* ]]
@@ -234,7 +234,7 @@ for line in open(sys.argv[1]): json.loads(line)' out.json
     cat "$SOURCE/tests/nodes/vm/proc/stat" >node/proc/stat
     wait_for "[ \$(grep -c ,stat, $T/out.csv) -gt $stats ]"
     stop
-    [ "$(grep -c 'cannot read sensor' said)" -eq 1 ]
+    [ "$(grep -c 'cannot read sensor' log)" -eq 1 ]
     [ "$(largest_pause_ms loadavg)" -lt 10000 ]
 }
 
@@ -282,7 +282,7 @@ for line in open(sys.argv[1]): json.loads(line)' out.json
 
 @test "systemd is notified of ready, watchdog, reloading and stopping" {
     printf 'period = 100ms\nsensors = loadavg\n' >agent.conf
-    python3 - "$T/notify" >"$T/heard" 2>&1 3>&- <<'PY' &
+    python3 - "$T/notify" >"$T/received" 2>&1 3>&- <<'PY' &
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.bind(sys.argv[1])
@@ -297,14 +297,14 @@ PY
     wait_for "[ -S $T/notify ]"
     export NOTIFY_SOCKET=$T/notify WATCHDOG_USEC=2000000
     start -c agent.conf
-    wait_for "grep -q READY=1 $T/heard"
-    wait_for "grep -q WATCHDOG=1 $T/heard"
+    wait_for "grep -q READY=1 $T/received"
+    wait_for "grep -q WATCHDOG=1 $T/received"
     kill -HUP "$AGENT"
-    wait_for "grep -q MONOTONIC_USEC= $T/heard"
-    wait_for "[ \$(grep -c READY=1 $T/heard) -eq 2 ]"
+    wait_for "grep -q MONOTONIC_USEC= $T/received"
+    wait_for "[ \$(grep -c READY=1 $T/received) -eq 2 ]"
     stop
     wait "$listener"
-    [ "$(tail -n 1 heard)" = STOPPING=1 ]
+    [ "$(tail -n 1 received)" = STOPPING=1 ]
 }
 
 @test "a job shorter than a period has a first and a last sample, and is no longer shown" {

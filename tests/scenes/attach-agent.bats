@@ -8,8 +8,8 @@ CALLS=${PROBE%/*}/libsonde-calls.so
 
 setup() {
     attach_setup
-    export SONDE_SOCKET_DIR=$T/run SONDE_BOARDS=$T/boards
-    mkdir -m 1777 "$T/boards" "$T/run"
+    export SONDE_SOCKET_DIR=$T/run SONDE_BOARDS=$T/segments
+    mkdir -m 1777 "$T/segments" "$T/run"
     mkdir "$T/root" && ln -s /proc /etc "$T/root"
     printf '[programs]\ntau = none\nboards = %s\n' "$SONDE_BOARDS" >"$T/conf"
     "$SONDE" agent --jobs none --root "$T/root" -c "$T/conf" --sensors loadavg --listen none >"$T/agent" 2>&1 </dev/null 3>&- &
@@ -33,11 +33,11 @@ shows() {
     SLURM_JOB_ID=4711 start_caller work 100
     SLURM_JOB_ID=999 attach -v --tell -p 100ms
     go
-    until_true said "done"
+    until_true printed "done"
     until_true shows ",job=\"4711\",user=\"$("${user[@]}" id -un)\"" 100
     shows '' 100
     detach
-    grep -q 'under job 4711' "$T/said"
+    grep -q 'under job 4711' "$T/log"
     run ! grep -q 999 <(ask /metrics)
     [ "$(sql 'select job_id from job')" = 4711 ]
     program_succeeds
@@ -46,14 +46,14 @@ shows() {
 @test "attached by root they still count for the user; a missing job is reported" {
     need_root
     start_caller work 100
-    "$SONDE" attach -v --tell --ptrace -p 100ms "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    "$SONDE" attach -v --tell --ptrace -p 100ms "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
     sonde_pid=$!
     until_true is_traced "$program"
     go
-    until_true said "done"
+    until_true printed "done"
     until_true shows ',user="nobody"' 100
     detach
-    grep -q 'belongs to no known job' "$T/said"
+    grep -q 'belongs to no known job' "$T/log"
     run ! grep -q 'user="root"' <(ask /metrics)
     program_succeeds
 }
@@ -62,11 +62,11 @@ shows() {
     LD_PRELOAD=$CALLS start_caller work 100
     attach --tell -p 100ms
     go
-    until_true said "done"
+    until_true printed "done"
     until_true shows '' 100
     detach
     [ "$(count writev)" -eq 100 ]
-    grep -q "process $program already reports its system calls to the agent" "$T/said"
+    grep -q "process $program already reports its system calls to the agent" "$T/log"
     program_succeeds
     sleep 0.5 # time for a duplicate to arrive
     shows '' 100
@@ -87,10 +87,10 @@ shows() {
     mkdir -m 1777 "$T/other"
     SONDE_BOARDS=$T/other attach --tell
     detach
-    grep -q 'no agent is running on this node' "$T/said"
-    : >"$T/said"
+    grep -q 'no agent is running on this node' "$T/log"
+    : >"$T/log"
     attach --tell
     detach
-    run ! grep -q 'no agent is running' "$T/said"
+    run ! grep -q 'no agent is running' "$T/log"
     program_succeeds
 }

@@ -13,11 +13,11 @@ signals_of() {
 }
 
 @test "Ctrl-C, SIGTERM, SIGHUP and SIGKILL of sonde leave signals, masks, state and output unchanged" {
-    "${user[@]}" bash -c 'trap "" USR1; trap "echo heard" USR2; echo ready; while read -r line; do echo "got $line"; done' \
+    "${user[@]}" bash -c 'trap "" USR1; trap "echo received" USR2; echo ready; while read -r line; do echo "got $line"; done' \
         <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"
-    until_true said ready
+    until_true printed ready
     until_true grep -q '^State:.S' "/proc/$program/status"
     signals_of "$program" >before
     expected=ready
@@ -31,15 +31,15 @@ signals_of() {
         diff before after
         echo "$signal" >&7
         expected+=$'\n'"got $signal"
-        until_true said "got $signal"
+        until_true printed "got $signal"
     done
     kill -USR1 "$program"
     kill -USR2 "$program"
     echo last >&7
-    until_true said 'got last'
+    until_true printed 'got last'
     program_succeeds
-    [ "$(grep -v heard "$T/out")" = "$expected"$'\ngot last' ]
-    [ "$(grep -c heard "$T/out")" -eq 1 ]
+    [ "$(grep -v received "$T/out")" = "$expected"$'\ngot last' ]
+    [ "$(grep -c received "$T/out")" -eq 1 ]
 }
 
 @test "a stopped process stays stopped, however sonde ends" {
@@ -58,7 +58,7 @@ signals_of() {
     done
     kill -CONT "$program"
     go
-    until_true said 'done wrong=0'
+    until_true printed 'done wrong=0'
     program_succeeds
 }
 
@@ -80,14 +80,14 @@ signals_of() {
     wait "$debugger" || true
     until_true is_free "$program"
     go
-    until_true said 'done wrong=0'
+    until_true printed 'done wrong=0'
     program_succeeds
 }
 
 @test "as root: a process under strace is counted by the kernel, and with --ptrace left to strace" {
     need_root
     command -v strace >/dev/null || skip "no strace"
-    "$SONDE" run -v -s true >said 2>&1
+    "$SONDE" run -v -s true >log 2>&1
     user=()
     start_caller work 20
     strace -f -o /dev/null -p "$program" 2>/dev/null 3>&- 7>&- &
@@ -96,17 +96,17 @@ signals_of() {
     run "$SONDE" attach --ptrace "$program" 7>&-
     [ "$status" -eq 1 ]
     [[ "$output" == *"is already traced by process $tracer (strace)"* ]]
-    if ! grep -q 'cannot count\|through libc' said; then
-        "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    if ! grep -q 'cannot count\|through libc' log; then
+        "$SONDE" attach -v "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
         sonde_pid=$!
-        until_true grep -q 'counting in the kernel' "$T/said"
+        until_true grep -q 'counting in the kernel' "$T/log"
         go
-        until_true said "done"
+        until_true printed "done"
         detach
         [ "$(count writev)" -eq 20 ]
     else
         go
-        until_true said "done"
+        until_true printed "done"
     fi
     kill "$tracer"
     wait "$tracer" || true
@@ -117,10 +117,10 @@ signals_of() {
     start_caller threads 3000
     go
     for i in 1 2 3 4 5; do
-        "${user[@]}" "$SONDE" attach -q -t 0.05 "$program" >"$T/table" 2>"$T/said" 7>&-
+        "${user[@]}" "$SONDE" attach -q -t 0.05 "$program" >"$T/table" 2>"$T/log" 7>&-
     done
-    until_true said "done"
-    said 'done wrong=0'
+    until_true printed "done"
+    printed 'done wrong=0'
     program_succeeds
 }
 
@@ -132,10 +132,10 @@ threading.Thread(target=sys.stdin.read).start()
 print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"
-    until_true said ready
+    until_true printed ready
     thread=$(find "/proc/$program/task" -mindepth 1 -maxdepth 1 ! -name "$program" -printf '%f\n' -quit)
-    "${user[@]}" "$SONDE" attach -v -t 0.2 "$thread" >"$T/table" 2>"$T/said" 7>&-
-    grep -q "detached from process $program, which continues" "$T/said"
+    "${user[@]}" "$SONDE" attach -v -t 0.2 "$thread" >"$T/table" 2>"$T/log" 7>&-
+    grep -q "detached from process $program, which continues" "$T/log"
     program_succeeds
 }
 
@@ -146,12 +146,12 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     "${user[@]}" bash -c "echo ready; read -r; $T/id -u; read -r" <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"
-    until_true said ready
+    until_true printed ready
     attach
     go
-    until_true said '^65534$'
+    until_true printed '^65534$'
     detach
-    grep -q "/id ran without its privileges" "$T/said"
+    grep -q "/id ran without its privileges" "$T/log"
     go
     program_succeeds || true
 
@@ -159,11 +159,11 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     "${user[@]}" bash -c "echo ready; read -r; $T/id -u; read -r" <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"
-    until_true said ready
+    until_true printed ready
     attach
     detach
     go
-    until_true said '^0$'
+    until_true printed '^0$'
     go
     program_succeeds || true
 }
@@ -190,9 +190,9 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
 
 # A script that attaches sonde to itself, and ends.
 attach_to_own_shell() {
-    : >"$T/said"
-    "$@" bash -c "'$SONDE' attach -v \$\$ >'$T/table' 2>'$T/said' 3>&- & echo \$! >'$T/out'
-        for i in {1..100}; do grep -Eq 'counting in the kernel|is slow' '$T/said' && break; sleep 0.1; done"
+    : >"$T/log"
+    "$@" bash -c "'$SONDE' attach -v \$\$ >'$T/table' 2>'$T/log' 3>&- & echo \$! >'$T/out'
+        for i in {1..100}; do grep -Eq 'counting in the kernel|is slow' '$T/log' && break; sleep 0.1; done"
     sonde_pid=$(cat "$T/out")
     until_true is_gone "$sonde_pid"
 }
@@ -213,8 +213,8 @@ is_gone() {
 
 @test "as root: an older process that exits is recorded with its exit time and its usage since the attachment" {
     need_root
-    "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
+    "$SONDE" run -v -s true >log 2>&1
+    ! grep -q 'cannot count\|through libc' log || skip "no eBPF"
     "$SONDE" doctor | grep -q 'every fork, exec and exit is reported' || skip "no proc connector"
     bash -c 'sleep 0.7; sleep 1; :' 3>&- &
     program=$!

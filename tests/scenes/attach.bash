@@ -11,8 +11,8 @@ attach_setup() {
     scene_setup
     export SONDE_DB=$T/db/sonde.db
     mkfifo -m 666 "$T/in"
-    touch "$T/out" "$T/table" "$T/said"
-    chmod 666 "$T/out" "$T/table" "$T/said"
+    touch "$T/out" "$T/table" "$T/log"
+    chmod 666 "$T/out" "$T/table" "$T/log"
 }
 
 attach_teardown() {
@@ -25,18 +25,18 @@ attach_teardown() {
 user=()
 [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
-said() {
+printed() {
     grep -q "$1" "$T/out"
 }
 
 # Starts the program, sets $program to its pid and waits until it is ready. Messages of an earlier sonde are removed here: a
 # background command truncates the file only later, and old messages would be taken for new ones.
 start_caller() {
-    : >"$T/said"
+    : >"$T/log"
     "${user[@]}" "$TOOLS/${CALLER:-caller}" "$@" <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"
-    until_true said ready
+    until_true printed ready
 }
 
 go() {
@@ -59,7 +59,7 @@ is_free() {
 
 # Starts sonde attach in the background; $sonde_pid is its pid.
 attach() {
-    "${user[@]}" "$SONDE" attach "$@" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    "${user[@]}" "$SONDE" attach "$@" "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
     sonde_pid=$!
     until_true is_traced "$program"
 }

@@ -8,7 +8,7 @@ load attach
     start_caller work 500
     attach --time
     go
-    until_true said "done"
+    until_true printed "done"
     detach
     [ "$(count writev)" -eq 500 ]
     [ "$(count pread64)" -eq 500 ]
@@ -27,11 +27,11 @@ load attach
     for way in --ptrace --time; do # as root, without --ptrace, the kernel counts
         rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
         start_caller vain 70
-        "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+        "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
         sonde_pid=$!
-        until_true grep -q 'counting in the kernel\|ptrace is slow' "$T/said"
+        until_true grep -q 'counting in the kernel\|ptrace is slow' "$T/log"
         go
-        until_true said "done"
+        until_true printed "done"
         detach
         grep -Eq '^other +70 +70 ' "$T/table"
         program_succeeds
@@ -48,11 +48,11 @@ main_thread_is_dead() {
         start_caller alone 30
         go
         until_true main_thread_is_dead
-        "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+        "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
         sonde_pid=$!
-        until_true grep -q 'counting in the kernel\|ptrace is slow' "$T/said"
+        until_true grep -q 'counting in the kernel\|ptrace is slow' "$T/log"
         go
-        until_true said "done"
+        until_true printed "done"
         program_succeeds
         wait "$sonde_pid"
         sonde_pid=
@@ -104,7 +104,7 @@ is_sleeping() {
     start_caller work 300
     attach -n looked
     go
-    until_true said "done"
+    until_true printed "done"
     detach
     program_succeeds
     "${user[@]}" "$SONDE" report >page
@@ -119,7 +119,7 @@ is_sleeping() {
     start_caller threads 50
     attach
     go
-    until_true said "done"
+    until_true printed "done"
     detach
     [ "$(count writev)" -eq 1000 ]
     [ "$(count close)" -ge 1000 ]
@@ -129,7 +129,7 @@ is_sleeping() {
     start_caller children 50
     attach
     go
-    until_true said "done"
+    until_true printed "done"
     detach
     [ "$(count writev)" -eq 250 ]
     program_succeeds
@@ -139,7 +139,7 @@ is_sleeping() {
     start_caller exec 200
     attach
     go
-    until_true said "done"
+    until_true printed "done"
     detach
     [ "$(count writev)" -eq 200 ]
     program_succeeds
@@ -149,9 +149,9 @@ is_sleeping() {
     start_caller signals 3000
     attach
     go
-    until_true said "done"
+    until_true printed "done"
     detach
-    said 'done wrong=0 heard=3000'
+    printed 'done wrong=0 received=3000'
     program_succeeds
 }
 
@@ -159,7 +159,7 @@ is_sleeping() {
     start_caller signals 20000
     go
     for signal in INT KILL TERM KILL HUP KILL KILL; do
-        "${user[@]}" "$SONDE" attach -q "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+        "${user[@]}" "$SONDE" attach -q "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
         sonde_pid=$!
         for ((i = 0; i < 100; i++)); do
             [ "$(tracer_of "$program")" != 0 ] && break
@@ -170,8 +170,8 @@ is_sleeping() {
         kill "-$signal" "$sonde_pid" || true
         wait "$sonde_pid" || true
     done
-    until_true said "done"
-    said 'done wrong=0 heard=20000'
+    until_true printed "done"
+    printed 'done wrong=0 received=20000'
     program_succeeds
 }
 
@@ -180,10 +180,10 @@ undisturbed() {
     start_caller "$@"
     go
     for i in 1 2 3 4; do
-        "${user[@]}" "$SONDE" attach -q -t 0.1 "$program" >"$T/table" 2>"$T/said"
+        "${user[@]}" "$SONDE" attach -q -t 0.1 "$program" >"$T/table" 2>"$T/log"
     done
-    until_true said "done"
-    said 'done wrong=0'
+    until_true printed "done"
+    printed 'done wrong=0'
     program_succeeds
 }
 
@@ -205,7 +205,7 @@ undisturbed() {
     attach
     kill -CONT "$program"
     go
-    until_true said "done"
+    until_true printed "done"
     kill -STOP "$program"
     until_true grep -q '^State:.[tT]' "/proc/$program/status"
     detach
@@ -264,16 +264,16 @@ undisturbed() {
 
 @test "as root the kernel counts, even for a process under a debugger" {
     need_root
-    "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
+    "$SONDE" run -v -s true >log 2>&1
+    ! grep -q 'cannot count\|through libc' log || skip "no eBPF"
     user=()
     start_caller children 400
-    "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    "$SONDE" attach -v "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
     sonde_pid=$!
-    until_true grep -q 'counting in the kernel' "$T/said"
+    until_true grep -q 'counting in the kernel' "$T/log"
     [ "$(tracer_of "$program")" = 0 ]
     go
-    until_true said "done"
+    until_true printed "done"
     detach
     [ "$(count writev)" -eq 2000 ]
     program_succeeds
@@ -301,7 +301,7 @@ undisturbed() {
     kill -TSTP "$sonde_pid"
     until_true grep -q '^State:.T' "/proc/$sonde_pid/status"
     go
-    until_true said "done"
+    until_true printed "done"
     kill -CONT "$sonde_pid"
     detach
     [ "$(count writev)" -eq 100 ]
@@ -316,7 +316,7 @@ undisturbed() {
     tracer=$!
     until_true is_traced "$program"
     go
-    until_true said "done"
+    until_true printed "done"
     kill -INT "$tracer"
     wait "$tracer" || true
     program_succeeds
@@ -324,7 +324,7 @@ undisturbed() {
     start_caller threads 30
     attach
     go
-    until_true said "done"
+    until_true printed "done"
     detach
     for call in writev pread64 getppid clone3 close; do
         [ "$(count $call)" = "$(awk -v call=$call '$NF == call { print $4 }' counts)" ]
@@ -351,7 +351,7 @@ undisturbed() {
     go
     program_succeeds
     wait "$sonde_pid"
-    grep -q 'exited with status 0' "$T/said"
+    grep -q 'exited with status 0' "$T/log"
     [ "$(sql "select exit_code, exit_signal from job")" = '0|0' ]
     [ "$(sql "select count(distinct pid) from process")" -eq 7 ]
     root=$(sql "select pid from process where depth = 0")
@@ -364,14 +364,14 @@ undisturbed() {
     start_caller threads 20
     attach -v
     go
-    until_true said "done"
+    until_true printed "done"
     kill -TERM "$program"
     status=0
     wait "$program" || status=$?
     program=
     [ "$status" -eq 143 ]
     wait "$sonde_pid"
-    grep -q 'was terminated by signal 15' "$T/said"
+    grep -q 'was terminated by signal 15' "$T/log"
     [ "$(sql "select exit_signal from job")" = 15 ]
     [ "$(sql "select exit_signal, usertime + systemtime > 0 from process")" = '15|1' ]
 }
@@ -380,7 +380,7 @@ undisturbed() {
     "${user[@]}" bash -c 'for ((i = 0; i < 200000; i++)); do :; done; echo ready; while read -r; do :; done' <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"
-    until_true said ready
+    until_true printed ready
     attach -t 0.3
     wait "$sonde_pid"
     [ "$(sql "select ifnull(exit_code, 'none') from job")" = none ]
@@ -391,13 +391,13 @@ undisturbed() {
 
 @test "as root the kernel counts, and the end of the process is recorded too" {
     need_root
-    "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
+    "$SONDE" run -v -s true >log 2>&1
+    ! grep -q 'cannot count\|through libc' log || skip "no eBPF"
     user=()
     start_caller killed 50
-    "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    "$SONDE" attach -v "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
     sonde_pid=$!
-    until_true grep -q 'counting in the kernel' "$T/said"
+    until_true grep -q 'counting in the kernel' "$T/log"
     go
     status=0
     wait "$program" || status=$?
@@ -405,24 +405,24 @@ undisturbed() {
     wait "$sonde_pid"
     [ "$status" -eq 137 ]
     [ "$(count writev)" -eq 50 ]
-    if grep -q 'was terminated by signal' "$T/said"; then # reported by Linux 6.15 and later
+    if grep -q 'was terminated by signal' "$T/log"; then # reported by Linux 6.15 and later
         [ "$(sql "select exit_signal from job where name = 'caller'")" = 9 ]
     fi
 }
 
 @test "as root counting continues after the process has exited, until its last child has" {
     need_root
-    "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
+    "$SONDE" run -v -s true >log 2>&1
+    ! grep -q 'cannot count\|through libc' log || skip "no eBPF"
     mkfifo "$T/later"
     bash -c "exec 8<>'$T/later'; echo ready; read -r x; (read -r x <&8; dd if=/dev/zero of=/dev/null bs=1 count=321 status=none; exit 3) & exit 5" \
         <"$T/in" >"$T/out" 3>&- 7>&- &
     program=$!
     exec 7>"$T/in"
-    until_true said ready
-    "$SONDE" attach -v -p 100ms "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    until_true printed ready
+    "$SONDE" attach -v -p 100ms "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
     sonde_pid=$!
-    until_true grep -q 'counting in the kernel' "$T/said"
+    until_true grep -q 'counting in the kernel' "$T/log"
     first=$program
     go
     wait "$program" || [ $? -eq 5 ]
@@ -434,7 +434,7 @@ undisturbed() {
     sonde_pid=
     [ "$(count write)" -ge 321 ]
     [ "$(sql "select exe from process where pid = $first")" = bash ]
-    if grep -q 'exited with status' "$T/said"; then # reported by Linux 6.15 and later
+    if grep -q 'exited with status' "$T/log"; then # reported by Linux 6.15 and later
         [ "$(sql "select exit_code from process where pid = $first")" = 5 ]
         [ "$(sql "select count(*) from process where exe = 'bash' and exit_code = 3")" -eq 1 ]
     fi
@@ -442,8 +442,8 @@ undisturbed() {
 
 @test "as root short-lived children are recorded too, with exit and usage" {
     need_root
-    "$SONDE" run -v -s true >said 2>&1
-    ! grep -q 'cannot count\|through libc' said || skip "no eBPF"
+    "$SONDE" run -v -s true >log 2>&1
+    ! grep -q 'cannot count\|through libc' log || skip "no eBPF"
     "$SONDE" doctor | grep -q 'every fork, exec and exit is reported' || skip "no proc connector"
     cat >"$T/script" <<'S'
 read -r go
@@ -455,9 +455,9 @@ S
     bash "$T/script" <"$T/in" >"$T/out" 2>&1 3>&- 7>&- &
     program=$!
     exec 7>"$T/in"
-    "$SONDE" attach -v -j short "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    "$SONDE" attach -v -j short "$program" >"$T/table" 2>"$T/log" 3>&- 7>&- &
     sonde_pid=$!
-    until_true grep -q 'counting in the kernel' "$T/said"
+    until_true grep -q 'counting in the kernel' "$T/log"
     go
     wait "$sonde_pid"
     sonde_pid=

@@ -93,8 +93,8 @@ end_hosts() {
         wait_for 'curl -s "http://$HTTP/metrics" | grep -q "^sonde_loadavg_load1{host=\"$host\"}"'
     done
     wait_for '"$SONDE" collect --status "$T/run/c.sock" | grep -E "^ahead .*clock"'
-    wait_for 'grep -q "the clock of ahead is 1 d .* ahead" said'
-    wait_for 'grep -q "the clock of jumps was set back by \\(1 h\\|59 min\\)" said'
+    wait_for 'grep -q "the clock of ahead is 1 d .* ahead" log'
+    wait_for 'grep -q "the clock of jumps was set back by \\(1 h\\|59 min\\)" log'
     end_hosts
     for host in "${!HOSTS[@]}"; do # sends what they had no time to send
         start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "$host" env SHIFT_CLOCK="$T/$host.shift" \

@@ -68,7 +68,7 @@ load collecting
     wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
     first=$AGENT
     NAME=second start_agent
-    wait_for 'grep -q "another agent with the host name $(uname -n)" said'
+    wait_for 'grep -q "another agent with the host name $(uname -n)" log'
     [ "$(status_of ".refused | length")" -ge 1 ]
     before=$(status_of ".hosts[0].records")
     wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 5)) ]'
@@ -111,7 +111,7 @@ load collecting
     wait_for '[ "$(status_of ".sinks[1].batches")" -ge 10 ]'
     wait_for '[ "$(status_of ".sinks[0].state")" = fails ]'
     wait_for '[ "$(status_of ".sinks[0].waiting_bytes")" -gt 0 ]'
-    [ "$(grep -o "cannot open the sink" said | wc -l)" -eq 1 ]
+    [ "$(grep -o "cannot open the sink" log | wc -l)" -eq 1 ]
     stop "$AGENT"
     mkdir nowhere/deep
     wait_for '[ "$(status_of "[.sinks[].waiting_bytes] | max")" -eq 0 ]'
@@ -135,7 +135,7 @@ load collecting
     wait_for '[ "$(status_of ".journal.bytes_max")" -eq 1048576 ]'
     echo 'sink = nothing' >collect.conf
     kill -HUP "$COLLECTOR"
-    wait_for 'grep -q "collect.conf:1: unknown sink" said'
+    wait_for 'grep -q "collect.conf:1: unknown sink" log'
     before=$(status_of ".sinks[1].batches")
     wait_for '[ "$(status_of ".sinks[1].batches")" -gt "$before" ]'
     stop "$COLLECTOR"
@@ -254,7 +254,7 @@ print("all of them", flush=True)
 time.sleep(300)
 P
     start python3 crowd.py "$PORT"
-    wait_for 'grep -q "all of them" said'
+    wait_for 'grep -q "all of them" log'
     wait_for '[ "$(ls "/proc/$COLLECTOR/fd" | wc -l)" -ge 9000 ]'
     before=$(status_of ".hosts[0].records")
     wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 10)) ]'
@@ -285,7 +285,7 @@ P
         --socket "$T/run.sock" --sink "csv:path=$T/later/out.csv" # which holds back the journal until the directory exists
     COLLECTOR=$STARTED
     start_agent --sink "csv:path=$T/truth.csv" -p 20ms
-    wait_for 'grep -q "cannot write the journal" said' || { umount -l small; false; }
+    wait_for 'grep -q "cannot write the journal" log' || { umount -l small; false; }
     "$SONDE" collect --status "$T/run.sock" | grep -q "the disk is full"
     rm small/filled
     mkdir later

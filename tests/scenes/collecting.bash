@@ -18,7 +18,7 @@ teardown() {
 # Starts a command in the background until the end of the test; $STARTED is its pid. 3>&-: bats waits for all processes that have it
 # open.
 start() {
-    "$@" >>"$T/said" 2>&1 3>&- &
+    "$@" >>"$T/log" 2>&1 3>&- &
     STARTED=$!
     PIDS+=("$STARTED")
 }

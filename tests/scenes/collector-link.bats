@@ -16,21 +16,21 @@ teardown() { link_teardown; }
     end agent
     wait_for 'same one'
     [ "$(count one)" -ge 10 ]
-    [ -z "$(grep -E 'lost|cannot' one.said agent.said)" ]
+    [ -z "$(grep -E 'lost|cannot' one.log agent.log)" ]
 }
 
 @test "an agent whose key is authorized later connects and sends everything it has read" {
     "$SONDE" keygen "$T/keys/other.key" >"$T/keys/line"
     collector_with_keys one "$PORT"
     KEY='' agent --key "$T/keys/other.key" --collector-key "$T/keys/collector.key.pub" --collector "tcp://127.0.0.1:$PORT"
-    wait_for 'grep -q "does not authorize our key" agent.said'
+    wait_for 'grep -q "does not authorize our key" agent.log'
     "$SONDE" ctl show | grep 'does not authorize our key'
     [ "$(count one)" -eq 0 ]
     cat "$T/keys/line" >>"$T/keys/allowed"
     wait_for is_up
     end agent
     wait_for 'same one'
-    [ "$(grep -c 'does not authorize our key' agent.said)" -eq 1 ]
+    [ "$(grep -c 'does not authorize our key' agent.log)" -eq 1 ]
 }
 
 @test "an agent whose key is removed is disconnected, and sends everything when it is added again" {
@@ -41,7 +41,7 @@ teardown() { link_teardown; }
     mv keys/allowed keys/kept
     touch keys/allowed
     wait_for '! is_up'
-    wait_for 'grep -q "was removed from the collector.s list\|does not authorize our key" agent.said'
+    wait_for 'grep -q "was removed from the collector.s list\|does not authorize our key" agent.log'
     wait_for '[ "$("$SONDE" collect --status --json "$T/run/one.sock" | jq "[.sinks[].waiting_bytes] | max")" -eq 0 ]'
     local before
     before=$(count one)
@@ -58,7 +58,7 @@ teardown() { link_teardown; }
     agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
     echo 'this is no key' >>keys/allowed
-    wait_for 'grep -q "allowed:2: does not start with a key" one.said'
+    wait_for 'grep -q "allowed:2: does not start with a key" one.log'
     gets_more one
     is_up
 }
@@ -68,7 +68,7 @@ teardown() { link_teardown; }
     cp keys/wrong.key.pub keys/used.pub
     collector_with_keys one "$PORT"
     KEY=$T/keys/used.pub agent_with_keys --collector "tcp://127.0.0.1:$PORT"
-    wait_for 'grep -q handshake agent.said'
+    wait_for 'grep -q handshake agent.log'
     [ "$(count one)" -eq 0 ]
     cp keys/collector.key.pub keys/used.pub
     kill -HUP "$agent_pid"
@@ -85,14 +85,14 @@ teardown() { link_teardown; }
     gets_more one
     "$SONDE" keygen --collector --force "$T/keys/collector.key" >/dev/null
     kill -HUP "$one_pid"
-    wait_for 'grep -q "public key has changed to" one.said'
+    wait_for 'grep -q "public key has changed to" one.log'
     wait_for '! is_up'
     cp keys/collector.key.pub keys/used.pub # read at the next attempt, without a reload
     wait_for is_up
     gets_more one
     echo nonsense >keys/collector.key
     kill -HUP "$one_pid"
-    wait_for 'grep -q "is not a key file" one.said'
+    wait_for 'grep -q "is not a key file" one.log'
     gets_more one
     end agent
     wait_for 'same one'
@@ -102,9 +102,9 @@ teardown() { link_teardown; }
     collector_with_keys one "$PORT"
     agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
-    printf 'hello stranger 1 1 7\nhear 3\n' | "$BUILD/tests/wire_talk" "tcp://127.0.0.1:$PORT" >stranger.said
-    cat stranger.said
-    grep -E 'down|nothing' stranger.said
+    printf 'hello stranger 1 1 7\nreceive 3\n' | "$BUILD/tests/wire_talk" "tcp://127.0.0.1:$PORT" >stranger.log
+    cat stranger.log
+    grep -E 'down|nothing' stranger.log
     gets_more one
     [ -z "$(grep stranger one.csv)" ]
     [ "$(uplink .connections)" -eq 1 ]
@@ -115,7 +115,7 @@ teardown() { link_teardown; }
     collector_with_keys one "$PORT"
     agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for '[ "$(uplink .state)" = refused ]'
-    grep 'its key belongs to somebody-else' agent.said
+    grep 'its key belongs to somebody-else' agent.log
     [ "$(count one)" -eq 0 ]
 }
 
@@ -143,13 +143,13 @@ teardown() { link_teardown; }
 @test "a message that is sent twice is stored once" {
     collector one "$PORT" --plain
     local talk=$BUILD/tests/wire_talk
-    printf '%s\n' 'hello byhand 1 1 7' 'hear 10' 'open 0 byhand 99' 'state 0' 'record 0 1' 'record 0 2' 'again' 'ping' 'until 10' |
-        "$talk" "tcp://127.0.0.1:$PORT" >first.said
-    cat first.said
-    printf '%s\n' 'hello byhand 1 1 7' 'hear 10' 'open 0 byhand 99' 'state 0' 'record 0 1' 'record 0 2' 'record 0 3' 'until 10' |
-        "$talk" "tcp://127.0.0.1:$PORT" >second.said
-    cat second.said
-    grep 'all acknowledged' second.said
+    printf '%s\n' 'hello byhand 1 1 7' 'receive 10' 'open 0 byhand 99' 'state 0' 'record 0 1' 'record 0 2' 'again' 'ping' 'until 10' |
+        "$talk" "tcp://127.0.0.1:$PORT" >first.log
+    cat first.log
+    printf '%s\n' 'hello byhand 1 1 7' 'receive 10' 'open 0 byhand 99' 'state 0' 'record 0 1' 'record 0 2' 'record 0 3' 'until 10' |
+        "$talk" "tcp://127.0.0.1:$PORT" >second.log
+    cat second.log
+    grep 'all acknowledged' second.log
     wait_for '[ "$(grep -c byhand one.csv)" -ge 3 ]'
     sleep 0.5
     [ "$(grep -c byhand one.csv)" -eq 3 ]
@@ -160,19 +160,19 @@ teardown() { link_teardown; }
     agent --plain --collector "tcp://127.0.0.1:$PORT"
     wait_for is_up
     local talk=$BUILD/tests/wire_talk
-    printf '%s\n' 'hello newer 1 9 7' 'hear 10' 'send 77 2 something of a later version' 'hear 10' 'send 77 2 again' \
-        'open 0 newer 5' 'state 0' 'record 0 1' 'until 10' | "$talk" "tcp://127.0.0.1:$PORT" >newer.said
-    cat newer.said
-    grep -x 'welcome 1' newer.said
-    grep 'cannot 77 2' newer.said
-    grep 'all acknowledged' newer.said
-    printf '%s\n' 'hello much-newer 5 9 8' 'hear 10' | "$talk" "tcp://127.0.0.1:$PORT" >much.said
-    cat much.said
-    grep 'refuse it requires protocol version 5' much.said
-    printf '%s\n' 'noise GET / HTTP/1.1' 'hear 3' 'hello late 1 1 9' 'hear 5' | "$talk" "tcp://127.0.0.1:$PORT" >noise.said
-    cat noise.said
-    printf '%s\n' 'record 0 1' 'hear 5' | "$talk" "tcp://127.0.0.1:$PORT" >early.said # without a HELLO
-    cat early.said
+    printf '%s\n' 'hello newer 1 9 7' 'receive 10' 'send 77 2 something of a later version' 'receive 10' 'send 77 2 again' \
+        'open 0 newer 5' 'state 0' 'record 0 1' 'until 10' | "$talk" "tcp://127.0.0.1:$PORT" >newer.log
+    cat newer.log
+    grep -x 'welcome 1' newer.log
+    grep 'cannot 77 2' newer.log
+    grep 'all acknowledged' newer.log
+    printf '%s\n' 'hello much-newer 5 9 8' 'receive 10' | "$talk" "tcp://127.0.0.1:$PORT" >much.log
+    cat much.log
+    grep 'refuse it requires protocol version 5' much.log
+    printf '%s\n' 'noise GET / HTTP/1.1' 'receive 3' 'hello late 1 1 9' 'receive 5' | "$talk" "tcp://127.0.0.1:$PORT" >noise.log
+    cat noise.log
+    printf '%s\n' 'record 0 1' 'receive 5' | "$talk" "tcp://127.0.0.1:$PORT" >early.log # without a HELLO
+    cat early.log
     gets_more one
     end agent
     wait_for 'cmp -s <(samples agent.csv) <(samples one.csv | grep -v ,numbers,)'
@@ -192,11 +192,11 @@ teardown() { link_teardown; }
     SONDE_MUNGE_SOCKET=$T/here/sock collector_with_keys one "$PORT" --munge
     SONDE_MUNGE_SOCKET=$T/here/sock agent_with_keys --collector "tcp://127.0.0.1:$PORT"
     wait_for '[ "$(uplink .state)" = refused ]'
-    grep -i munge agent.said
+    grep -i munge agent.log
     end agent
     SONDE_MUNGE_SOCKET=$T/elsewhere/sock agent_with_keys --collector "tcp://127.0.0.1:$PORT" --munge
     wait_for '[ "$(uplink .state)" = refused ]'
-    grep 'munge credential was rejected' agent.said
+    grep 'munge credential was rejected' agent.log
     [ "$(count one)" -eq 0 ]
     end agent
     SONDE_MUNGE_SOCKET=$T/here/sock agent_with_keys --collector "tcp://127.0.0.1:$PORT" --munge
@@ -251,7 +251,7 @@ teardown() { link_teardown; }
     wait_for 'same fresh'
     [ "$(count fresh)" -ge 20 ]
     samples fresh.csv | uniq -d >twice
-    [ ! -s twice ] || { wc -l twice && head -n 3 twice && grep -cFf <(head -n 1 twice) agent.csv fresh.csv && tail -n 20 ./*.said && false; }
+    [ ! -s twice ] || { wc -l twice && head -n 3 twice && grep -cFf <(head -n 1 twice) agent.csv fresh.csv && tail -n 20 ./*.log && false; }
 }
 
 @test "a network that is interrupted and restored" {
@@ -288,7 +288,7 @@ interrupt_and_restore() {
 @test "a link with 3 kB/s and 200 ms latency, and one that stalls for a while" {
     collector_with_keys one "$PORT"
     start line "$SOURCE/tests/tools/slow-line" $((PORT + 1)) 127.0.0.1 "$PORT" 3000 200
-    wait_for 'grep -q ready line.said'
+    wait_for 'grep -q ready line.log'
     PERIOD=500ms agent_with_keys --collector "tcp://127.0.0.1:$((PORT + 1))"
     wait_for is_up
     gets_more one
@@ -312,15 +312,15 @@ interrupt_and_restore() {
 
 fill_and_free() {
     PERIOD=10ms SENSORS=meminfo,vmstat,loadavg agent_with_keys --collector "tcp://127.0.0.1:$PORT" || return
-    wait_for 'grep -q "cannot write the journal" agent.said' || return
+    wait_for 'grep -q "cannot write the journal" agent.log' || return
     local lost
     lost=$(uplink .spool.unspooled)
     [ "$lost" -gt 0 ] && "$SONDE" ctl show | grep 'lost because the journal was full' || return
     collector_with_keys one "$PORT" || return
-    wait_for is_up && wait_for 'grep -q "works again" agent.said' && gets_more one || return
+    wait_for is_up && wait_for 'grep -q "works again" agent.log' && gets_more one || return
     wait_for '"$SONDE" collect --status --json "$T/run/one.sock" | grep -q "disk of the journal full"' || return
     end agent
-    lost=$(sed -n 's/.* \([0-9]*\) readings were lost/\1/p' agent.said | awk '{ sum += $1 } END { print sum }')
+    lost=$(sed -n 's/.* \([0-9]*\) readings were lost/\1/p' agent.log | awk '{ sum += $1 } END { print sum }')
     # the number of missing samples equals the reported loss
     wait_for '[ $(($(samples agent.csv | grep -c ,load1,) - $(count one))) -eq '"$lost"' ]'
     [ -z "$(samples one.csv | uniq -d)" ]

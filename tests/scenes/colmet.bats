@@ -151,7 +151,7 @@ PY
 
 @test "colmet-node pushes records that a foreign collector decodes, and leaves its mapping files" {
     need_root
-    timeout 120 /usr/bin/python3 - "$ADDRESS" >heard 3>&- <<'PY' &
+    timeout 120 /usr/bin/python3 - "$ADDRESS" >received 3>&- <<'PY' &
 import struct, sys, time
 import zmq
 HEAD = "<255s255sQQ"
@@ -180,7 +180,7 @@ PY
     pid=$!
     wait "$receiver"
     stop
-    grep -q "^procstats_default $(hostname) 0 " heard
+    grep -q "^procstats_default $(hostname) 0 " received
 }
 
 @test "options that never worked and a collector without an output are rejected" {

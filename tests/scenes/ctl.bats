@@ -35,7 +35,7 @@ time.sleep(120)' 3>&- &
     other=$!
     wait_for '[ -e bound ]'
     start_agent --sensors loadavg --listen 127.0.0.1:1337
-    grep -q 'the address is already in use' "$T/said"
+    grep -q 'the address is already in use' "$T/log"
     run -0 "$SONDE" ctl
     kill "$other"
     [[ "$output" == *"/metrics is disabled"* ]]
@@ -146,9 +146,9 @@ EOF
     push_colmet "tcp://127.0.0.1:$address_port" -1 rss metrics
     push_colmet "tcp://127.0.0.1:$address_port" 3 rss metrics
     wait_for '[ "$(state .period_ns)" = 3000000000 ]'
-    wait_for '[ "$(grep -c "invalid Colmet message" "$T/said")" -eq 2 ]'
-    [ "$(grep -c "unknown metrics ignored: no_such_metric, mempry" "$T/said")" -eq 1 ] # once
-    [ "$(grep -c "periods and jobs of single metrics are ignored" "$T/said")" -eq 1 ]
+    wait_for '[ "$(grep -c "invalid Colmet message" "$T/log")" -eq 2 ]'
+    [ "$(grep -c "unknown metrics ignored: no_such_metric, mempry" "$T/log")" -eq 1 ] # once
+    [ "$(grep -c "periods and jobs of single metrics are ignored" "$T/log")" -eq 1 ]
 }
 
 @test "an address on which it cannot receive Colmet's messages is reported" {

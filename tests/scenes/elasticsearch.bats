@@ -120,7 +120,7 @@ start_collector() {
 # Sends what the stopped agent had no time to send.
 send_rest() {
     "$SONDE" agent --sensors none --jobs none --listen none --socket none --plain --collector "tcp://127.0.0.1:$WIRE" \
-        --spool "$T/spool" >"$T/rest.said" 2>&1 3>&- &
+        --spool "$T/spool" >"$T/rest.log" 2>&1 3>&- &
     AGENT=$!
 }
 
@@ -231,14 +231,14 @@ samples() {
         ticks_more 2
     done
     for ((i = 0; i < 120; i++)); do # by now it is retried once a minute
-        [ "$(tail -n 1 "$T/said")" != "sonde: the sink elasticsearch accepts samples again" ] || break
+        [ "$(tail -n 1 "$T/log")" != "sonde: the sink elasticsearch accepts samples again" ] || break
         sleep 1
     done
     ticks_more 2
     end_agent
     all_taken
-    grep -q 'cannot write to the sink elasticsearch: http://127.0.0.1:[0-9]*[a-z_/]* returned HTTP 429: too many requests (.*too many requests' "$T/said" ||
-        { cat "$T/said" && return 1; }
+    grep -q 'cannot write to the sink elasticsearch: http://127.0.0.1:[0-9]*[a-z_/]* returned HTTP 429: too many requests (.*too many requests' "$T/log" ||
+        { cat "$T/log" && return 1; }
 }
 
 @test "an agent keeps sampling while Elasticsearch does not respond" {
@@ -257,8 +257,8 @@ samples() {
     say() {
         server_is "$1"
         "$SONDE" agent --once --listen none --socket none --sensors loadavg \
-            --sink "elasticsearch:url=http://127.0.0.1:$WEB$3" 2>"$T/said" || :
-        grep -q "$2" "$T/said" || { cat "$T/said"; return 1; }
+            --sink "elasticsearch:url=http://127.0.0.1:$WEB$3" 2>"$T/log" || :
+        grep -q "$2" "$T/log" || { cat "$T/log"; return 1; }
     }
     say html 'is not Elasticsearch: it returned an HTML page "Welcome to the portal". Check url'
     say denied 'returned HTTP 401: check user, password or key (.*unable to authenticate user'
@@ -299,8 +299,8 @@ sent() {
     ticks_more 5
     end_agent
     delivered 'diff <(truth | grep -v " loadavg ") <(taken)' "$SINK"
-    grep -q 'loses samples: http.* rejected documents: 400 for index sonde_loadavg (mapper_parsing_exception: failed to parse field' "$T/said"
-    [ "$(grep -c 'loses samples' "$T/said")" -eq 1 ]
+    grep -q 'loses samples: http.* rejected documents: 400 for index sonde_loadavg (mapper_parsing_exception: failed to parse field' "$T/log"
+    [ "$(grep -c 'loses samples' "$T/log")" -eq 1 ]
 }
 
 @test "a request too large for the server is sent in smaller chunks" {
@@ -316,7 +316,7 @@ sent() {
     start_server
     once() {
         rm -f "$T/server/documents"
-        "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "elasticsearch:url=http://127.0.0.1:$WEB,$1" 2>"$T/said"
+        "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "elasticsearch:url=http://127.0.0.1:$WEB,$1" 2>"$T/log"
         [ "$(wc -l <"$T/server/documents")" -eq 1 ]
     }
     echo "Basic $(printf 'user:pa:ss' | base64)" >"$T/server/authorization"
@@ -330,11 +330,11 @@ sent() {
     once "credentials=$T/secret"
     echo "Basic $(printf 'new:word' | base64)" >"$T/server/authorization"
     start_writing ",credentials=$T/secret"
-    wait_for 'grep -q "returned HTTP 401" "$T/said"'
+    wait_for 'grep -q "returned HTTP 401" "$T/log"'
     echo new:word >secret
-    wait_for 'grep -q "accepts samples again" "$T/said"'
+    wait_for 'grep -q "accepts samples again" "$T/log"'
     end_agent
-    [ -z "$(grep pa:ss "$T/said")" ]
+    [ -z "$(grep pa:ss "$T/log")" ]
 }
 
 @test "the printed configuration does not contain the password" {
@@ -348,12 +348,12 @@ sent() {
         -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null
     start_server "$T/certificate" "$T/key"
     once() {
-        "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "elasticsearch:url=https://127.0.0.1:$WEB$1" 2>"$T/said"
+        "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "elasticsearch:url=https://127.0.0.1:$WEB$1" 2>"$T/log"
     }
     once ",ca=$T/certificate"
     once ,insecure=yes
     [ "$(wc -l <"$T/server/documents")" -eq 2 ]
     run once ''
-    grep -q "the certificate of https://127.0.0.1:$WEB is not trusted: .*ca=FILE" "$T/said"
+    grep -q "the certificate of https://127.0.0.1:$WEB is not trusted: .*ca=FILE" "$T/log"
     [ "$(wc -l <"$T/server/documents")" -eq 2 ]
 }

@@ -49,7 +49,7 @@ value() {
     cp -r "$SOURCE/tests/nodes/sensors" "$T/node"
     # 3>&-: bats waits for all processes that have it open
     "$SONDE" agent --listen none --root "$T/node" --sensors rapl -p 50ms --set rapl.share_period=50ms \
-        --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+        --sink "csv:path=$T/out.csv" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "grep -q ,11,energy, '$T/out.csv'"
     # 10 s of CPU time, of which job 11 has 4 and job 12 has 1; 60 mJ; all at once
@@ -71,7 +71,7 @@ value() {
 
 @test "the energy of jobs is shown between two rounds" {
     "$SONDE" agent --listen none --root "$SOURCE/tests/nodes/sensors" --sensors rapl -p 20ms --set rapl.share_period=1h \
-        >"$T/said" 2>&1 3>&- &
+        >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "'$SONDE' ls -j 11 2>/dev/null | grep -q /energy"
     ticks=$("$SONDE" ctl --json | jq .ticks)
@@ -85,7 +85,7 @@ value() {
     # 3 kJ: at 1,000 W it wraps every three seconds
     echo 3000000000 | tee "$T/node/sys/class/powercap/"*/max_energy_range_uj
     echo 2000000000 | tee "$T/node/sys/class/powercap/"*/energy_uj
-    "$SONDE" agent --listen none --root "$T/node" --sensors rapl -p 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --listen none --root "$T/node" --sensors rapl -p 5s --sink "csv:path=$T/out.csv" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ \"\$(grep -c ',rapl,package-0,package,' '$T/out.csv')\" -ge 2 ]"
 }
@@ -109,7 +109,7 @@ value() {
     CUDA_VISIBLE_DEVICES=0,1 sleep 60 3>&- &
     sleeper=$!
     export LD_LIBRARY_PATH=$TOOLS FAKE_GPUS=3 FAKE_GPU_PID=$sleeper
-    "$SONDE" agent --listen none --sensors gpu -p 50ms --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --listen none --sensors gpu -p 50ms --sink "csv:path=$T/out.csv" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "grep -q ,gpu, '$T/out.csv'"
     "$SONDE" job begin -p "$sleeper" hungry
@@ -137,7 +137,7 @@ value() {
     echo "4:devices:/slurm/uid_7/job_4711/step_0" >"$T/node/proc/801/cgroup"
     export FAKE_GPUS=2 FAKE_GPU_PID=801
     "$SONDE" agent --root "$T/node" --listen none --sensors gpu --set "gpu.library=$TOOLS/libnvidia-ml.so.1" -p 50ms \
-        --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+        --sink "csv:path=$T/out.csv" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "grep -q ,gpu, '$T/out.csv'"
     SLURM_JOB_ID=4711 SLURM_JOB_UID=7 "$SONDE" job begin --quiet

@@ -141,9 +141,9 @@ complete_in_zsh() { # WAY LINE
     cat >"$T/types" <<END
 zmodload zsh/zpty
 zpty shell zsh -f -i
-zpty -w shell 'autoload -U compinit; $1; tell() { print -r -- "\$BUFFER" >$T/made; BUFFER=; }; zle -N tell; bindkey ^X tell'
+zpty -w shell 'autoload -U compinit; $1; show() { print -r -- "\$BUFFER" >$T/made; BUFFER=; }; zle -N show; bindkey ^X show'
 zpty -w -n shell '$2'\$'\t\x18'
-until [[ -s $T/made ]]; do zpty -r -t shell said; sleep 0.05; done
+until [[ -s $T/made ]]; do zpty -r -t shell line; sleep 0.05; done
 END
     HOME=$T TERM=dumb timeout 20 zsh "$T/types"
     cat "$T/made"

@@ -118,6 +118,6 @@ END
         grep -q 'refused 0' result
     done
     echo html >"$T/server/mode"
-    "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "influx:url=http://127.0.0.1:$WEB" 2>said || :
-    grep -q 'returned an HTML page: it is not InfluxDB. Check url' said
+    "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "influx:url=http://127.0.0.1:$WEB" 2>log || :
+    grep -q 'returned an HTML page: it is not InfluxDB. Check url' log
 }

@@ -17,7 +17,7 @@ teardown() {
 
 # 3>&-: bats waits for all processes that have it open
 start_agent() {
-    "$SONDE" agent --listen none --jobs none --sink "json:path=$T/out.json" --sensors taskstats,process,perf "$@" >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --listen none --jobs none --sink "json:path=$T/out.json" --sensors taskstats,process,perf "$@" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "'$SONDE' job >/dev/null 2>&1"
 }

@@ -15,7 +15,7 @@ teardown() {
 }
 
 start() {
-    "$SONDE" agent --listen none --sensors cgroup,process --period 200ms --sink "csv:path=$T/out.csv" "$@" >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --listen none --sensors cgroup,process --period 200ms --sink "csv:path=$T/out.csv" "$@" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ -S '$T/run/agent.sock' ]"
 }
@@ -134,7 +134,7 @@ outer_pid() { # UNSHARE'S PID
 @test "an agent in a pid namespace refuses processes outside of it" {
     need_root
     unshare -pf --mount-proc true || skip "no pid namespaces"
-    unshare -pf --kill-child --mount-proc "$SONDE" agent --listen none --sensors process >"$T/said" 2>&1 3>&- &
+    unshare -pf --kill-child --mount-proc "$SONDE" agent --listen none --sensors process >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ -S '$T/run/agent.sock' ]"
     run -1 "$SONDE" job begin outside --pid 1
@@ -268,7 +268,7 @@ short_jobs() {
     wait_for "grep -q ',505000,cgroup,,cpu,us,' '$T/out.csv'"
     (cd "$GROUP/uid_1" && seq -f 'job_%.0f' 500001 505000 | xargs rmdir)
     wait_for '[ "$(many)" = 0 ]'
-    [ ! -s "$T/said" ]
+    [ ! -s "$T/log" ]
     # their memory, 20 MB and more, is freed; sanitizers keep it
     [ -z "$(ldd "$SONDE" | grep -E 'lib(asan|tsan)')" ] || return 0
     wait_for '[ "$(awk "/^RssAnon:/ { print \$2 }" "/proc/$AGENT/status")" -lt 8000 ]'
@@ -280,14 +280,14 @@ short_jobs() {
     mkdir -p "$jobs"
     touch "$T/root/sys/fs/cgroup/memory/cgroup.procs"
     unshare -Ur sh -c 'echo 4 >/proc/sys/user/max_inotify_watches && exec "$@"' - "$TOOLS/job_events" 6 "$T/root" \
-        >"$T/said" 2>&1 3>&- &
+        >"$T/log" 2>&1 3>&- &
     pid=$!
-    wait_for "grep -q watching '$T/said'"
+    wait_for "grep -q watching '$T/log'"
     mkdir "$jobs"/job_{1,2,3,4,5,6}
-    wait_for "[ \$(grep -c begin '$T/said') = 6 ]"
+    wait_for "[ \$(grep -c begin '$T/log') = 6 ]"
     rmdir "$jobs/job_5"
-    wait_for "grep -q 'end id=5' '$T/said'"
+    wait_for "grep -q 'end id=5' '$T/log'"
     wait $pid
-    [ "$(grep -c max_user_watches "$T/said")" = 1 ]
-    [ "$(grep -c ' end ' "$T/said")" = 1 ]
+    [ "$(grep -c max_user_watches "$T/log")" = 1 ]
+    [ "$(grep -c ' end ' "$T/log")" = 1 ]
 }

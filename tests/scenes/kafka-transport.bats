@@ -17,7 +17,7 @@ teardown() {
 # start_collector NAME [settings of --from-kafka]: with its journal in $T/NAME.journal and its output in $T/NAME.json.
 start_collector() {
     "$SONDE" collect --from-kafka "$BROKERS/sonde.wire$2" --journal "$T/$1.journal" --http none --socket "$T/$1.sock" \
-        --sink "json:path=$T/$1.json" >>"$T/$1.said" 2>&1 3>&- &
+        --sink "json:path=$T/$1.json" >>"$T/$1.log" 2>&1 3>&- &
     LAST=$!
     COLLECTORS+=("$LAST")
 }
@@ -45,7 +45,7 @@ wait_for_rows() { # COUNT NAME…
         sleep 0.1
     done
     echo "only $(cat "${@/%/.json}" | wc -l) of $count rows"
-    for name in "$@"; do cat "$T/$name.said"; done
+    for name in "$@"; do cat "$T/$name.log"; done
     return 1
 }
 
@@ -57,7 +57,7 @@ end_collector() {
 @test "an agent sends to Kafka, and a collector consumes" {
     start_mock
     "$SONDE" collect --from-kafka "$BROKERS" --journal "$T/journal" --http none --socket "$T/c.sock" \
-        --sink "json:path=$T/taken" >"$T/collector.said" 2>&1 3>&- &
+        --sink "json:path=$T/taken" >"$T/collector.log" 2>&1 3>&- &
     COLLECTORS+=($!)
     start_agent --sensors loadavg,meminfo,stat -p 100ms --sink "json:path=$T/truth" --sink "kafka:brokers=$BROKERS,format=wire"
     "$SONDE" job begin 4711 --pid $$ --user nobody
@@ -158,7 +158,7 @@ end_collector() {
     end_collector "$LAST"
     [ -z "$(rows one | uniq -d)" ]
     diff <(rows one | awk '$3 < 4000') <(poured_rows 0 4000 n1)
-    grep -q "skipped a message from Kafka: it was not written by Sonde; is the topic right?" one.said
+    grep -q "skipped a message from Kafka: it was not written by Sonde; is the topic right?" one.log
 }
 
 @test "the collector's disk is full: messages stay in Kafka until there is space" {
@@ -168,10 +168,10 @@ end_collector() {
     mount -t tmpfs -o size=1m none "$T/small" 2>/dev/null || skip "cannot mount"
     head -c 900000 /dev/zero >"$T/small/fill"
     "$SONDE" collect --from-kafka "$BROKERS" --journal "$T/small/journal" --http none --socket "$T/c.sock" \
-        --sink "json:path=$T/nowhere/no.json" --sink "json:path=$T/one.json" >"$T/one.said" 2>&1 3>&- &
+        --sink "json:path=$T/nowhere/no.json" --sink "json:path=$T/one.json" >"$T/one.log" 2>&1 3>&- &
     COLLECTORS+=($!)
     pour ,format=wire 0 3000 n1 n2 n3 n4
-    wait_for 'grep -q "cannot write the journal" "$T/one.said"'
+    wait_for 'grep -q "cannot write the journal" "$T/one.log"'
     rm "$T/small/fill"
     status=0
     wait_for_rows 36000 one || status=1

@@ -51,7 +51,7 @@ kill_kafka() {
 start_broker() {
     if [ ! -x "$TOOLS/kafka_mock" ] || ! command -v kcat >/dev/null; then skip "no librdkafka or no kcat"; fi
     rm -f "$T/broker/ready"
-    python3 "$SOURCE/tests/tools/kafka_broker.py" "$T/broker" "$REAL" "${SLOW_MS:-0}" >>"$T/broker.said" 2>&1 3>&- &
+    python3 "$SOURCE/tests/tools/kafka_broker.py" "$T/broker" "$REAL" "${SLOW_MS:-0}" >>"$T/broker.log" 2>&1 3>&- &
     OWN_KAFKA=$!
     wait_for '[ -e "$T/broker/ready" ]'
     BROKERS=127.0.0.1:$REAL

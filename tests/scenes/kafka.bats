@@ -111,7 +111,7 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
     address=tcp://127.0.0.1:$(free_port)
     collect() {
         "$SONDE" collect --plain --listen "$address" --journal "$T/journal" --http none --socket "$T/c.sock" \
-            --sink "kafka:brokers=$BROKERS,topic=node,$OLD_OPTIONS" >>"$T/collector.said" 2>&1 3>&- &
+            --sink "kafka:brokers=$BROKERS,topic=node,$OLD_OPTIONS" >>"$T/collector.log" 2>&1 3>&- &
         POUR=$!
     }
     collect
@@ -134,7 +134,7 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
     wait "$AGENT" || :
     AGENT=
     "$SONDE" agent --sensors none --jobs none --listen none --socket none --plain --collector "$address" --spool "$T/spool" \
-        >"$T/rest.said" 2>&1 3>&- & # sends what the other had no time to send
+        >"$T/rest.log" 2>&1 3>&- & # sends what the other had no time to send
     AGENT=$!
     for ((i = 0; i < 300; i++)); do
         read_topic node '%s\n' "${OLD[@]}" | sort -u >once
@@ -148,8 +148,8 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
 @test "error messages" {
     start_mock
     say() {
-        "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "kafka:$1" 2>"$T/said" || :
-        grep -q "$2" "$T/said" || { cat "$T/said"; return 1; }
+        "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "kafka:$1" 2>"$T/log" || :
+        grep -q "$2" "$T/log" || { cat "$T/log"; return 1; }
     }
     say "brokers=127.0.0.1:1,timeout=3s" '127.0.0.1:1.*Connection refused'
     say "brokers=$BROKERS,format=xml" "invalid format 'xml' (expected json"
@@ -173,6 +173,6 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
     delivered same_as_truth "kafka:brokers=$BROKERS,topic=node"
     [ "$(read_topic node '%s\n' | names | sort | uniq -d | wc -l)" -eq 0 ]
     start_agent --sensors loadavg,vmstat -p 100ms --sink "kafka:brokers=$BROKERS,topic=small,options=message.max.bytes=1000"
-    wait_for 'grep -q "the sink kafka loses samples: topic small: .*too large.*: message dropped" "$T/said"'
+    wait_for 'grep -q "the sink kafka loses samples: topic small: .*too large.*: message dropped" "$T/log"'
     wait_for '[ "$(read_topic small "%s\n" | wc -l)" -ge 3 ]'
 }

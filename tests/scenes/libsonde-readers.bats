@@ -19,21 +19,21 @@ EOF
 
 @test "an agent finds programs that started before it, sums them up, and keeps the counts of killed ones" {
     with_own_shm <<'EOF'
-        "$TOOLS/instrumented" wait 3 >said & waiting=$!
-        eventually grep -q counted said
+        "$TOOLS/instrumented" wait 3 >log & waiting=$!
+        eventually grep -q counted log
         "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!
         trap 'kill $agent' EXIT
-        eventually has 'speaks_total{part=a}' 3.0
-        eventually has speaks_level 7.25
+        eventually has 'phase_total{part=a}' 3.0
+        eventually has phase_level 7.25
         "$TOOLS/instrumented" count 10
-        eventually has 'speaks_total{part=a}' 13.0
+        eventually has 'phase_total{part=a}' 13.0
         kill -KILL $waiting
-        board_is_gone() { [ -z "$(find /dev/shm -name 'sonde.*')" ]; }
-        eventually board_is_gone
-        has 'speaks_total{part=a}' 13.0
+        segment_is_gone() { [ -z "$(find /dev/shm -name 'sonde.*')" ]; }
+        eventually segment_is_gone
+        has 'phase_total{part=a}' 13.0
         for i in 1 2 3 4 5; do "$TOOLS/instrumented" killed || true; done
-        eventually has 'speaks_total{part=a}' 18.0
-        eventually board_is_gone
+        eventually has 'phase_total{part=a}' 18.0
+        eventually segment_is_gone
 EOF
 }
 
@@ -49,7 +49,7 @@ EOF
         "$TOOLS/instrumented" count 7
         "$TOOLS/instrumented" killed || true
         start
-        eventually has 'speaks_total{part=a}' 8.0
+        eventually has 'phase_total{part=a}' 8.0
 EOF
 }
 
@@ -58,7 +58,7 @@ EOF
         "$SONDE" run -q -p 100ms -n counting -- sh -c '"$0" threads 50; "$0" fork 2; "$0" killed; "$0" exec 3; true' "$TOOLS/instrumented"
         "$SONDE" export --what series --format csv >series
         # 50 from threads, 2 and 100 from each fork, 1, 5 and 3
-        [[ $(grep 'program_counter.*speaks_total' series | tail -n 1 | tr -d '\r') == *,261 ]]
+        [[ $(grep 'program_counter.*phase_total' series | tail -n 1 | tr -d '\r') == *,261 ]]
         [ -z "$(find /dev/shm -name "sonde-run.*")" ]
 EOF
 }
@@ -73,8 +73,8 @@ EOF
         as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
         "${as_nobody[@]}" "$SONDE" run -q -- "$TOOLS/instrumented" count 10
         "$SONDE" run -q -p 100ms -- sh -c 'for i in $(seq 40); do "$0" count 10; sleep 0.01; done; sleep 0.5' "$TOOLS/instrumented"
-        [ "$("$SONDE" report --json | jq '.program.counters[] | select(.name == "speaks_total{part=\"a\"}").total')" = 400 ]
-        eventually has 'speaks_total{part=a}' 440.0
+        [ "$("$SONDE" report --json | jq '.program.counters[] | select(.name == "phase_total{part=\"a\"}").total')" = 400 ]
+        eventually has 'phase_total{part=a}' 440.0
         eventually is_empty
         # A suspended agent is not waited for, and reads it later.
         kill -STOP $agent
@@ -83,7 +83,7 @@ EOF
         [ "$SECONDS" -lt 20 ]
         find /dev/shm/sonde-run.65534.* -name 'sonde.*' | grep sonde
         kill -CONT $agent
-        eventually has 'speaks_total{part=a}' 450.0
+        eventually has 'phase_total{part=a}' 450.0
         eventually is_empty
         # The next agent reads once what was left for a killed one.
         kill -KILL $agent

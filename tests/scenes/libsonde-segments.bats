@@ -4,7 +4,7 @@ load scene
 
 setup() {
     scene_setup
-    export SONDE_BOARDS=$T/boards
+    export SONDE_BOARDS=$T/segments
     mkdir -m 1777 "$SONDE_BOARDS"
 }
 
@@ -33,71 +33,71 @@ with_shm() {
     "$TOOLS/instrumented" count 1000
     run -0 dump
     [[ ${lines[0]} == *"library=sonde"*"state=ended gone=1 metrics=4 command="*"instrumented count 1000" ]]
-    [ "${lines[1]}" = 'speaks_total{part="a"} 1000' ]
-    [ "${lines[2]}" = 'speaks_seconds_total{part="a"} 0.5' ]
-    [ "${lines[3]}" = 'speaks_level 7.25' ]
-    [ "${lines[5]}" = 'speaks_sizes_bucket{le="2"} 1' ]
-    [ "${lines[7]}" = 'speaks_sizes_bucket{le="+Inf"} 3' ]
-    [ "${lines[8]}" = 'speaks_sizes_sum 10' ]
+    [ "${lines[1]}" = 'phase_total{part="a"} 1000' ]
+    [ "${lines[2]}" = 'phase_seconds_total{part="a"} 0.5' ]
+    [ "${lines[3]}" = 'phase_level 7.25' ]
+    [ "${lines[5]}" = 'phase_sizes_bucket{le="2"} 1' ]
+    [ "${lines[7]}" = 'phase_sizes_bucket{le="+Inf"} 3' ]
+    [ "${lines[8]}" = 'phase_sizes_sum 10' ]
 }
 
 @test "a running program can be read, and its last values after SIGKILL" {
-    "$TOOLS/instrumented" wait 5 >said & pid=$!
-    until grep -q counted said; do sleep 0.05; done
+    "$TOOLS/instrumented" wait 5 >log & pid=$!
+    until grep -q counted log; do sleep 0.05; done
     [ "$(header gone)" = 0 ]
-    [ "$(values 'speaks_total{part="a"}')" = 5 ]
+    [ "$(values 'phase_total{part="a"}')" = 5 ]
     kill -KILL "$pid"
     wait "$pid" || [ $? -eq 137 ]
     [ "$(header gone) $(header state)" = "1 alive" ]
-    [ "$(values 'speaks_total{part="a"}')" = 5 ]
+    [ "$(values 'phase_total{part="a"}')" = 5 ]
 }
 
 @test "10,000 consecutive threads need the memory of a few" {
     "$TOOLS/instrumented" threads 10000
-    [ "$(values 'speaks_total{part="a"}')" = 10000 ]
-    [ "$(values 'speaks_seconds_total{part="a"}')" = 5000 ]
+    [ "$(values 'phase_total{part="a"}')" = 10000 ]
+    [ "$(values 'phase_seconds_total{part="a"}')" = 5000 ]
     [ "$(header bytes)" -le 131072 ]
 }
 
 @test "eight threads on the same metrics lose no counts" {
     "$TOOLS/instrumented" crowd 100000
-    [ "$(values 'speaks_total{part="a"}')" = 800000 ]
-    [ "$(values 'speaks_sizes_bucket{le="+Inf"}')" = 800000 ]
-    [ "$(values speaks_level)" = 800000 ]
+    [ "$(values 'phase_total{part="a"}')" = 800000 ]
+    [ "$(values 'phase_sizes_bucket{le="+Inf"}')" = 800000 ]
+    [ "$(values phase_level)" = 800000 ]
 }
 
 @test "100,000 metrics created by two threads at once" {
     "$TOOLS/instrumented" metrics 100000
     run dump
-    [ "$(grep -c 'speaks_many_total{number="[0-9]*"} 2' <<<"$output")" -eq 100000 ]
+    [ "$(grep -c 'phase_many_total{number="[0-9]*"} 2' <<<"$output")" -eq 100000 ]
     [ "$(header lost)" = 0 ]
     [ "$(header bytes)" -le 30000000 ]
 }
 
 @test "forked children count separately, with the metrics of their parent" {
     "$TOOLS/instrumented" fork 3
-    [ "$(values 'speaks_total{part="a"}')" = "2 100 100 100" ]
-    [ "$(values speaks_level)" = "1 unset unset unset" ] || [ "$(values speaks_level)" = "unset unset unset 1" ]
+    [ "$(values 'phase_total{part="a"}')" = "2 100 100 100" ]
+    [ "$(values phase_level)" = "1 unset unset unset" ] || [ "$(values phase_level)" = "unset unset unset 1" ]
 }
 
 @test "children created without the C library count separately, too" {
     "$TOOLS/instrumented" raw-fork
-    [ "$(values 'speaks_total{part="a"}')" = "2 100" ]
+    [ "$(values 'phase_total{part="a"}')" = "2 100" ]
 }
 
 @test "grandchildren and their threads are counted" {
     "$TOOLS/instrumented" fork-chain 5
-    [ "$(values 'speaks_total{part="a"}')" = "0 11 11 11 11 11" ]
+    [ "$(values 'phase_total{part="a"}')" = "0 11 11 11 11 11" ]
 }
 
 @test "a vfork child counts for its parent" {
     "$TOOLS/instrumented" vfork 3
-    [ "$(values 'speaks_total{part="a"}')" = 4 ]
+    [ "$(values 'phase_total{part="a"}')" = 4 ]
 }
 
 @test "exec ends a segment and starts another" {
     "$TOOLS/instrumented" exec 2
-    [ "$(values 'speaks_total{part="a"}')" = "2 5" ]
+    [ "$(values 'phase_total{part="a"}')" = "2 5" ]
     [ "$(header gone)" = "1 1" ]
 }
 
@@ -119,40 +119,40 @@ with_shm() {
 
 @test "the writer is alive after its main thread has ended, as long as another thread runs" {
     mkfifo go
-    "$TOOLS/instrumented" first-ends 5 <>go >said 3>&- & pid=$!
-    until grep -q '^State:.Z' "/proc/$pid/status" && grep -q counted said; do sleep 0.05; done
+    "$TOOLS/instrumented" first-ends 5 <>go >log 3>&- & pid=$!
+    until grep -q '^State:.Z' "/proc/$pid/status" && grep -q counted log; do sleep 0.05; done
     [ "$(header gone)" = 0 ]
     echo >go
     wait "$pid"
     [ "$(header gone)" = 1 ]
-    [ "$(values 'speaks_total{part="a"}')" = 6 ]
+    [ "$(values 'phase_total{part="a"}')" = 6 ]
 }
 
 @test "a writer in its own pid namespace is alive as long as it runs" {
     need_root
-    unshare --pid --fork --kill-child "$TOOLS/instrumented" wait 5 >said & pid=$!
-    until grep -q counted said; do sleep 0.05; done
+    unshare --pid --fork --kill-child "$TOOLS/instrumented" wait 5 >log & pid=$!
+    until grep -q counted log; do sleep 0.05; done
     [ "$(header pid) $(header gone)" = "1 0" ]
     kill -KILL "$pid"
     wait "$pid" || true
     until [ "$(header gone)" = 1 ]; do sleep 0.05; done
-    [ "$(values 'speaks_total{part="a"}')" = 5 ]
+    [ "$(values 'phase_total{part="a"}')" = 5 ]
 }
 
 @test "a program that closes all descriptors can still add threads and metrics" {
     "$TOOLS/instrumented" closes
-    [ "$(values 'speaks_total{part="a"}')" = 2 ]
-    [ "$(values speaks_late_total)" = 3 ]
+    [ "$(values 'phase_total{part="a"}')" = 2 ]
+    [ "$(values phase_late_total)" = 3 ]
 }
 
 @test "a signal handler that uses the same counter loses no counts" {
     expected=$("$TOOLS/instrumented" handler 2000)
-    [ "$(values 'speaks_total{part="a"}')" = "$expected" ]
-    [ "$(values 'speaks_seconds_total{part="a"}')" = "$expected" ]
-    [ "$(values speaks_sizes_sum)" = 2000 ]
+    [ "$(values 'phase_total{part="a"}')" = "$expected" ]
+    [ "$(values 'phase_seconds_total{part="a"}')" = "$expected" ]
+    [ "$(values phase_sizes_sum)" = 2000 ]
     rm "$SONDE_BOARDS"/*
     "$TOOLS/instrumented" first-in-handler
-    [ "$(values 'speaks_total{part="a"}')" = 1 ]
+    [ "$(values 'phase_total{part="a"}')" = 1 ]
 }
 
 @test "the library is loaded late, unloaded and loaded again" {
@@ -170,9 +170,9 @@ with_shm() {
 
 @test "NaN, infinite and negative values are not added to counters and histograms" {
     "$TOOLS/instrumented_numbers" none
-    [ "$(values 'speaks_seconds_total{part="a"}')" = 0.25 ]
-    [ "$(values speaks_sizes_sum)" = 0 ]
-    [ "$(values speaks_level)" = -2 ]
+    [ "$(values 'phase_seconds_total{part="a"}')" = 0.25 ]
+    [ "$(values phase_sizes_sum)" = 0 ]
+    [ "$(values phase_level)" = -2 ]
     [ "$(values unknown)" = unset ]
     [ "$(values infinite)" = inf ]
 }
@@ -181,12 +181,12 @@ with_shm() {
     unset SONDE_BOARDS
     run -0 "$SONDE" run -q -- "$TOOLS/instrumented_numbers" too-much
     "$SONDE" report >"$T/page"
-    grep -q '^ *speaks_seconds_total{part="a"} *inf$' "$T/page"
-    grep -q '^ *speaks_sizes *2 *inf *>4 *>4 *>4 *inf *$' "$T/page"
+    grep -q '^ *phase_seconds_total{part="a"} *inf$' "$T/page"
+    grep -q '^ *phase_sizes *2 *inf *>4 *>4 *>4 *inf *$' "$T/page"
     "$SONDE" report --json >"$T/json"
     [ "$(jq -c '.program | [.counters[0].total, .histograms[0].sum, .histograms[0].mean, .histograms[0].count]' "$T/json")" = '["inf","inf","inf",2]' ]
     "$SONDE" export -w series --set program_counter --format csv >"$T/series"
-    grep -q ',speaks_sizes_sum,inf' "$T/series"
+    grep -q ',phase_sizes_sum,inf' "$T/series"
 }
 
 @test "a name that a run uses with two types is reported, and the total of the first type is kept" {
@@ -219,8 +219,8 @@ segment.seek(at)
 segment.write(struct.pack("<4I", name + help, labels, unit, 0))
 PY
     unset SONDE_BOARDS
-    "$SONDE" run -- sh -c 'cp --sparse=always "$1" "$SONDE_BOARDS/sonde.1.sonde.8000000000000000"' sh "$T/segment" >"$T/said" 2>&1
-    grep "1 metrics of its programs are not in the report" "$T/said"
+    "$SONDE" run -- sh -c 'cp --sparse=always "$1" "$SONDE_BOARDS/sonde.1.sonde.8000000000000000"' sh "$T/segment" >"$T/log" 2>&1
+    grep "1 metrics of its programs are not in the report" "$T/log"
 }
 
 @test "labels in another order are the same metric" {
@@ -233,7 +233,7 @@ PY
 @test "one name has one type, and the program gets an error" {
     run -0 "$TOOLS/instrumented" types
     [ "$output" = "2 2 2 1" ]
-    [ "$(values 'speaks_total{part="a"}')" = 1 ]
+    [ "$(values 'phase_total{part="a"}')" = 1 ]
     [ "$(header metrics)" = 4 ]
 }
 
@@ -274,18 +274,18 @@ PY
     for kib in 0 1 100 300 1024; do
         "$TOOLS/instrumented" small-files "$kib"
     done
-    [ "$(values 'speaks_many_total{number="999"}')" = "2 2" ]
+    [ "$(values 'phase_many_total{number="999"}')" = "2 2" ]
 }
 
 @test "a program that locks its memory does not lock the whole segment" {
     "$TOOLS/instrumented" locked
     [ "$(header bytes)" -le 131072 ]
-    [ "$(values 'speaks_total{part="a"}')" = 2 ]
+    [ "$(values 'phase_total{part="a"}')" = 2 ]
 }
 
 @test "it works with an old kernel" {
     "$TOOLS/instrumented" old-kernel 3
-    [ "$(values 'speaks_total{part="a"}')" = "5 100 100 100" ]
+    [ "$(values 'phase_total{part="a"}')" = "5 100 100 100" ]
     rm "$SONDE_BOARDS"/*
     SONDE_BOARDS=/nowhere "$TOOLS/instrumented" old-kernel 3
     need_root
@@ -321,14 +321,14 @@ PY
 
 @test "a directory with other files, links and truncated segments" {
     "$TOOLS/instrumented" count 3
-    board=$(ls "$SONDE_BOARDS")
-    head -c 5000 "$SONDE_BOARDS/$board" >"$SONDE_BOARDS/sonde.1.cut.0"
+    segment=$(ls "$SONDE_BOARDS")
+    head -c 5000 "$SONDE_BOARDS/$segment" >"$SONDE_BOARDS/sonde.1.cut.0"
     : >"$SONDE_BOARDS/sonde.1.empty.0"
     head -c 8192 /dev/zero >"$SONDE_BOARDS/sonde.1.zeros.0"
     yes | head -c 8192 >"$SONDE_BOARDS/sonde.1.other.0" || true
     ln -s /etc/passwd "$SONDE_BOARDS/sonde.1.link.0"
     mkfifo "$SONDE_BOARDS/sonde.1.fifo.0"
     run -1 dump
-    [ "$(values 'speaks_total{part="a"}')" = 3 ]
+    [ "$(values 'phase_total{part="a"}')" = 3 ]
     [ "$(grep -c '^# /' <<<"$output")" -eq 6 ]
 }

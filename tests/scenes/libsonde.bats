@@ -12,7 +12,7 @@ setup_file() {
 
 setup() {
     scene_setup
-    export SONDE_BOARDS=$T/boards
+    export SONDE_BOARDS=$T/segments
     mkdir "$SONDE_BOARDS"
     read -ra flags < <(pkg-config --cflags --libs sonde)
 }
@@ -67,7 +67,7 @@ strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
         command -v "$compiler" || continue
         "$compiler" -O3 -ffast-math "$SOURCE/tests/tools/instrumented_numbers.c" "${flags[@]}" -o instrumented_numbers
         ./instrumented_numbers none
-        [ "$(value 'speaks_seconds_total{part="a"}')" = 0.25 ]
+        [ "$(value 'phase_seconds_total{part="a"}')" = 0.25 ]
         [ "$(value unknown)" = unset ]
         [ "$(value infinite)" = inf ]
         rm "$SONDE_BOARDS"/*

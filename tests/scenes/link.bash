@@ -1,4 +1,4 @@
-# An agent and its collectors: keys in $T/keys, one directory per collector, the messages of each in $T/NAME.said.
+# An agent and its collectors: keys in $T/keys, one directory per collector, the messages of each in $T/NAME.log.
 
 link_setup() {
     scene_setup
@@ -23,7 +23,7 @@ link_teardown() {
 start() {
     local name=$1
     shift
-    "$@" >>"$T/$name.said" 2>&1 3>&- &
+    "$@" >>"$T/$name.log" 2>&1 3>&- &
     printf -v "${name}_pid" %s $!
     PIDS+=($!)
 }

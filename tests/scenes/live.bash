@@ -24,7 +24,7 @@ live_teardown() {
 # without sensors that sends it, and waits for CONDITION.
 delivered() {
     eval "$1" >/dev/null 2>&1 && return
-    "$SONDE" agent --sensors none --jobs none --listen none --socket none --spool "$T/spool" --sink "$2" >"$T/rest.said" 2>&1 3>&- &
+    "$SONDE" agent --sensors none --jobs none --listen none --socket none --spool "$T/spool" --sink "$2" >"$T/rest.log" 2>&1 3>&- &
     AGENT=$!
     WAIT_S=400 wait_for "$1"
     kill "$AGENT"
@@ -36,7 +36,7 @@ delivered() {
 # discovery, which would find the jobs of other scenes, unless JOBS is set.
 start_agent() {
     # 3>&-: bats waits for all processes that have it open
-    "$SONDE" agent --listen "127.0.0.1:$PORT" --spool "$T/spool" --jobs "${JOBS:-none}" "$@" >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --listen "127.0.0.1:$PORT" --spool "$T/spool" --jobs "${JOBS:-none}" "$@" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ "$("$SONDE" ctl --json 2>/dev/null | jq .ticks)" -ge 1 ] 2>/dev/null'
 }

@@ -24,7 +24,7 @@ teardown() {
 # Starts an agent with the sink $1 only.
 start_direct() {
     "$SONDE" agent -c "$T/agent.conf" -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none \
-        --socket "$T/agent.sock" --spool "$T/spool" --sink "json:path=$T/agent.json,append=yes" --sink "$1" "${@:2}" >>"$T/agent.said" 2>&1 3>&- &
+        --socket "$T/agent.sock" --spool "$T/spool" --sink "json:path=$T/agent.json,append=yes" --sink "$1" "${@:2}" >>"$T/agent.log" 2>&1 3>&- &
     AGENT=$!
 }
 
@@ -120,7 +120,7 @@ continue_kafka() {
     wait_for caught_up
     stop_agent
     "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,$OLD_OPTIONS" --journal "$T/journal" --http none \
-        --socket "$T/collector.sock" --sink "json:path=$T/rows.json,append=yes" >"$T/collector.said" 2>&1 3>&- &
+        --socket "$T/collector.sock" --sink "json:path=$T/rows.json,append=yes" >"$T/collector.log" 2>&1 3>&- &
     COLLECTOR=$!
     wait_for 'arrived "$T/rows.json"'
     stop_collector

@@ -46,7 +46,7 @@ teardown() {
     wait_for 'take_messages node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
     stop_collector
     take_messages node "${OLD[@]}"
-    grep -q 'Kafka brokers .* refuse transactions .*: delivery is at least once' "$T/collector.said"
+    grep -q 'Kafka brokers .* refuse transactions .*: delivery is at least once' "$T/collector.log"
     assert_lossless "$T/rows.json" "$T/messages.json"
     assert_named_once
     assert_job_events
@@ -124,7 +124,7 @@ teardown() {
 start_consumer() {
     "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,group=takers,options=session.timeout.ms=6000" --journal "$T/$1.journal" \
         --http none --socket "$T/$1.sock" --sink "json:path=$T/$1.json,append=yes" \
-        --sink "elasticsearch:url=http://127.0.0.1:$SERVER_PORT" >>"$T/$1.said" 2>&1 3>&- &
+        --sink "elasticsearch:url=http://127.0.0.1:$SERVER_PORT" >>"$T/$1.log" 2>&1 3>&- &
 }
 
 # "host instance batch" of the rows in the collectors' own files, or of documents.

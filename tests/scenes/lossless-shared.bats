@@ -23,7 +23,7 @@ teardown() {
 # start_consumer NAME: starts a collector that consumes from Kafka.
 start_consumer() {
     "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,group=takers,options=session.timeout.ms=6000" --journal "$T/$1.journal" \
-        --http none --socket "$T/$1.sock" --sink "store:path=$URL,every=$2" >>"$T/$1.said" 2>&1 3>&- &
+        --http none --socket "$T/$1.sock" --sink "store:path=$URL,every=$2" >>"$T/$1.log" 2>&1 3>&- &
 }
 
 # "host set samples" of all series in the table, including duplicates.
@@ -74,13 +74,13 @@ poured() { # COUNT HOST…
 
 start_other() {
     "$SONDE" collect --plain --listen "tcp://127.0.0.1:$OTHER_PORT" --journal "$T/other-journal" --http none \
-        --socket "$T/other.sock" --sink "store:path=$URL,every=200ms" >>"$T/other.said" 2>&1 3>&- &
+        --socket "$T/other.sock" --sink "store:path=$URL,every=200ms" >>"$T/other.log" 2>&1 3>&- &
     OTHER=$!
 }
 
 start_line() {
     : >"$T/line.out"
-    "$SOURCE/tests/tools/slow-line" "$LINE_PORT" 127.0.0.1 "$PORT" 50e6 0 >"$T/line.out" 2>>"$T/line.said" 3>&- &
+    "$SOURCE/tests/tools/slow-line" "$LINE_PORT" 127.0.0.1 "$PORT" 50e6 0 >"$T/line.out" 2>>"$T/line.log" 3>&- &
     LINE=$!
     wait_for 'grep -q ready "$T/line.out"'
 }
@@ -100,7 +100,7 @@ unacknowledged() {
     start_other
     "$SONDE" agent -c "$T/agent.conf" -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none --socket "$T/agent.sock" --plain \
         --collector "tcp://127.0.0.1:$LINE_PORT" --collector "tcp://127.0.0.1:$OTHER_PORT" --spool "$T/spool" \
-        --sink "json:path=$T/agent.json,append=yes" >>"$T/agent.said" 2>&1 3>&- &
+        --sink "json:path=$T/agent.json,append=yes" >>"$T/agent.log" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ "$(stored_by)" -ge 100 ]'
     kill -HUP "$LINE" # from now on no acknowledgement reaches the agent

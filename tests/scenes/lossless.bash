@@ -30,27 +30,27 @@ lossless_teardown() {
 start_agent() {
     "${INSIDE[@]}" "$SONDE" agent -c "$T/agent.conf" -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none \
         --socket "$T/agent.sock" --plain --collector "tcp://127.0.0.1:$PORT" --spool "$T/spool" --sink "json:path=$T/agent.json,append=yes" \
-        "$@" >>"$T/agent.said" 2>&1 3>&- &
+        "$@" >>"$T/agent.log" 2>&1 3>&- &
     AGENT=$!
 }
 
 start_collector() {
     "${INSIDE[@]}" "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/journal" --http none \
-        --socket "$T/collector.sock" "${SINKS[@]}" "$@" >>"$T/collector.said" 2>&1 3>&- &
+        --socket "$T/collector.sock" "${SINKS[@]}" "$@" >>"$T/collector.log" 2>&1 3>&- &
     COLLECTOR=$!
 }
 
 # Starts the upstream collector, which has the sinks if the collector has --upstream.
 start_top() {
     "$SONDE" collect --plain --listen "tcp://127.0.0.1:$TOP_PORT" --journal "$T/top-journal" --http none \
-        --socket "$T/top.sock" "${SINKS[@]}" >>"$T/top.said" 2>&1 3>&- &
+        --socket "$T/top.sock" "${SINKS[@]}" >>"$T/top.log" 2>&1 3>&- &
     TOP=$!
 }
 
 # Starts a collector that forwards and has no sinks.
 start_middle() {
     "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/journal" --http none \
-        --socket "$T/collector.sock" --upstream "tcp://127.0.0.1:$TOP_PORT" >>"$T/collector.said" 2>&1 3>&- &
+        --socket "$T/collector.sock" --upstream "tcp://127.0.0.1:$TOP_PORT" >>"$T/collector.log" 2>&1 3>&- &
     COLLECTOR=$!
 }
 
@@ -100,7 +100,7 @@ stop_agent() {
 send_rest() {
     [ $# -gt 0 ] || set -- --plain --collector "tcp://127.0.0.1:$PORT"
     "${INSIDE[@]}" "$SONDE" agent -c "$T/agent.conf" --sensors none --listen none --jobs none --socket none --spool "$T/spool" "$@" \
-        >>"$T/rest.said" 2>&1 3>&- &
+        >>"$T/rest.log" 2>&1 3>&- &
     AGENT=$!
 }
 
@@ -119,7 +119,7 @@ start_jobs() {
         ! "$SONDE" job begin "x$n" --user nobody --pid "$$" || echo "x$n begin" >>"$T/jobs.declared"
         sleep 0.05
         ((n < 2)) || ! "$SONDE" job end "x$((n - 2))" || echo "x$((n - 2)) end" >>"$T/jobs.declared"
-    done >"$T/jobs.said" 2>&1 3>&- &
+    done >"$T/jobs.log" 2>&1 3>&- &
     JOBS=$!
 }
 

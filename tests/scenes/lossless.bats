@@ -123,11 +123,11 @@ assert_loss_reported() {
     mkdir "$T/spool"
     "${INSIDE[@]}" mount --bind "$T/small" "$T/spool"
     start_agent
-    wait_for 'grep -q "cannot write the journal" "$T/agent.said"'
+    wait_for 'grep -q "cannot write the journal" "$T/agent.log"'
     before=$(readings "$T/agent.json")
     wait_for '[ "$(readings "$T/agent.json")" -ge $((before + 200)) ]'
     enlarge_small_disk 10m
-    wait_for 'grep -q "works again" "$T/agent.said"'
+    wait_for 'grep -q "works again" "$T/agent.log"'
     start_collector
     wait_for caught_up
     stop_agent
@@ -143,7 +143,7 @@ assert_loss_reported() {
     SINKS=(--sink "json:path=$T/small/rows.json,append=yes" --sink "csv:path=$T/rows.csv,append=yes")
     start_collector
     start_agent
-    wait_for 'grep -q "sink json" "$T/collector.said"'
+    wait_for 'grep -q "sink json" "$T/collector.log"'
     doze 200 200
     wait_for caught_up # without waiting for the sink
     stop_agent
@@ -162,7 +162,7 @@ assert_loss_reported() {
     SINKS=(--sink "json:path=$T/missing/rows.json,append=yes") # nothing is removed from the journal
     start_collector
     start_agent
-    wait_for 'grep -q "cannot write the journal" "$T/collector.said"'
+    wait_for 'grep -q "cannot write the journal" "$T/collector.log"'
     doze 200 200
     enlarge_small_disk 100m
     mkdir "$T/missing"

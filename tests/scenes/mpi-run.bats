@@ -232,7 +232,7 @@ other_node() {
     wait_for 'nsenter --mount --target "$NODE" test -e /dev/shm/own'
     PORT=$(free_port)
     nsenter --mount --target "$NODE" "$SONDE" agent --sensors none --jobs none --listen "127.0.0.1:$PORT" --spool "$T/spool" \
-        --set "programs.tau=none" >"$T/said" 2>&1 3>&- &
+        --set "programs.tau=none" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for 'curl -sf "http://127.0.0.1:$PORT/metrics" >/dev/null'
 }
@@ -308,8 +308,8 @@ slurm_kind() {
     [ -n "${SLURM-}" ] || skip "needs root, and the packages slurmctld slurmd slurm-client munge"
     for family in $(mpi_families); do
         kind=$(slurm_kind "$family")
-        rm -rf boards expected && mkdir boards expected
-        EXPECT=$PWD/expected SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PRELOAD run timeout 120 \
+        rm -rf segments expected && mkdir segments expected
+        EXPECT=$PWD/expected SONDE_BOARDS=$PWD/segments LD_PRELOAD=$MPI_PRELOAD run timeout 120 \
             srun -n 4 --overcommit --oversubscribe -N 1 "--mpi=$kind" "$BATS_FILE_TMPDIR/$family/ring"
         echo "$output"
         [ "$status" -eq 0 ]

@@ -47,13 +47,13 @@ mpi_launcher() {
     [ "$2" -gt 1 ] || LAUNCH=()
 }
 
-# mpi_run FAMILY PROGRAM RANKS [ARGUMENT…]: runs it under the probe; its segments are in ./boards, its expected values in ./expected.
+# mpi_run FAMILY PROGRAM RANKS [ARGUMENT…]: runs it under the probe; its segments are in ./segments, its expected values in ./expected.
 mpi_run() {
     local program=$BATS_FILE_TMPDIR/$1/$2
     mpi_launcher "$1" "$3"
     shift 3
-    rm -rf boards expected && mkdir boards expected
-    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_SANITIZER${MPI_BEFORE-}$MPI_PROBE${MPI_AFTER-} \
+    rm -rf segments expected && mkdir segments expected
+    SONDE_BOARDS=$PWD/segments EXPECT=$PWD/expected LD_PRELOAD=$MPI_SANITIZER${MPI_BEFORE-}$MPI_PROBE${MPI_AFTER-} \
         run timeout 300 "${LAUNCH[@]}" "$program" "$@"
     echo "$output"
 }
@@ -61,7 +61,7 @@ mpi_run() {
 # Checks that every line that a rank expects is in its segment.
 mpi_compare() {
     local line missing=0
-    "$BUILD/tests/segment_dump" boards | sort >dumped
+    "$BUILD/tests/segment_dump" segments | sort >dumped
     [ -n "$(ls expected)" ]
     for line in expected/*; do cat "$line"; done | sort -u >wanted
     while read -r line; do

@@ -117,8 +117,8 @@ setup_file() {
     [[ $(mpi_families) == *openmpi* ]] || skip "no OpenMPI"
     mpi_launcher openmpi 2
     LAUNCH[-1]=1
-    rm -rf boards expected && mkdir boards expected
-    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_PRELOAD \
+    rm -rf segments expected && mkdir segments expected
+    SONDE_BOARDS=$PWD/segments EXPECT=$PWD/expected LD_PRELOAD=$MPI_PRELOAD \
         run timeout 300 "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/openmpi/ends" spawns
     echo "$output"
     [ "$status" -eq 0 ]
@@ -142,7 +142,7 @@ setup_file() {
                 mpi_compare
                 grep -qx '0 mpi_calls_total{function="MPI_Comm_rank"} 1' dumped
                 SONDE_MPI=counts mpi_run "$family" ring 1
-                "$BUILD/tests/segment_dump" boards >dumped
+                "$BUILD/tests/segment_dump" segments >dumped
                 grep -qx '0 mpi_calls_total{function="MPI_Comm_rank"} 1' dumped
                 grep -qx '0 mpi_calls_total{function="MPI_Sendrecv"} 10' dumped
             done
@@ -152,12 +152,12 @@ setup_file() {
 
 @test "mpi4py, which loads MPI at run time" {
     /usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip "no mpi4py"
-    mkdir boards
-    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PRELOAD run timeout 300 mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 \
+    mkdir segments
+    SONDE_BOARDS=$PWD/segments LD_PRELOAD=$MPI_PRELOAD run timeout 300 mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 \
         /usr/bin/python3 "$SOURCE/tests/mpi/ring.py"
     echo "$output"
     [ "$(grep -o "all is well" <<<"$output" | wc -l)" -eq 2 ] # mpirun may put both on one line
-    "$BUILD/tests/segment_dump" boards >dumped
+    "$BUILD/tests/segment_dump" segments >dumped
     grep -qx '0 mpi_calls_total{function="MPI_Init_thread"} 1' dumped
     grep -qx '1 mpi_received_bytes_total{function="MPI_Sendrecv"} 40' dumped
 }
@@ -167,28 +167,28 @@ setup_file() {
     for family in $(mpi_families); do
         SONDE_MPI=counts mpi_run "$family" ring 4
         [ "$status" -eq 0 ]
-        "$BUILD/tests/segment_dump" boards >dumped
+        "$BUILD/tests/segment_dump" segments >dumped
         grep -qx '3 mpi_calls_total{function="MPI_Sendrecv"} 10' dumped
         run ! grep -v -e mpi_calls_total -e mpi_life_seconds_total dumped
         SONDE_MPI=off mpi_run "$family" ring 4
         [ "$status" -eq 0 ]
-        [ -z "$(ls boards)" ]
+        [ -z "$(ls segments)" ]
     done
-    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PRELOAD run sh -c 'echo untouched; exec /bin/echo too'
+    SONDE_BOARDS=$PWD/segments LD_PRELOAD=$MPI_PRELOAD run sh -c 'echo untouched; exec /bin/echo too'
     [ "$output" = "untouched"$'\n'"too" ]
-    [ -z "$(ls boards)" ]
+    [ -z "$(ls segments)" ]
 }
 
 @test "a program that queries MPI without MPI_Init, and one with two sessions" {
     for family in $(mpi_families); do
         mpi_run "$family" ends 1 stranger
         [ "$output" = "all is well" ]
-        "$BUILD/tests/segment_dump" boards | grep -qx -e '-1 mpi_calls_total{function="MPI_Initialized"} 1'
+        "$BUILD/tests/segment_dump" segments | grep -qx -e '-1 mpi_calls_total{function="MPI_Initialized"} 1'
     done
     [[ $(mpi_families) == *mpich* ]] || skip "OpenMPI 4 has no sessions"
     mpi_run mpich ends 1 session
     [ "$output" = "all is well" ]
-    "$BUILD/tests/segment_dump" boards | tee dumped
+    "$BUILD/tests/segment_dump" segments | tee dumped
     grep -qx -e '0 mpi_calls_total{function="MPI_Barrier"} 7' dumped
     grep -qx -e '0 mpi_peer_messages_total{to="0"} 1' dumped
     run ! grep elsewhere dumped

@@ -13,7 +13,7 @@ teardown() {
     cat >"$T/script" <<'S'
 #!/bin/bash
 export SONDE_SOCKET_DIR=$T/run
-"$SONDE" agent --listen none --jobs oar --sensors cgroup --period 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 &
+"$SONDE" agent --listen none --jobs oar --sensors cgroup --period 5s --sink "csv:path=$T/out.csv" >"$T/log" 2>&1 &
 agent=$!
 for i in 1 2; do
     su - jdoe -c "oarsub -l nodes=1,walltime=0:05:00 '$TOOLS/burn ${i}00; while [ ! -e $T/go ]; do sleep 0.2; done'"
@@ -39,7 +39,7 @@ S
     chmod +x "$T/script"
     export T
     timeout 600 "$SOURCE/tests/tools/oar-in" "$T/oar" "$T/script" 3>&-
-    cat "$T/jobs" "$T/said"
+    cat "$T/jobs" "$T/log"
     grep -E '^1 +jdoe .* oar +/oar/jdoe_1$' "$T/jobs"
     grep -E '^2 +jdoe ' "$T/jobs"
     [ "$(grep -o '"uid": 4711' "$T/jobs.json" | wc -l)" = 2 ]

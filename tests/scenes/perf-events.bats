@@ -71,8 +71,8 @@ within() {
     printf 'no\0program\n' >"$T/bad"
     chmod 755 "$T/bad"
     "$SONDE" run -q -o "$T/o" -e task-clock -- \
-        bash -c 'shopt -s execfail; for i in 1 2 3; do exec "$0"; done; exec burn 40' "$T/bad" 2>said
-    [ "$(grep -c 'bad' said)" -ge 3 ]
+        bash -c 'shopt -s execfail; for i in 1 2 3; do exec "$0"; done; exec burn 40' "$T/bad" 2>log
+    [ "$(grep -c 'bad' log)" -ge 3 ]
     counts_of task-clock
     counts_of task-clock | grep '^bash 0 ' | within 100000 30000000
     counts_of task-clock | grep '^burn 1 ' | within 40000000 70000000

@@ -19,7 +19,7 @@ pg() {
 
 # A job that cannot be saved, so that its spool is kept.
 leave_spool() {
-    "$SONDE" run -q --db /proc/none/db -o "$T/spool" "$@" 2>"$T/said" || :
+    "$SONDE" run -q --db /proc/none/db -o "$T/spool" "$@" 2>"$T/log" || :
 }
 
 # Saves one job in both databases, from one spool.
@@ -121,7 +121,7 @@ both_show() {
     local n
     for n in 1 2 3; do
         rm -rf "$T/copy" && cp -r "$T/spool" "$T/copy"
-        "$SONDE" --db "$URL" submit "$T/copy" >"$T/said" 2>&1 &
+        "$SONDE" --db "$URL" submit "$T/copy" >"$T/log" 2>&1 &
         local submit=$!
         sleep "0.0$((n * 2))"
         "$SOURCE"/tests/tools/postgres-down "$T/pg"

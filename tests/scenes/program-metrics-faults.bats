@@ -106,8 +106,8 @@ PY
     wait_for 'grep -q told "$T/greedy"'
     wait_for '[ "$(value "sonde_programs_left_out_total{host=\"$(host)\"}")" -ge 4500 ]'
     is "greedy0_total{host=\"$(host)\"}" 1
-    program sonde counter board_total - 3 leave
-    wait_for 'is "board_total{host=\"$(host)\"}" 3'
+    program sonde counter kept_total - 3 leave
+    wait_for 'is "kept_total{host=\"$(host)\"}" 3'
     for i in 1 2 3 4 5 6; do /usr/bin/python3 "$T/names.py" "round${i}_" 200 0 >/dev/null; done
     wait_for 'is "round6_199_total{host=\"$(host)\"}" 1'
     is "greedy0_total{host=\"$(host)\"}" 1
@@ -124,8 +124,8 @@ PY
         [ "$(as_nobody env SONDE_BOARDS="$SONDE_BOARDS" "$TOOLS/instrumented_labels" fat)" = 0 ]
         wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     done
-    program sonde counter board_total - 3 leave
-    wait_for 'is "board_total{host=\"$(host)\"}" 3'
+    program sonde counter kept_total - 3 leave
+    wait_for 'is "kept_total{host=\"$(host)\"}" 3'
     [ "$(value "sonde_programs_families_left_out{host=\"$(host)\"}")" -gt 0 ]
     rss=$(rss_kb)
     echo "$rss KiB"

@@ -67,7 +67,7 @@ PY
     stop
     (
         ulimit -n 96
-        exec "$SONDE" agent --root "$T/root" -c "$T/conf" --sensors loadavg --listen none >>"$T/said" 2>&1 </dev/null 3>&-
+        exec "$SONDE" agent --root "$T/root" -c "$T/conf" --sensors loadavg --listen none >>"$T/log" 2>&1 </dev/null 3>&-
     ) &
     AGENT=$!
     wait_for '[ -S "$TAU_METRIC_PROXY" ]'

@@ -59,13 +59,13 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     wait_for 'is "x_total{host=\"$(host)\"}" +Inf'
     ask /metrics | grep -q "^x_total{host=\"$(host)\",job=\"2\".*} 1.7e+308$"
     "$TOOLS/instrumented_numbers" too-much
-    wait_for 'is "speaks_seconds_total{part=\"a\",host=\"$(host)\"}" +Inf'
-    is "speaks_sizes_sum{host=\"$(host)\"}" +Inf
-    is "speaks_sizes_count{host=\"$(host)\"}" 2
+    wait_for 'is "phase_seconds_total{part=\"a\",host=\"$(host)\"}" +Inf'
+    is "phase_sizes_sum{host=\"$(host)\"}" +Inf
+    is "phase_sizes_count{host=\"$(host)\"}" 2
     is "sonde_programs_refused_total{host=\"$(host)\"}" 1 # the value that was infinite itself
     [ "$(ask '/programs?name=x_total' | jq -c '.metrics[0].value')" = '"inf"' ]
     [[ $("$SONDE" get -f txt x_total) =~ $'\n'"x_total "[0-9.]+" inf "$ ]]
-    [[ $("$SONDE" get -a -f txt speaks_sizes) == *" inf "*"sum=inf"*"count=2.0 "* ]]
+    [[ $("$SONDE" get -a -f txt phase_sizes) == *" inf "*"sum=inf"*"count=2.0 "* ]]
     kill "$ONE_PID"
 }
 
@@ -215,18 +215,18 @@ start_level() {
     setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter level - 7 wait <>"$T/others" 3>&- &
     wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7'
     start_level
-    wait_for 'grep "a program of user 0 .* level is a gauge in one program and a counter in another" "$T/said"'
+    wait_for 'grep "a program of user 0 .* level is a gauge in one program and a counter in another" "$T/log"'
     is "sonde_programs_refused_total{host=\"$(host)\"}" 1
     is "level{host=\"$(host)\",user=\"nobody\"}" 7
     echo >"$T/others"
     wait_for 'is "level{host=\"$(host)\",job=\"4711\",user=\"root\"}" 42'
     is "sonde_programs_refused_total{host=\"$(host)\"}" 1
-    [ "$(grep -c "level is a gauge" "$T/said")" -eq 1 ]
+    [ "$(grep -c "level is a gauge" "$T/log")" -eq 1 ]
 }
 
 @test "a segment with another user's pid counts for its owner, not for that process's job" {
     need_root
-    GROUP=/sys/fs/cgroup/cpuacct/slurm_board$$
+    GROUP=/sys/fs/cgroup/cpuacct/slurm_segment$$
     mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no writable cpuacct hierarchy"; }
     mkdir -p "$GROUP/uid_1/job_4711/step_0" "$T/root"
     ln -s /proc /etc /sys "$T/root"
@@ -250,7 +250,7 @@ start_level() {
     export TAU_METRIC_PROXY=$T/place/tau.sock
     as_nobody /usr/bin/python3 -c "import socket; s = socket.socket(socket.AF_UNIX); s.bind('$TAU_METRIC_PROXY'); s.listen()"
     start </dev/null
-    grep "had been created by user 65534" "$T/said"
+    grep "had been created by user 65534" "$T/log"
     tau counter x_total add x_total 1
     stop
     as_nobody mkdir -p "$TAU_METRIC_PROXY/full"
@@ -266,11 +266,11 @@ start_level() {
 @test "a user who creates the claim file first does not prevent root's agent from reading segments" {
     need_root
     for way in touch mkfifo mkdir 'ln -s /etc/passwd'; do
-        : >"$T/said"
+        : >"$T/log"
         # shellcheck disable=SC2086 # words of a command
         as_nobody $way "$SONDE_BOARDS/sonde-agent"
         start </dev/null
-        grep "sonde-agent had been created by user 65534" "$T/said"
+        grep "sonde-agent had been created by user 65534" "$T/log"
         program sonde counter x_total - 5
         wait_for 'is "x_total{host=\"$(host)\"}" 5'
         stop
@@ -300,7 +300,7 @@ agent_of() {
     local uid=$1 name=$2
     install -d -o "$uid" "$T/$name"
     setpriv --reuid="$uid" --regid=65534 --clear-groups env SONDE_SOCKET_DIR="$T/$name" SONDE_DB="$T/$name/db" \
-        "$SONDE" agent -v -c "$T/conf" --sensors loadavg --listen none >>"$T/said" 2>&1 </dev/null 3>&- &
+        "$SONDE" agent -v -c "$T/conf" --sensors loadavg --listen none >>"$T/log" 2>&1 </dev/null 3>&- &
 }
 
 @test "root's agent and the user's own agent both count all of the user's programs, however short, and leave nothing behind" {
@@ -359,7 +359,7 @@ agent_of() {
     agent_of "$uid" run
     AGENT=$!
     wait_for 'ask / >/dev/null 2>&1'
-    wait_for 'grep -q "while another agent reads them" "$T/said"'
+    wait_for 'grep -q "while another agent reads them" "$T/log"'
     kill -9 "$first"
     setpriv --reuid="$uid" --regid=65534 --clear-groups env SONDE_BOARDS="$SONDE_BOARDS" \
         "$BUILD/tests/segment_program" sonde counter x_total - 3 leave

@@ -109,7 +109,7 @@ PY
     delivered 'has_all loadavg sonde_loadavg_load1 1h' "$SINK"
     [ "$(query 'count_over_time(sonde_loadavg_load1[1h])')" -eq "$(samples_of loadavg)" ]
     [ "$(query 'count_over_time(sonde_meminfo_mem_free_bytes[1h])')" -eq "$(samples_of meminfo)" ]
-    [ -z "$(grep 'loses samples' "$T/said")" ]
+    [ -z "$(grep 'loses samples' "$T/log")" ]
 }
 
 # Runs tests/tools/sink_pour.c with the sink to the server.

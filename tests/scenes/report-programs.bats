@@ -99,10 +99,10 @@ C
     jq -se 'map(select(.instance == "wait_seconds_bucket{phase=\"a\",le=\"1\"}") | .values.total) == [3]' rows
     jq -se 'map(select(.instance == "other_seconds_bucket{le=\"+Inf\"}") | .values.total) == [1]' rows
 
-    export SONDE_SOCKET_DIR=$T/run SONDE_BOARDS=$T/boards
-    mkdir "$T/run" "$T/boards" "$T/root" && ln -s /proc /etc "$T/root"
+    export SONDE_SOCKET_DIR=$T/run SONDE_BOARDS=$T/segments
+    mkdir "$T/run" "$T/segments" "$T/root" && ln -s /proc /etc "$T/root"
     printf '[programs]\ntau = none\nboards = %s\n' "$SONDE_BOARDS" >conf
-    "$SONDE" agent --jobs none --root "$T/root" -c conf --sensors loadavg --listen none >said 2>&1 </dev/null 3>&- &
+    "$SONDE" agent --jobs none --root "$T/root" -c conf --sensors loadavg --listen none >log 2>&1 </dev/null 3>&- &
     agent=$!
     hold "${seen[@]}" leave
     for ((i = 0; i < 300; i++)); do

@@ -80,9 +80,9 @@ images() {
 
 @test "a hard file size limit: the spool is kept, and run and submit report the reason" {
     need_root
-    as_nobody bash -c 'ulimit -f 32; exec "$0" run -q -- sh -c "exit 3"' "$SONDE" 2>"$T/said" && return 1
+    as_nobody bash -c 'ulimit -f 32; exec "$0" run -q -- sh -c "exit 3"' "$SONDE" 2>"$T/log" && return 1
     [ $? -eq 3 ]
-    grep -q "ulimit -f" "$T/said"
+    grep -q "ulimit -f" "$T/log"
     run -1 as_nobody bash -c 'ulimit -f 32; exec "$0" submit' "$SONDE"
     [[ $output == *"ulimit -f"* ]]
     run -0 as_nobody bash -c 'ulimit -Sf 32; exec "$0" submit' "$SONDE"
@@ -528,7 +528,7 @@ kill_counting() {
 @test "a spool that cannot be locked, as on some network file systems, is left alone and reported" {
     flock=73
     [ "$(uname -m)" = x86_64 ] || flock=32
-    SONDE_DB=/dev/null/none "$SONDE" run -q -o "$T/spool" -n locked -- true 2>"$T/said"
+    SONDE_DB=/dev/null/none "$SONDE" run -q -o "$T/spool" -n locked -- true 2>"$T/log"
     run -1 refuses $flock "$SONDE" submit "$T/spool"
     echo "$output"
     [[ $output == *"skipped $T/spool/"*".spool: cannot find out whether it is still being written"* ]]

@@ -221,10 +221,10 @@ nested() {
 @test "nested sonde run with another job or database: recorded by both; ignored options are reported" {
     SLURM_JOB_ID=4711 monitor root \
         sh -c '"$0" run -j 4712 -- true; "$0" run --db other.db -- true; SONDE_DB=third.db "$0" run -- true' "$SONDE"
-    "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -t a=b -- true 2>said
-    [ "$(grep -c 'job 4711 is already monitored' said)" -eq 1 ]
-    "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -- true 2>said
-    [ ! -s said ]
+    "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -t a=b -- true 2>log
+    [ "$(grep -c 'job 4711 is already monitored' log)" -eq 1 ]
+    "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -- true 2>log
+    [ ! -s log ]
     mkfifo fifo
     SONDE_SPOOL=$T/fifo timeout 60 "$SONDE" run -j 4713 -- true
     run -127 "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -- nonsense

@@ -60,7 +60,7 @@ wait_for() {
         if [ "$SECONDS" -ge "$wait_for_end" ]; then
             echo "never: $1"
             { echo "# never: ${1//$'\n'/ }" >&3; } 2>/dev/null || : # also if the test passes when it is run again
-            tail -n 30 "$T/.wait_for" "$T/said" "$T"/*.said "$T"/*.log 2>/dev/null || :
+            tail -n 30 "$T/.wait_for" "$T/log" "$T"/*.log 2>/dev/null || :
             return 1
         fi
         wait_for_us=$(((${EPOCHREALTIME//[.,]/} - wait_for_us) * 2))

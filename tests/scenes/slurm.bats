@@ -23,7 +23,7 @@ setup() {
     [ -n "$SLURM" ] || skip "needs root, cgroup v1, and the packages slurmctld slurmd slurm-client munge"
     scene_setup
     export SONDE_SOCKET_DIR=$SLURM/run
-    "$SONDE" agent --listen none --jobs slurm --sensors cgroup,process --period 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --listen none --jobs slurm --sensors cgroup,process --period 5s --sink "csv:path=$T/out.csv" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ -S '$SLURM/run/agent.sock' ]"
 }
@@ -123,7 +123,7 @@ newest() {
     before=$(start_on_c3)
     sleep 1
     stop
-    "$SONDE" agent --listen none --jobs slurm --sensors cgroup >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --listen none --jobs slurm --sensors cgroup >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ \$(count) = 1 ]"
     after=$(start_on_c3)

@@ -13,9 +13,9 @@ setup() {
     [ ! -d "$T/built" ] || cp "$BUILD/src/probe/libsonde-calls.so" "$T/built"
 }
 
-# run_calls [OPTIONS] -- COMMAND…: runs it with counting; its messages are in $T/said.
+# run_calls [OPTIONS] -- COMMAND…: runs it with counting; its messages are in $T/log.
 run_calls() {
-    "${user[@]}" "$SONDE" run "$@" </dev/null >"$T/said" 2>&1
+    "${user[@]}" "$SONDE" run "$@" </dev/null >"$T/log" 2>&1
 }
 
 # count CALL [METRIC]: the last sample.
@@ -29,7 +29,7 @@ count() {
 
 @test "calls, errors and bytes are counted exactly, and the method is shown" {
     run_calls -s -- "$TOOLS/caller" now 500
-    grep -q 'done wrong=0' "$T/said"
+    grep -q 'done wrong=0' "$T/log"
     [ "$(count writev)" -eq 500 ]
     [ "$(count writev bytes)" -eq 3000 ]
     [ "$(count pread64 bytes)" -eq 2500 ]
@@ -52,10 +52,10 @@ count() {
     run_calls -s -- "$TOOLS/caller" threads 100
     [ "$(count writev)" -eq 2000 ]
     run_calls -s -- "$TOOLS/caller" children 100
-    grep -q 'done wrong=0' "$T/said"
+    grep -q 'done wrong=0' "$T/log"
     [ "$(count writev)" -eq 500 ]
     run_calls -s -- "$TOOLS/caller" exec 100
-    grep -q 'done wrong=0' "$T/said"
+    grep -q 'done wrong=0' "$T/log"
     [ "$(count writev)" -eq 100 ]
     run_calls -s -- "$TOOLS/caller" killed 100 || true
     [ "$(count writev)" -eq 100 ]
@@ -65,12 +65,12 @@ count() {
 
 @test "a cancelled wait ends, and signal handlers count too" {
     run_calls -s -- "$TOOLS/caller" cancel 50
-    grep -q 'done wrong=0' "$T/said"
+    grep -q 'done wrong=0' "$T/log"
     run_calls -s -- "$TOOLS/caller" handlers 2000
-    grep -q 'done wrong=0' "$T/said"
-    heard=$(sed -n 's/^done.*heard=//p' "$T/said")
+    grep -q 'done wrong=0' "$T/log"
+    received=$(sed -n 's/^done.*received=//p' "$T/log")
     # In addition to those of the handlers: "ready" and "done".
-    [ "$(count write)" -eq $((heard + 2)) ]
+    [ "$(count write)" -eq $((received + 2)) ]
     [ "$(count close errors)" -eq "$(count close)" ]
 }
 
@@ -84,15 +84,15 @@ ftruncate_number() {
 @test "a program that enters a sandbox is not killed by the probe" {
     for how in -s --syscall-time; do
         run_calls "$how" -- "$TOOLS/acts" seccomp
-        grep -qx alive "$T/said"
+        grep -qx alive "$T/log"
         for by in strict strict-seccomp strict-syscall; do
             run_calls "$how" -- "$TOOLS/caller" "$by" 100
-            grep -qx strict "$T/said"
+            grep -qx strict "$T/log"
             [ "$(count write)" -eq 102 ] # it had printed "ready" before, so the counters existed
         done
         # A filter that was installed before the exec; the segment would need ftruncate.
         run_calls "$how" -- "$TOOLS/refuses" "-$(ftruncate_number)" cat "$BATS_TEST_FILENAME"
-        grep -q '^load scene' "$T/said"
+        grep -q '^load scene' "$T/log"
     done
 }
 
@@ -122,7 +122,7 @@ ftruncate_number() {
     command -v strace >/dev/null || skip "no strace"
     "${user[@]}" strace -f -c -o "$TMPDIR/counts" "$TOOLS/caller" many 40 </dev/null >/dev/null
     run_calls -s -- "$TOOLS/caller" many 40
-    grep -q 'done wrong=0' "$T/said"
+    grep -q 'done wrong=0' "$T/log"
     for call in chdir fchdir getcwd statfs fstatfs utimensat linkat symlinkat fchmodat chown fchown lchown fchownat listen socketpair \
         setsockopt getsockopt getsockname getpeername epoll_create epoll_create1 kill wait4 mq_open mq_unlink mq_timedsend \
         mq_timedreceive mq_getsetattr; do
@@ -135,7 +135,7 @@ ftruncate_number() {
 
 @test "without the probe nothing is counted, with a warning" {
     run_calls -s --no-probe -- true
-    grep -q 'cannot count system calls' "$T/said"
+    grep -q 'cannot count system calls' "$T/log"
 }
 
 @test "root may choose libc, and two methods at once are rejected" {
@@ -145,7 +145,7 @@ ftruncate_number() {
     for option in -s --libc --syscall-time; do
         rm -rf "$T/db/"*
         run_calls -v "$option" --libc -- "$TOOLS/caller" now 300
-        grep -q 'through libc: requested with --libc' "$T/said"
+        grep -q 'through libc: requested with --libc' "$T/log"
         [ "$(way)" = 2 ]
         [ "$(count writev)" -eq 300 ]
     done
@@ -159,9 +159,9 @@ ftruncate_number() {
 }
 
 @test "the library alone counts for an agent, if there is one" {
-    mkdir -m 777 "$T/boards"
-    SONDE_BOARDS=$T/boards LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
-    "$BUILD/tests/segment_show" "$T/boards" >shown
+    mkdir -m 777 "$T/segments"
+    SONDE_BOARDS=$T/segments LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
+    "$BUILD/tests/segment_show" "$T/segments" >shown
     grep -q '^syscall_calls_total{call="writev"} 10$' shown
     LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
 }

@@ -10,8 +10,8 @@ setup() {
     caller=$TOOLS/caller_static
     [ -x "$caller" ] || caller=$TOOLS/caller
     program='' sonde_pid=''
-    touch "$T/out" "$T/said"
-    chmod 666 "$T/out" "$T/said"
+    touch "$T/out" "$T/log"
+    chmod 666 "$T/out" "$T/log"
 }
 
 teardown() {
@@ -20,9 +20,9 @@ teardown() {
     scene_teardown
 }
 
-# traced [OPTIONS] -- COMMAND…: its output is in $T/out, sonde's messages are in $T/said.
+# traced [OPTIONS] -- COMMAND…: its output is in $T/out, sonde's messages are in $T/log.
 traced() {
-    "${user[@]}" "$SONDE" run -s --ptrace "$@" </dev/null >"$T/out" 2>"$T/said"
+    "${user[@]}" "$SONDE" run -s --ptrace "$@" </dev/null >"$T/out" 2>"$T/log"
 }
 
 # count CALL [METRIC]: the last sample.
@@ -34,7 +34,7 @@ count() {
             END { print last }'
 }
 
-said() {
+printed() {
     grep -q "$1" "$T/out"
 }
 
@@ -67,8 +67,8 @@ tracer_of() {
 
 @test "calls, errors, bytes and time of a static program are exact, and the method is shown" {
     traced --syscall-time -- "$caller" now 300
-    said 'done wrong=0'
-    grep -q 'ptrace is slow: each counted system call takes about' "$T/said"
+    printed 'done wrong=0'
+    grep -q 'ptrace is slow: each counted system call takes about' "$T/log"
     [ "$(count writev)" -eq 300 ]
     [ "$(count writev bytes)" -eq 1800 ]
     [ "$(count pread64 bytes)" -eq 1500 ]
@@ -167,7 +167,7 @@ func main() {
 END
     HOME=$T GOCACHE=$T/cache GOFLAGS=-modcacherw CGO_ENABLED=0 go build -o "$T/writes" "$T/writes.go" || skip "Go cannot build here"
     traced -- "$T/writes"
-    said '^done'
+    printed '^done'
     [ "$(count pwrite64)" -eq 1000 ]
     [ "$(count pwrite64 bytes)" -eq 7000 ]
     [ -z "$(count futex)" ]
@@ -175,13 +175,13 @@ END
 
 @test "threads, children, execs and killed programs are counted" {
     traced -- "$caller" threads 50
-    said 'done wrong=0'
+    printed 'done wrong=0'
     [ "$(count writev)" -eq 1000 ]
     traced -- "$caller" children 50
-    said 'done wrong=0'
+    printed 'done wrong=0'
     [ "$(count writev)" -eq 250 ]
     traced -- "$caller" exec 100
-    said 'done wrong=0'
+    printed 'done wrong=0'
     [ "$(count writev)" -eq 100 ]
     status=0
     traced -- "$caller" killed 100 || status=$?
@@ -191,25 +191,25 @@ END
 
 @test "signals are neither lost nor added, and waits and cancellation are unaffected" {
     traced -- "$caller" signals 1000
-    said 'done wrong=0 heard=1000'
+    printed 'done wrong=0 received=1000'
     traced -- "$caller" handlers 300
-    said 'done wrong=0'
+    printed 'done wrong=0'
     traced -- "$caller" events 20
-    said 'done wrong=0'
+    printed 'done wrong=0'
     [ "$(count epoll_wait)" -eq 20 ]
     traced -- "$caller" cancel 20
-    said 'done wrong=0'
+    printed 'done wrong=0'
 }
 
 @test "interrupted calls are counted with their time, even if handlers make the same calls" {
     traced --syscall-time -- "$caller" broken 10
-    said 'done wrong=0'
+    printed 'done wrong=0'
     read -r _ failed again < <(grep '^waited' "$T/out")
     [ "$failed" -ge 50 ]
     [ "$again" -ge 100 ]
     [ "$(count writev errors)" -eq 10 ]
-    heard=$(sed -n 's/^done.*heard=//p' "$T/out")
-    [ "$(count writev)" -eq $((heard + 10)) ] # one in each handler
+    received=$(sed -n 's/^done.*received=//p' "$T/out")
+    [ "$(count writev)" -eq $((received + 10)) ] # one in each handler
     [ "$(count readv)" -eq 1 ]
     [ "$(count readv errors)" -eq 0 ]
     [ "$(count writev time)" -ge $((failed * 500000)) ]
@@ -229,7 +229,7 @@ END
     traced -- "$T/nothing" || status=$?
     [ "$status" -eq 127 ]
     status=0
-    "${user[@]}" "$SONDE" run -s --ptrace -- sleep 100 </dev/null >"$T/out" 2>"$T/said" 3>&- &
+    "${user[@]}" "$SONDE" run -s --ptrace -- sleep 100 </dev/null >"$T/out" 2>"$T/log" 3>&- &
     sonde_pid=$!
     until_true find_command sleep
     kill -TERM "$sonde_pid"
@@ -239,18 +239,18 @@ END
 
 @test "a stopped program stays stopped until it is continued" {
     mkfifo -m 666 "$T/in"
-    "${user[@]}" "$SONDE" run -s --ptrace -- "$caller" work 200 <"$T/in" >"$T/out" 2>"$T/said" 3>&- &
+    "${user[@]}" "$SONDE" run -s --ptrace -- "$caller" work 200 <"$T/in" >"$T/out" 2>"$T/log" 3>&- &
     sonde_pid=$!
     exec 7>"$T/in"
-    until_true said ready
+    until_true printed ready
     find_command "$(basename "$caller")"
     kill -STOP "$program"
     until_true state_is "$program" tT
     echo >&7
     sleep 0.3
-    not said 'done'
+    not printed 'done'
     kill -CONT "$program"
-    until_true said 'done'
+    until_true printed 'done'
     exec 7>&-
     wait "$sonde_pid"
     [ "$(count writev)" -eq 200 ]
@@ -265,25 +265,25 @@ END
 
 @test "survivors of the command are traced to their end, and sonde run may be killed" {
     traced -- sh -c "'$caller' events 100 </dev/null >'$T/out' 2>&1 & sleep 0.1"
-    until_true said 'done wrong=0'
+    until_true printed 'done wrong=0'
 
     : >"$T/out" # or output of the first would be taken for its own
-    "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 100 </dev/null >"$T/out" 2>"$T/said" 3>&- &
+    "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 100 </dev/null >"$T/out" 2>"$T/log" 3>&- &
     sonde_pid=$!
-    until_true said ready
+    until_true printed ready
     find_command "$(basename "$caller")"
     tracer=$(tracer_of "$program")
     [ "$tracer" -ne 0 ]
     kill -9 "$sonde_pid"
     wait "$sonde_pid" || true
-    until_true said 'done wrong=0'
+    until_true printed 'done wrong=0'
     until_true is_gone "$tracer"
 }
 
 @test "killing the tracer kills the program, and sonde run ends with that status" {
-    "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 3000 </dev/null >"$T/out" 2>"$T/said" 3>&- &
+    "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 3000 </dev/null >"$T/out" 2>"$T/log" 3>&- &
     sonde_pid=$!
-    until_true said ready
+    until_true printed ready
     find_command "$(basename "$caller")"
     kill -9 "$(tracer_of "$program")"
     status=0
@@ -311,12 +311,12 @@ END
     chmod 4755 "$T/id"
     "${user[@]}" "$T/id" | grep -q 'euid=0' || skip "no set-uid programs on this file system"
     traced -- "$T/id"
-    not said 'euid=0'
-    grep -q "$T/id ran without its privileges" "$T/said"
+    not printed 'euid=0'
+    grep -q "$T/id ran without its privileges" "$T/log"
     # As root it keeps them, without a warning.
-    "$SONDE" run -s --ptrace -- "${user[@]}" "$T/id" </dev/null >"$T/out" 2>"$T/said"
-    said 'euid=0'
-    not grep -q 'without' "$T/said"
+    "$SONDE" run -s --ptrace -- "${user[@]}" "$T/id" </dev/null >"$T/out" 2>"$T/log"
+    printed 'euid=0'
+    not grep -q 'without' "$T/log"
 }
 
 # System call numbers of ptrace and seccomp.
@@ -328,16 +328,16 @@ esac
 @test "if ptrace is denied there is a warning, and the program runs" {
     # The leak sanitizer needs ptrace itself.
     export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
-    "${user[@]}" "$TOOLS/refuses" $ptrace "$SONDE" run -s --ptrace -- "$caller" now 10 </dev/null >"$T/out" 2>"$T/said"
-    said 'done wrong=0'
-    grep -q 'cannot count with ptrace' "$T/said"
+    "${user[@]}" "$TOOLS/refuses" $ptrace "$SONDE" run -s --ptrace -- "$caller" now 10 </dev/null >"$T/out" 2>"$T/log"
+    printed 'done wrong=0'
+    grep -q 'cannot count with ptrace' "$T/log"
     not is_by_ptrace
 }
 
 @test "if seccomp is denied programs stop at every call, and are counted" {
-    "${user[@]}" "$TOOLS/refuses" $seccomp "$SONDE" run -v -s --ptrace -- "$caller" now 30 </dev/null >"$T/out" 2>"$T/said"
-    said 'done wrong=0'
-    grep -q 'accepts no seccomp filter' "$T/said"
+    "${user[@]}" "$TOOLS/refuses" $seccomp "$SONDE" run -v -s --ptrace -- "$caller" now 30 </dev/null >"$T/out" 2>"$T/log"
+    printed 'done wrong=0'
+    grep -q 'accepts no seccomp filter' "$T/log"
     [ "$(count writev)" -eq 30 ]
     is_by_ptrace
 }

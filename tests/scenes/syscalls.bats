@@ -100,9 +100,9 @@ straced() {
 }
 
 @test "kernel counts of a job are served like program metrics, also under tau's names, without duplicates" {
-    export SONDE_BOARDS=$T/boards SLURM_JOB_ID=one
-    mkdir -m 1777 "$T/boards"
-    printf '[programs]\nboards = %s\ntau = %s\ntau_names = yes\n' "$T/boards" "$T/tau.sock" >"$T/conf"
+    export SONDE_BOARDS=$T/segments SLURM_JOB_ID=one
+    mkdir -m 1777 "$T/segments"
+    printf '[programs]\nboards = %s\ntau = %s\ntau_names = yes\n' "$T/segments" "$T/tau.sock" >"$T/conf"
     start_agent -c "$T/conf" -p 100ms --sensors syscalls --sink "csv:dir=$T/csv"
     "$SONDE" ctl set syscalls.period=100ms
     mkfifo "$T/one"
@@ -115,7 +115,7 @@ straced() {
     on_page() { curl -s "http://127.0.0.1:$PORT/metrics" | awk -v name="$1" -v with="$2" 'index($0, name "{") == 1 && /job="one"/ && index($0, with) { print $2 }'; }
     counted_in_kernel() { on_page sonde_syscall_calls_total 'call="read"}'; }
     echo go >"$T/one"
-    wait_for '[ "$(value strace_write_size_total)" = 777 ] && [ -z "$(ls "$T/boards" | grep -v sonde-agent)" ]'
+    wait_for '[ "$(value strace_write_size_total)" = 777 ] && [ -z "$(ls "$T/segments" | grep -v sonde-agent)" ]'
     wait_for '[ "$(value "strace_hits_total{scall=\"read\"}")" = "$(counted_in_kernel)" ]'
     [ "$(value 'syscall_calls_total{call="read"}')" = "$(counted_in_kernel)" ]
     [ "$(value 'strace_size_total{scall="write"}')" = 777 ]
@@ -136,9 +136,9 @@ straced() {
 }
 
 @test "calls are not duplicated when kernel counting starts and stops" {
-    export SONDE_BOARDS=$T/boards
-    mkdir -m 1777 "$T/boards"
-    printf '[programs]\nboards = %s\ntau = none\n' "$T/boards" >"$T/conf"
+    export SONDE_BOARDS=$T/segments
+    mkdir -m 1777 "$T/segments"
+    printf '[programs]\nboards = %s\ntau = none\n' "$T/segments" >"$T/conf"
     start_agent -c "$T/conf" -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=100ms"
     "$SONDE" ctl set syscalls.period=100ms
     value() { "$SONDE" get "$@" -f json 'syscall_calls_total{call="write"}' 2>/dev/null | jq '.[0].value'; }
@@ -185,9 +185,9 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
 }
 
 @test "a job that the agent and sonde run both count is counted once in its report" {
-    export SONDE_BOARDS=$T/boards SLURM_JOB_ID=4711
-    mkdir -m 1777 "$T/boards"
-    printf '[programs]\nboards = %s\ntau = none\n' "$T/boards" >"$T/conf"
+    export SONDE_BOARDS=$T/segments SLURM_JOB_ID=4711
+    mkdir -m 1777 "$T/segments"
+    printf '[programs]\nboards = %s\ntau = none\n' "$T/segments" >"$T/conf"
     start_agent -c "$T/conf" -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=200ms"
     "$SONDE" ctl set syscalls.period=100ms
     mkfifo "$T/one"
@@ -266,15 +266,15 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
 
 @test "the agent counts a user's run, and no one may request counts of another user's job" {
     start_agent -c /dev/null -p 100ms --sensors syscalls
-    as_nobody "$SONDE" run -s --no-probe -- dd if=/dev/zero of=/dev/null bs=1 count=555 2>"$T/said.user"
-    run ! grep -q sonde: "$T/said.user"
+    as_nobody "$SONDE" run -s --no-probe -- dd if=/dev/zero of=/dev/null bs=1 count=555 2>"$T/user.log"
+    run ! grep -q sonde: "$T/user.log"
     [ "$(counted_of read/device 3)" = 555 ]
     "$SONDE" job begin mine --pid $$ --user root
     run -1 as_nobody "$SONDE" ctl syscalls mine
     [[ $output == *"other users' jobs"* ]]
     wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
-    as_nobody "$SONDE" run -v --libc -- dd if=/dev/zero of=/dev/null bs=1 count=444 2>"$T/said.user"
-    grep -q 'through libc: requested with --libc$' "$T/said.user"
+    as_nobody "$SONDE" run -v --libc -- dd if=/dev/zero of=/dev/null bs=1 count=444 2>"$T/user.log"
+    grep -q 'through libc: requested with --libc$' "$T/user.log"
     [ "$(counted_of read 3)" = 444 ]
 }
 
@@ -308,7 +308,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     start_agent -c /dev/null -p 100ms --sensors syscalls
     mkfifo "$T/go" && chmod 666 "$T/go"
     as_nobody "$SONDE" run -s --no-probe -p 100ms -- bash -c "exec 7<>'$T/go'; dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
-        read -r x <&7; dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none; read -r x <&7" 2>"$T/said.user" 3>&- &
+        read -r x <&7; dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none; read -r x <&7" 2>"$T/user.log" 3>&- &
     run_pid=$!
     sleep 3 # longer than two requests take
     kill -9 "$AGENT"; wait "$AGENT" || :
@@ -321,7 +321,7 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [ "$(counted_of write/device 3)" = 21000 ]
     "$SONDE" report | tr -s ' \n' ' ' >"$T/report"
     grep -qE 'system calls during [0-9.]+ m?s, from [0-9.]+ s after the start: no agent counted them' "$T/report"
-    grep -q "agent that counts system calls was restarted" "$T/said.user"
+    grep -q "agent that counts system calls was restarted" "$T/user.log"
 }
 
 @test "a user's run keeps the counts of an agent that does not return" {
@@ -345,13 +345,13 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     least=10000
     for i in 1 2 3; do
         begin=$(date +%s%N)
-        as_nobody "$SONDE" run -s -- date +%s%N >"$T/when" 2>"$T/said.user"
+        as_nobody "$SONDE" run -s -- date +%s%N >"$T/when" 2>"$T/user.log"
         took=$((($(cat "$T/when") - begin) / 1000000))
         [ "$took" -ge "$least" ] || least=$took
     done
     kill -CONT "$AGENT"
     [ "$least" -lt 1000 ]
-    grep -q 'through libc: .*the agent of this node.*does not respond' "$T/said.user"
+    grep -q 'through libc: .*the agent of this node.*does not respond' "$T/user.log"
 }
 
 @test "if counting is impossible, the reason and a fix are printed, and the command runs" {

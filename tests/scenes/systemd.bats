@@ -12,7 +12,7 @@ boot() {
     { declare -f wait_for metrics show seen && cat; } >"$T/script"
     run "$SOURCE/tests/tools/systemd-in" "$T" script 3>&-
     echo "$output"
-    cat "$T/said" || :
+    cat "$T/service.log" || :
     [ "$status" -eq 0 ]
 }
 
@@ -26,9 +26,9 @@ prepare() {
         unit=$(find "$T/root" -name "sonde-$service.service")
         sed "s|^ExecStart=.*|ExecStart=/mnt/$binary $service -c /mnt/$service.conf|" "$unit" >"$T/units/sonde-$service.service"
     done
-    printf '%s\n' '[Service]' 'StandardOutput=append:/mnt/said' 'StandardError=append:/mnt/said' \
+    printf '%s\n' '[Service]' 'StandardOutput=append:/mnt/service.log' 'StandardError=append:/mnt/service.log' \
         "ExecStopPost=+/bin/sh -c 'echo \$SERVICE_RESULT \$EXIT_CODE \$EXIT_STATUS >/mnt/ended'" \
-        >"$T/units/sonde-agent.service.d/told.conf"
+        >"$T/units/sonde-agent.service.d/log.conf"
     ln -s "$binary" "$T/sonde"
     printf 'period = 1s\nsink = csv:path=/var/log/sonde/samples.csv\n' >"$T/agent.conf"
     printf 'listen = tcp://127.0.0.1:5555\nplain = yes\n' >"$T/collect.conf"
@@ -73,7 +73,7 @@ systemctl reload sonde-agent
 wait_for '/mnt/sonde ctl --json | grep -q "\"period_ns\": 500000000"'
 echo 'period = soon' >/mnt/agent.conf
 systemctl reload sonde-agent
-wait_for "grep -q \"agent.conf:1: invalid period 'soon'\" /mnt/said"
+wait_for "grep -q \"agent.conf:1: invalid period 'soon'\" /mnt/service.log"
 wait_for '[ "$(systemctl is-active sonde-agent)" = active ]'
 [ "$(show MainPID)" = "$pid" ]
 wait_for 'metrics | grep -q ^sonde_meminfo_'
@@ -146,7 +146,7 @@ set -eu
 group=users # a group that every Debian has, instead of 'sonde'
 as() { setpriv --reuid=65534 --regid=65534 "$@"; }
 mkdir -p /mnt/units/sonde-collect.service.d
-printf '[Service]\nSupplementaryGroups=%s\nStandardError=append:/mnt/said\n' "$group" >/mnt/units/sonde-collect.service.d/group.conf
+printf '[Service]\nSupplementaryGroups=%s\nStandardError=append:/mnt/service.log\n' "$group" >/mnt/units/sonde-collect.service.d/group.conf
 printf 'sink = store:group=%s,every=1s\n' "$group" >>/mnt/collect.conf
 SONDE_DB=/var/lib/sonde/sonde.db /mnt/sonde collect --check -q -c /mnt/collect.conf
 printf 'collector = tcp://127.0.0.1:5555\nplain = yes\n' >>/mnt/agent.conf
@@ -180,7 +180,7 @@ look report 4712 | grep -q 4712
 refused list
 systemctl start sonde-collect
 wait_for 'look list | grep -q 4712'
-! grep "cannot give group" /mnt/said
+! grep "cannot give group" /mnt/service.log
 S
 }
 
@@ -192,8 +192,8 @@ printf '[Service]\nWatchdogSec=8s\nRestartSec=0\n' >/mnt/units/sonde-agent.servi
 systemctl start sonde-agent
 pid=$(show MainPID)
 for sign in 1 2; do # it sends notifications, and is not restarted
-    heard=$(show WatchdogTimestampMonotonic)
-    wait_for '[ "$(show WatchdogTimestampMonotonic)" != "$heard" ]'
+    pinged=$(show WatchdogTimestampMonotonic)
+    wait_for '[ "$(show WatchdogTimestampMonotonic)" != "$pinged" ]'
 done
 [ "$(show MainPID)/$(show NRestarts)" = "$pid/0" ]
 kill -STOP "$pid"

@@ -36,7 +36,7 @@ start_tau_agent() {
 
 # Starts tau_metric_proxy: only HTTP and tau's socket.
 start_proxy() {
-    ${SPACE:+nsenter --mount --target "$SPACE" --} "$T/tau_metric_proxy" -u "$TAU" -p "$PORT" -P "$T/profiles-of-tau" "$@" >"$T/said" 2>&1 3>&- &
+    ${SPACE:+nsenter --mount --target "$SPACE" --} "$T/tau_metric_proxy" -u "$TAU" -p "$PORT" -P "$T/profiles-of-tau" "$@" >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ -S "$TAU" ] && curl -sf "http://127.0.0.1:$PORT/metrics" >/dev/null'
 }

@@ -34,7 +34,7 @@ teardown() {
     need_root
     chmod 777 "$T"
     # not as_nobody: its shell would get the signal
-    setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" agent --listen none --jobs none --sensors process >"$T/said" 2>&1 3>&- &
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" agent --listen none --jobs none --sensors process >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ "$(as_nobody "$SONDE" ctl --json 2>/dev/null | jq .ticks)" -ge 1 ] 2>/dev/null'
     setpriv --reuid=65534 --regid=65534 --clear-groups "$TOOLS/burn" 60000 3>&- &
@@ -53,7 +53,7 @@ teardown() {
     rm -rf /tmp/sonde-$uid
     # not plain: its shell would get the signal
     setpriv --reuid=$uid --regid=$uid --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR \
-        "$SONDE" agent --listen none --jobs none --sensors loadavg >"$T/said" 2>&1 3>&- &
+        "$SONDE" agent --listen none --jobs none --sensors loadavg >"$T/log" 2>&1 3>&- &
     AGENT=$!
     wait_for 'plain "$SONDE" ctl 2>/dev/null | grep -q "^loadavg"'
     [ "$(plain "$SONDE" job)" = "No jobs on this node." ]

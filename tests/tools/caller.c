@@ -109,12 +109,12 @@ static void exec_in_thread(void)
     pthread_join(thread, NULL);
 }
 
-static _Atomic int heard, sum;
+static _Atomic int received, sum;
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)context;
-    heard++;
+    received++;
     sum += info->si_value.sival_int;
 }
 
@@ -134,7 +134,7 @@ static void under_signals(void)
     for (int i = 1; i <= times; i++)
         expected += i;
     struct timespec pause_time = { 0, 1000000 };
-    while (heard < times) {
+    while (received < times) {
         char byte;
         wrong += read(zero_fd, &byte, 1) != 1;
         if (nanosleep(&pause_time, NULL) != 0)
@@ -142,7 +142,7 @@ static void under_signals(void)
     }
     while (waitpid(pid, NULL, 0) < 0)
         continue;
-    wrong += heard != times || sum != expected;
+    wrong += received != times || sum != expected;
 }
 
 /* A wait that has no reason to end must not be interrupted. */
@@ -208,7 +208,7 @@ static void write_in_handler(int signal)
     int kept = errno;
     (void)signal;
     wrong += write(null_fd, "", 1) != 1;
-    heard++;
+    received++;
     errno = kept;
 }
 
@@ -219,7 +219,7 @@ static void in_handlers(void)
     struct itimerval timer = { { 0, 200 }, { 0, 200 } }, none = { { 0, 0 }, { 0, 0 } };
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);
-    while (heard < times) {
+    while (received < times) {
         char byte;
         wrong += read(zero_fd, &byte, 1) != 1;
         errno = 0;
@@ -237,7 +237,7 @@ static void call_in_handler(int signal)
     struct iovec part = { "", 1 };
     (void)signal;
     wrong += writev(null_fd, &part, 1) != 1;
-    heard++;
+    received++;
     if (to_come && !--to_come)
         wrong += write(pipe_fds[1], "", 1) != 1;
     errno = kept;
@@ -407,7 +407,7 @@ static void await_byte(void)
 static void say(const char *word)
 {
     char line[128];
-    int size = snprintf(line, sizeof line, "%s wrong=%d heard=%d\n", word, (int)wrong, (int)heard);
+    int size = snprintf(line, sizeof line, "%s wrong=%d received=%d\n", word, (int)wrong, (int)received);
     wrong += write(STDOUT_FILENO, line, (size_t)size) != size;
 }
 

@@ -116,7 +116,7 @@ static inline void group_step_path(char path[512], const struct group *group, co
     snprintf(path, 512, "%.255s%.200s", group->path, below);
 }
 
-/* A process that ended leaves its group a moment after its parent heard of it. Harmless when it is gone. */
+/* A process that ended leaves its group a moment after its parent was notified. Harmless when it is gone. */
 static inline void group_remove_path(const char *path)
 {
     for (int i = 0; i < 2500 && rmdir(path) != 0 && errno == EBUSY; i++)

@@ -32,10 +32,10 @@ static void make_all(void)
 {
     static const char *const labels[] = { "part", "a", NULL };
     static const double bounds[] = { 1, 2, 4 };
-    if (sonde_counter_make(&counted, "speaks_total", labels, "", "What was counted")
-        || sonde_real_counter_make(&summed, "speaks_seconds_total", labels, "seconds", "")
-        || sonde_gauge_make(&level, "speaks_level", NULL, NULL, NULL)
-        || sonde_histogram_make(&sizes, "speaks_sizes", NULL, "bytes", "", bounds, 3))
+    if (sonde_counter_make(&counted, "phase_total", labels, "", "What was counted")
+        || sonde_real_counter_make(&summed, "phase_seconds_total", labels, "seconds", "")
+        || sonde_gauge_make(&level, "phase_level", NULL, NULL, NULL)
+        || sonde_histogram_make(&sizes, "phase_sizes", NULL, "bytes", "", bounds, 3))
         fputs("instrumented: cannot create a metric\n", stderr);
 }
 
@@ -112,7 +112,7 @@ static void *make_many(void *argument)
         const char *labels[] = { "number", value, NULL };
         struct sonde_counter one;
         snprintf(value, sizeof value, "%ld", i);
-        if (sonde_counter_make(&one, "speaks_many_total", labels, "", "One of many"))
+        if (sonde_counter_make(&one, "phase_many_total", labels, "", "One of many"))
             return "failed";
         sonde_add(&one, 1);
     }
@@ -274,7 +274,7 @@ static int closes(void)
     if (pthread_create(&thread, NULL, add_one, NULL) == 0)
         pthread_join(thread, NULL);
     struct sonde_counter late;
-    sonde_counter_make(&late, "speaks_late_total", NULL, "", "");
+    sonde_counter_make(&late, "phase_late_total", NULL, "", "");
     sonde_add(&late, 3);
     return open("/dev/null", O_RDONLY) != 0; /* none was left open */
 }
@@ -356,11 +356,11 @@ static int types(void)
     static const double bounds[] = { 1, 3 };
     make_all();
     uint32_t place = counted.place;
-    printf("%d", sonde_gauge_make(&gauge, "speaks_total", NULL, "", ""));
+    printf("%d", sonde_gauge_make(&gauge, "phase_total", NULL, "", ""));
     sonde_set(&gauge, 5);
-    printf(" %d", sonde_real_counter_make(&real, "speaks_total", other, "", ""));
+    printf(" %d", sonde_real_counter_make(&real, "phase_total", other, "", ""));
     sonde_add_real(&real, 5);
-    printf(" %d", sonde_histogram_make(&sizes, "speaks_sizes", NULL, "", "", bounds, 2));
+    printf(" %d", sonde_histogram_make(&sizes, "phase_sizes", NULL, "", "", bounds, 2));
     sonde_observe(&sizes, 1);
     make_all();
     printf(" %d\n", counted.place == place);

@@ -14,9 +14,9 @@ static void make_all(void)
 {
     static const char *const labels[] = { "part", "a", NULL };
     static const double bounds[] = { 1, 2, 4 };
-    sonde_real_counter_make(&summed, "speaks_seconds_total", labels, "seconds", "");
-    sonde_gauge_make(&level, "speaks_level", NULL, NULL, NULL);
-    sonde_histogram_make(&sizes, "speaks_sizes", NULL, "bytes", "", bounds, 3);
+    sonde_real_counter_make(&summed, "phase_seconds_total", labels, "seconds", "");
+    sonde_gauge_make(&level, "phase_level", NULL, NULL, NULL);
+    sonde_histogram_make(&sizes, "phase_sizes", NULL, "bytes", "", bounds, 3);
 }
 
 static int none(void)

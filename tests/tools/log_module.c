@@ -1,4 +1,4 @@
-/* A module that speaks, for tests/base/log.c: it has its own copy of base/log.c, as all modules have. */
+/* A module that logs, for tests/base/log.c: it has its own copy of base/log.c, as all modules have. */
 #include "tools/log_module.h"
 
 #include "base/log.h"

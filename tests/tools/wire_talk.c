@@ -2,7 +2,7 @@
  * the collector answers is printed, one line each:
  *   hello HOST MIN MAX INSTANCE   open N HOST STREAM   state N   record N SEQUENCE   ping
  *   send KIND VERSION TEXT        noise TEXT           again (the same bytes once more)
- *   hear SECONDS                  (prints what comes in that time, but stops after the first that is no acknowledgement)
+ *   receive SECONDS               (prints what comes in that time, but stops after the first that is no acknowledgement)
  *   until SECONDS                 (waits for the acknowledgement of all that was sent) */
 #include "base/clock.h"
 #include "transport/keys.h"
@@ -113,7 +113,7 @@ static bool print_message(struct talk *talk, const struct message *message)
     return true;
 }
 
-static void hear(struct talk *talk, double seconds, bool until_acked)
+static void receive(struct talk *talk, double seconds, bool until_acked)
 {
     uint64_t end_ns = clock_monotonic_ns() + (uint64_t)(seconds * (double)NS_PER_S);
     bool is_enough = false;
@@ -172,8 +172,8 @@ static void obey(struct talk *talk, char *line)
         send_bytes(talk);
     } else if (!strcmp(words[0], "again"))
         send_bytes(talk);
-    else if (!strcmp(words[0], "hear") || !strcmp(words[0], "until"))
-        hear(talk, strtod(words[1], NULL), words[0][0] == 'u');
+    else if (!strcmp(words[0], "receive") || !strcmp(words[0], "until"))
+        receive(talk, strtod(words[1], NULL), words[0][0] == 'u');
     else
         fail("what does that mean?");
 }

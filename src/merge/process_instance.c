@@ -46,8 +46,7 @@ static void note_end(struct process_instance *instance, struct ranks *ranks, enu
 {
     if (!time_ns || rank < ranks->end)
         return;
-    if (rank > ranks->end || time_ns > instance->end_ns)
-        instance->end_ns = time_ns;
+    instance->end_ns = time_ns; /* records come in order of time */
     ranks->end = rank;
 }
 
@@ -107,10 +106,9 @@ static void note_kernel_fork(struct instance_walk *w, const struct record_entry 
 static void note_kernel_exit(const struct record_entry *e, struct match_candidate *candidate,
                              struct process_instance *instance, struct ranks *ranks)
 {
-    bool is_main = !(e->flags & ENTRY_OF_THREAD);
-    candidate->main_exited |= is_main;
-    if (is_main || candidate->threads > !candidate->main_exited) /* the fork of a thread may have been lost: the main
-                                                                  * thread is still running */
+    candidate->main_exited |= !(e->flags & ENTRY_OF_THREAD);
+    if (candidate->threads > !candidate->main_exited) /* the fork of a thread may have been lost: the main thread is
+                                                       * still running */
         candidate->threads--;
     candidate->exited = candidate->main_exited && candidate->threads <= 0;
     note_end(instance, ranks, END_KERNEL, e->time_ns);
@@ -345,7 +343,7 @@ uint32_t process_instance_at(const struct process_instances *instances, const st
                              uint32_t pid, uint64_t time_ns)
 {
     const struct pid_entry *known = record_index_find_pid(records, pid);
-    if (!known || known->instance_count == 0)
+    if (!known)
         return NONE;
     uint32_t low = 0, high = known->instance_count; /* number of instances whose first record is not later */
     while (low < high) {

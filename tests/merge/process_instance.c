@@ -164,6 +164,7 @@ static void parent_ended_long_before_the_child_started(void **state)
     struct fixture *f = *state;
     spool_kernel_fork(&f->spool, 11, MAKER_RUN_PID, 1);
     spool_kernel_exit(&f->spool, 11, 3, 0);
+    spool_image(&f->spool, 12, MAKER_RUN_PID, 9000, "/bin/a"); /* the next in the list, and not the parent */
     spool_kernel_fork(&f->spool, 20, 11, 900);
     spool_kernel_fork(&f->spool, 21, 11, 5000);
     const struct run *run = merge(f);
@@ -183,11 +184,15 @@ static void parent_recorded_after_the_child_started(void **state)
     spool_wait(&f->spool, MAKER_RUN_PID, 11, 100, 0, 700);
     spool_kernel_fork(&f->spool, 21, 12, 50);
     spool_kernel_fork(&f->spool, 12, MAKER_RUN_PID, 100);
+    spool_kernel_fork(&f->spool, 22, 13, 50);
+    spool_fork(&f->spool, 13, MAKER_RUN_PID, 100);
     const struct run *run = merge(f);
     assert_int_equal(run_count(run, 11), 1);
     assert_int_equal(run->processes[run_process(run, 20, 0)->parent].sources, SEEN_WAIT);
     assert_int_equal(run_count(run, 12), 2);
     assert_int_equal(run->processes[run_process(run, 21, 0)->parent].sources, SEEN_CHILD);
+    assert_int_equal(run_count(run, 13), 2);
+    assert_int_equal(run->processes[run_process(run, 22, 0)->parent].sources, SEEN_CHILD);
 }
 
 /* Several records report the start: the kernel's fork event counts most, then the fork record, then the earliest of the rest. */
@@ -281,6 +286,46 @@ static void main_thread_exits_first(void **state)
     assert_bytes(run->processes[2].path, "/bin/b");
 }
 
+/* Records about one thread, or about a stop, do not count as such records about the process: the fork record and the exit of the
+ * main thread that follow are those of the same process. */
+static void threads_and_stops_come_before_the_process(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 11, 10, 1);
+    spool_wait(s, 20, 11, 1.5, 0x137f, 0); /* stopped at its start, by a tracer */
+    spool_fork(s, 11, 10, 2);
+    spool_kernel_fork(s, 12, 10, 1);
+    spool_add(s, kernel_fork, .pid = 12, .ppid = 10, .tid = 112, .time_ns = AT(2));
+    spool_add(s, kernel_exit, .pid = 12, .tid = 112, .time_ns = AT(5));
+    spool_taskstats(s, 12, 10, 1, 6, 100);
+    spool_kernel_exit(s, 12, 6.1, 0);
+    const struct run *run = merge(f);
+    assert_int_equal(run_count(run, 11), 1);
+    assert_int_equal(run_count(run, 12), 1);
+    assert_int_equal(run_process(run, 12, 0)->end_ns, AT(6.1));
+}
+
+/* What a child used is part of its parent's total if the parent waited for it, although a tracer waited first, or after. */
+static void tracer_and_parent_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    for (uint32_t tracer_first = 0; tracer_first < 2; tracer_first++) {
+        uint32_t parent = 10 + 10 * tracer_first, child = parent + 1;
+        spool_fork(s, parent, MAKER_RUN_PID, 1);
+        spool_fork(s, child, parent, 2);
+        spool_wait(s, tracer_first ? 60 : parent, child, 5, 0, 700);
+        spool_wait(s, tracer_first ? parent : 60, child, 5.1, 0, 700);
+        spool_wait(s, MAKER_RUN_PID, parent, 9, 0, 1000);
+    }
+    const struct run *run = merge(f);
+    for (uint32_t pid = 10; pid <= 20; pid += 10) {
+        assert_int_equal(run_process(run, pid, 0)->inclusive_cpu_us, 1000);
+        assert_int_equal(counters_cpu_us(&run_process(run, pid, 0)->counters), 300);
+    }
+}
+
 /* A start after the end can only be due to clocks that differ: no negative durations. */
 static void start_is_never_after_the_end(void **state)
 {
@@ -317,8 +362,14 @@ static void best_known_parent(void **state)
     spool_kernel_fork(s, 19, 10, 1.5);
     spool_image(s, 30, 0, 1, "/bin/a"); /* unknown */
     spool_wait(s, 10, 30, 9, 0, 100);
+    spool_add(s, image, .pid = 31, .ppid = 1ull << 32 | 20, .time_ns = AT(1), .path = PATH("/bin/a")); /* no pid */
+    spool_wait(s, 10, 31, 9, 0, 100);
+    spool_image(s, 32, 10, 1, "/bin/a");
+    spool_image(s, 32, 20, 2, "/bin/b"); /* orphaned in between and adopted by another process than sonde run */
     const struct run *run = merge(f);
-    assert_int_equal(run_process(run, 30, 0)->ppid, 10);
+    for (uint32_t pid = 30; pid < 32; pid++)
+        assert_int_equal(run_process(run, pid, 0)->ppid, 10);
+    assert_int_equal(run_process(run, 32, 1)->ppid, 10);
     const uint32_t ppid[] = { 10, 10, MAKER_RUN_PID, 10, 10, 10, 10, 10, 10 };
     for (uint32_t i = 0; i < 9; i++)
         assert_int_equal(run_process(run, 11 + i, 0)->ppid, ppid[i]);
@@ -378,6 +429,8 @@ int main(void)
         T(best_known_end),
         T(exit_of_one_thread_is_not_the_end),
         T(main_thread_exits_first),
+        T(threads_and_stops_come_before_the_process),
+        T(tracer_and_parent_wait),
         T(start_is_never_after_the_end),
         T(best_known_parent),
         T(many_processes_with_one_pid),

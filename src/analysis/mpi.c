@@ -441,13 +441,13 @@ void mpi_clear(struct mpi *mpi)
 
 double mpi_share(const struct mpi *mpi)
 {
-    for (size_t i = 0; i < mpi->rank_count; i++) /* a rank that only counted calls has no time to compare its life with */
-        if (isnan(mpi->ranks[i].sum.time_s) || mpi_has_threads(&mpi->ranks[i]))
+    for (size_t i = 0; i < mpi->rank_count; i++)
+        if (mpi_has_threads(&mpi->ranks[i]))
             return NAN;
     return mpi->life_s > 0 ? mpi->all.time_s / mpi->life_s : NAN;
 }
 
 bool mpi_waits(const struct mpi_rank *rank, double share)
 {
-    return rank->life_s > 0 && !mpi_has_threads(rank) && rank->sum.wait_s / rank->life_s > share;
+    return !mpi_has_threads(rank) && rank->sum.wait_s / rank->life_s > share;
 }

@@ -59,7 +59,7 @@ static inline void metrics_fixture_call(struct job_metrics *metrics, const char 
 }
 
 /* Four ranks of 10 s; the last works 8 s, the others 2 s and wait for it. */
-static inline void telling_example(struct job_metrics *metrics)
+static inline void metrics_fixture_example(struct job_metrics *metrics)
 {
     static const char *const barrier[] = { "0/MPI_Barrier", "1/MPI_Barrier", "2/MPI_Barrier", "3/MPI_Barrier" };
     static const char *const whole[] = { "0/", "1/", "2/", "3/" };

@@ -34,6 +34,45 @@ static void most_time_first_then_most_calls_then_by_name(void **state)
     job_metrics_clear(&metrics);
 }
 
+static void syscall_statistics(void **state)
+{
+    (void)state;
+    struct job_metrics metrics;
+    struct syscall_stats calls;
+    job_metrics_init(&metrics);
+    metrics_fixture_example(&metrics);
+    assert_int_equal(syscall_stats_read(&calls, &metrics), OK);
+    assert_int_equal(calls.count, 3);
+    assert_string_equal(calls.list[0].name, "futex");
+    assert_true(syscall_stats_waits(&calls.list[0]) && !syscall_stats_waits(&calls.list[1]));
+    assert_true(calls.all.calls == 275000); /* classes are not added to the calls they are part of */
+    assert_int_equal(calls.class_count, 2);
+    assert_string_equal(syscall_stats_class(&calls.classes[0]), "file:ext4");
+    assert_string_equal(syscall_stats_class(&calls.list[1]), "");
+    syscall_stats_clear(&calls);
+    job_metrics_clear(&metrics);
+}
+
+/* Two runs, one of which does not know the number of calls. */
+static void bytes_without_calls(void **state)
+{
+    (void)state;
+    struct job_metrics metrics;
+    struct syscall_stats calls;
+    job_metrics_init(&metrics);
+    metrics_fixture_call(&metrics, "read/other", NAN, NAN, 500, NAN);
+    metrics_fixture_call(&metrics, "read/other", 7, NAN, 70, NAN);
+    metrics_fixture_call(&metrics, "write/other", 3, NAN, 30, NAN);
+    metrics_fixture_call(&metrics, "write/pipe", 0, NAN, 0, NAN);
+    assert_int_equal(syscall_stats_read(&calls, &metrics), OK);
+    assert_int_equal(calls.class_count, 2);
+    assert_string_equal(calls.classes[0].name, "write/other");
+    assert_true(calls.classes[0].calls == 3 && calls.classes[0].bytes == 30);
+    assert_true(isnan(calls.classes[1].calls) && calls.classes[1].bytes == 570);
+    syscall_stats_clear(&calls);
+    job_metrics_clear(&metrics);
+}
+
 static void longest_call(void **state)
 {
     (void)state;
@@ -120,6 +159,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(most_time_first_then_most_calls_then_by_name),
+        cmocka_unit_test(syscall_statistics),
+        cmocka_unit_test(bytes_without_calls),
         cmocka_unit_test(longest_call),
         cmocka_unit_test(gaps_are_measured),
         cmocka_unit_test(gaps_of_several_runs),

@@ -299,7 +299,7 @@ static void jobs_programs(struct facts *job)
 {
     plain_init(job);
     job_metrics_init(&job->metrics);
-    telling_example(&job->metrics);
+    metrics_fixture_example(&job->metrics);
     assert_int_equal(mpi_read(&job->mpi, &job->metrics), OK);
     assert_int_equal(syscall_stats_read(&job->calls, &job->metrics), OK);
 }

@@ -1,5 +1,5 @@
-/* The agent itself: its cost and punctuality. From getrusage, /proc/self/statm and io, the sizes of /proc/self/fd and
- * task, and what the agent reports (self_tick, self_uplink). Five system calls per reading. */
+/* The agent itself: its cost and punctuality. From getrusage, /proc/self/stat, statm and io, the sizes of /proc/self/fd and
+ * task, and what the agent reports (self_tick, self_uplink). Six system calls per reading. */
 #include "samplers/self.h"
 
 #include "base/clock.h"
@@ -25,6 +25,9 @@ static const struct metric metrics[] = {
     { "rss_max", "B", GAUGE, U64, "peak resident memory of the agent" },
     { "virtual", "B", GAUGE, U64, "address space of the agent", "vsize" },
     { "shared", "B", GAUGE, U64, "resident file-backed memory", "share" },
+    { "text", "B", GAUGE, U64, "size of the executable code" },
+    { "data", "B", GAUGE, U64, "size of data and stacks" },
+    { "page_size", "B", GAUGE, U64, "size of a page of memory" },
     { "threads", "1", GAUGE, U64, "threads of the agent", "num_threads" },
     { "fds", "1", GAUGE, U64, "open file descriptors of the agent" },
     { "faults_minor", "1", COUNTER, U64, "minor page faults", "minflt" },
@@ -37,6 +40,21 @@ static const struct metric metrics[] = {
     { "syscw", "1", COUNTER, U64, "write system calls" },
     { "read_bytes", "B", COUNTER, U64, "bytes fetched from storage" },
     { "write_bytes", "B", COUNTER, U64, "bytes sent to storage" },
+    { "cancelled_write_bytes", "B", COUNTER, U64, "bytes truncated before they were sent to storage" },
+    { "pid", "1", GAUGE, U64, "process id of the agent" },
+    { "ppid", "1", GAUGE, U64, "process id of its parent" },
+    { "faults_minor_children", "1", COUNTER, U64, "minor page faults of exited child processes", "cminflt" },
+    { "faults_major_children", "1", COUNTER, U64, "major page faults of exited child processes", "cmajflt" },
+    { "cpu_user_children", "us", COUNTER, U64, "CPU time of exited child processes in user mode", "cutime" },
+    { "cpu_system_children", "us", COUNTER, U64, "CPU time of exited child processes in the kernel", "cstime" },
+    { "priority", "1", GAUGE, I64, "scheduling priority of the kernel" },
+    { "nice", "1", GAUGE, I64, "nice value" },
+    { "rss_limit", "B", GAUGE, U64, "limit of resident memory", "rsslim" },
+    { "signals_pending", "1", GAUGE, U64, "pending signals, as a bit mask", "signal" },
+    { "processor", "1", GAUGE, U64, "CPU that the main thread ran on last" },
+    { "rt_priority", "1", GAUGE, U64, "real-time priority" },
+    { "policy", "1", GAUGE, U64, "scheduling policy" },
+    { "io_delay", "us", COUNTER, U64, "time spent waiting for storage", "delayacct_blkio_ticks" },
     { "ticks", "1", COUNTER, U64, "ticks" },
     { "ticks_missed", "1", COUNTER, U64, "ticks skipped because the previous one took too long" },
     { "tick_delay", "ns", COUNTER, U64, "total delay of ticks" },
@@ -50,9 +68,11 @@ static const struct metric metrics[] = {
 };
 
 enum {
-    CPU_USER, CPU_SYSTEM, RSS, RSS_MAX, VIRTUAL, SHARED, THREADS, FDS, FAULTS_MINOR, FAULTS_MAJOR, SWITCHES_VOLUNTARY,
-    SWITCHES_INVOLUNTARY, RCHAR, WCHAR, SYSCR, SYSCW, READ_BYTES, WRITE_BYTES, TICKS, TICKS_MISSED, TICK_DELAY,
-    TICK_DELAY_MAX, TICKS_LATE, COLLECTOR_UP, SENT_BYTES, UNSENT_BYTES, UNSENT_TIME, LOST_RECORDS, METRICS,
+    CPU_USER, CPU_SYSTEM, RSS, RSS_MAX, VIRTUAL, SHARED, TEXT, DATA, PAGE_SIZE, THREADS, FDS, FAULTS_MINOR, FAULTS_MAJOR,
+    SWITCHES_VOLUNTARY, SWITCHES_INVOLUNTARY, RCHAR, WCHAR, SYSCR, SYSCW, READ_BYTES, WRITE_BYTES, CANCELLED_WRITE_BYTES,
+    PID, PPID, FAULTS_MINOR_CHILDREN, FAULTS_MAJOR_CHILDREN, CPU_USER_CHILDREN, CPU_SYSTEM_CHILDREN, PRIORITY, NICE,
+    RSS_LIMIT, SIGNALS_PENDING, PROCESSOR, RT_PRIORITY, POLICY, IO_DELAY, TICKS, TICKS_MISSED, TICK_DELAY, TICK_DELAY_MAX,
+    TICKS_LATE, COLLECTOR_UP, SENT_BYTES, UNSENT_BYTES, UNSENT_TIME, LOST_RECORDS, METRICS,
 };
 
 static const struct set set = { "self", metrics, METRICS };
@@ -84,7 +104,7 @@ void self_uplink(const struct self_uplink *uplink)
 }
 
 struct self {
-    struct textfile statm, io;
+    struct textfile stat, statm, io;
     int fd_fd, task_fd; /* directories /proc/self/fd and task; -1: not available */
     bool is_proc;       /* a real procfs, not a captured tree */
     uint64_t page_bytes;
@@ -99,6 +119,7 @@ static int open_directory(const char *root, const char *path)
 static void self_close(void *state)
 {
     struct self *self = state;
+    textfile_close(&self->stat);
     textfile_close(&self->statm);
     textfile_close(&self->io);
     if (self->fd_fd >= 0)
@@ -113,6 +134,7 @@ static enum err self_open(void *state, const struct sampler_context *context)
     enum err err = textfile_open(&self->statm, context->root, "/proc/self/statm", TEXTFILE_WHOLE);
     if (err)
         return err;
+    textfile_open(&self->stat, context->root, "/proc/self/stat", TEXTFILE_WHOLE);
     textfile_open(&self->io, context->root, "/proc/self/io", TEXTFILE_WHOLE); /* depends on the kernel configuration */
     self->fd_fd = open_directory(context->root, "/proc/self/fd");
     self->task_fd = open_directory(context->root, "/proc/self/task");
@@ -141,22 +163,53 @@ static void set_usage(struct sample *sample)
     sample_set_u64(sample, SWITCHES_INVOLUNTARY, (uint64_t)usage.ru_nivcsw);
 }
 
-/* "size resident shared …" in pages. */
+/* "size resident shared text lib data dirty" in pages; lib and dirty are always 0. */
 static void set_memory(struct self *self, struct sample *sample)
 {
-    static const size_t places[] = { VIRTUAL, RSS, SHARED };
+    static const size_t places[] = { VIRTUAL, RSS, SHARED, TEXT, METRICS, DATA };
+    sample_set_u64(sample, PAGE_SIZE, self->page_bytes);
     if (textfile_read(&self->statm) != OK)
         return;
     const char *at = self->statm.text;
     uint64_t pages;
     for (size_t i = 0; i < sizeof places / sizeof *places && scan_u64(&at, &pages); i++)
-        if (!__builtin_mul_overflow(pages, self->page_bytes, &pages))
+        if (places[i] != METRICS && !__builtin_mul_overflow(pages, self->page_bytes, &pages))
             sample_set_u64(sample, places[i], pages);
+}
+
+/* Fields of /proc/self/stat by their number in proc(5). USER_HZ is 100 on all supported platforms. */
+static void set_stat(struct self *self, struct sample *sample)
+{
+    static const struct { size_t field, place; int64_t factor; } fields[] = {
+        { 4, PPID, 1 }, { 11, FAULTS_MINOR_CHILDREN, 1 }, { 13, FAULTS_MAJOR_CHILDREN, 1 }, { 16, CPU_USER_CHILDREN, 10000 },
+        { 17, CPU_SYSTEM_CHILDREN, 10000 }, { 18, PRIORITY, 1 }, { 19, NICE, 1 }, { 25, RSS_LIMIT, 1 },
+        { 31, SIGNALS_PENDING, 1 }, { 39, PROCESSOR, 1 }, { 40, RT_PRIORITY, 1 }, { 41, POLICY, 1 }, { 42, IO_DELAY, 10000 },
+    };
+    if (!self->stat.is_open || textfile_read(&self->stat) != OK)
+        return;
+    const char *at = self->stat.text, *name_end = strrchr(at, ')');
+    uint64_t pid, value;
+    if (!name_end || !scan_u64(&at, &pid))
+        return;
+    sample_set_u64(sample, PID, pid);
+    at = name_end + 1;
+    for (size_t field = 3, i = 0; *at && i < sizeof fields / sizeof *fields; field++) {
+        at += strspn(at, " ");
+        bool is_negative = *at == '-';
+        const char *digits = at + is_negative;
+        if (field == fields[i].field && scan_u64(&digits, &value)) {
+            value *= (uint64_t)fields[i].factor;
+            sample_set_u64(sample, fields[i].place, is_negative ? -value : value);
+        }
+        i += field == fields[i].field;
+        at += strcspn(at, " ");
+    }
 }
 
 static void set_io(struct self *self, struct sample *sample)
 {
-    static const char *const keys[] = { "rchar:", "wchar:", "syscr:", "syscw:", "read_bytes:", "write_bytes:" };
+    static const char *const keys[] = { "rchar:", "wchar:", "syscr:", "syscw:", "read_bytes:", "write_bytes:",
+                                        "cancelled_write_bytes:" };
     if (!self->io.is_open || textfile_read(&self->io) != OK)
         return;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -217,6 +270,7 @@ static enum err self_read(void *state, struct batch *out)
         return NOMEM;
     set_usage(sample);
     set_memory(self, sample);
+    set_stat(self, sample);
     set_io(self, sample);
     set_directories(self, sample);
     if (ticks)

@@ -63,10 +63,11 @@ largest_pause_ms() {
 }
 
 @test "files in LDMS's layout have its rows and columns" {
-    "$SONDE" agent --once --listen none --socket none --sensors stat,interrupts,meminfo --sink csv:dir=ldms,layout=ldms
+    "$SONDE" agent --once --listen none --socket none --sensors stat,interrupts,meminfo,self,vmstat \
+        --sink csv:dir=ldms,layout=ldms
     cpus=$(grep -c '^cpu[0-9]' /proc/stat)
     [ "$(head -1 ldms/sonde/procstat2)" = "#Time,Time_usec,ProducerName,component_id,job_id,app_id,cpu_list_entry_idx,cpu_list_name,$(
-        printf 'cpu_list_%s,' user nice sys idle iowait irq softirq steal guest guest_nice
+        printf 'cpu_list_%s,' user nice system idle iowait irq softirq steal guest guest_nice
         )intr,ctxt,btime,processes,procs_running,procs_blocked,softirq" ]
     [ "$(awk -F, 'NR > 1 { print $7 "," $8 }' ldms/sonde/procstat2 | head -3 | tr '\n' ' ')" = "0,cpu 1,cpu0 2,cpu1 " ] || [ "$cpus" -lt 2 ]
     [ "$(($(wc -l <ldms/sonde/procstat2) - 1))" -eq $((cpus + 1)) ]
@@ -76,6 +77,12 @@ largest_pause_ms() {
     [ "$(head -1 ldms/sonde/procinterrupts | tr ',' '\n' | sort | uniq -d)" = "" ]
     [ "$(head -1 ldms/sonde/procinterrupts | tr -cd , | wc -c)" -eq "$(tail -1 ldms/sonde/procinterrupts | tr -cd , | wc -c)" ]
     [ ! -e ldms/sonde/stat_cpu ]
+    [ "$(head -1 ldms/sonde/dstat | cut -d, -f 7-)" = "$(echo rchar wchar syscr syscw read_bytes write_bytes cancelled_write_bytes \
+        pid ppid minflt cminflt majflt cmajflt utime stime cutime cstime priority nice num_threads vsize rss rsslim signal processor \
+        rt_priority policy delayacct_blkio_ticks VmSize VmRSS share_pages text_pages lib_pages data_pages dirty_pages | tr ' ' ,)" ]
+    column=$(head -1 ldms/sonde/vmstat | tr , '\n' | grep -nx nr_kernel_stack | cut -d: -f1)
+    stack=$(tail -1 ldms/sonde/vmstat | cut -d, -f "$column") now=$(awk '/^nr_kernel_stack / { print $2 }' /proc/vmstat)
+    [ "$stack" -gt $((now / 2)) ] && [ "$stack" -lt $((now * 2)) ]
 }
 
 @test "without options it reads the node at multiples of a second and exits with 0" {

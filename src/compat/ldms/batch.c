@@ -1,8 +1,9 @@
-/* Samples of other sets are passed through; converted ones get new arrays of values. */
+/* Other sets are passed through; converted ones get new arrays of values. */
 #include "compat/ldms/batch.h"
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "compat/ldms/dstat.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -12,13 +13,11 @@
 #define NAME_SIZE 80
 
 /* procstat2: times per CPU, and counts of the node. Names as in the sets stat and stat_cpu. */
-#define TIMES(X) \
-    X(user, user) X(nice, nice) X(system, sys) X(idle, idle) X(iowait, iowait) X(irq, irq) X(softirq, softirq) \
-    X(steal, steal) X(guest, guest) X(guest_nice, guest_nice)
+#define TIMES(X) X(user) X(nice) X(system) X(idle) X(iowait) X(irq) X(softirq) X(steal) X(guest) X(guest_nice)
 #define TIMES_COUNT 10
 
 static const struct metric stat_metrics[] = {
-#define X(name, theirs) { #name, "us", COUNTER, U64, "", "cpu_list_" #theirs },
+#define X(name) { #name, "us", COUNTER, U64, "", "cpu_list_" #name },
     TIMES(X)
 #undef X
     { "interrupts", "1", COUNTER, U64, "", "intr" }, { "context_switches", "1", COUNTER, U64, "", "ctxt" },
@@ -64,7 +63,7 @@ static size_t run_of(const struct batch *batch, size_t first, const char *set)
 static struct sample *add(struct ldms_batch *ldms, const struct set *set, const struct sample *like, const char *instance)
 {
     struct batch *out = &ldms->batch;
-    struct sample *sample = &out->samples[out->count++];
+    struct sample *sample = &ldms->converted[ldms->converted_count++];
     *sample = *like;
     sample->set = set;
     sample->instance = instance;
@@ -243,15 +242,18 @@ static bool is_stat(const struct sample *sample)
     return is_of(sample, "stat") && sample->set->size >= STAT_SIZE;
 }
 
+static void add_dstat(struct ldms_batch *ldms, const struct sample *self)
+{
+    const struct sample *row = add(ldms, &ldms_dstat_set, self, "");
+    ldms_dstat_fill((union value *)row->values, (uint8_t *)row->known, self->set, self->values, self->known);
+}
+
 /* Reserves everything first, so that pointers stay valid. */
 static enum err reserve(struct ldms_batch *ldms, const struct batch *batch, size_t values)
 {
     struct batch *out = &ldms->batch;
-    if (batch->count > ldms->capacity) {
-        if (array_resize(out->samples, batch->count))
-            return NOMEM;
-        ldms->capacity = batch->count;
-    }
+    if (array_reserve(ldms->converted, ldms->converted_capacity, batch->count, VEC_MAX))
+        return NOMEM;
     if (values <= ldms->values_capacity)
         return OK;
     free(out->values);
@@ -262,35 +264,28 @@ static enum err reserve(struct ldms_batch *ldms, const struct batch *batch, size
     return ldms->values_capacity ? OK : NOMEM;
 }
 
-/* An upper bound; 0: nothing to convert. */
+/* An upper bound. */
 static size_t values_needed(const struct batch *batch)
 {
     size_t values = 0;
     for (size_t i = 0; i < batch->count; i++) {
         const struct sample *sample = &batch->samples[i];
-        if (is_stat(sample) || (values && is_of(sample, "stat_cpu")))
+        if (is_stat(sample) || is_of(sample, "stat_cpu"))
             values += STAT_SIZE;
-        else if (is_of(sample, "interrupts") || (values && is_of(sample, "interrupts_errors")))
+        else if (is_of(sample, "interrupts") || is_of(sample, "interrupts_errors"))
             values += sample->set->size;
+        else if (is_of(sample, "self"))
+            values += LDMS_DSTAT_SIZE;
     }
     return values;
 }
 
-enum err ldms_batch_make(struct ldms_batch *ldms, const struct batch *batch, const struct batch **made)
+static enum err convert(struct ldms_batch *ldms, const struct batch *batch)
 {
-    size_t values = values_needed(batch), used = 0;
-    *made = batch;
-    free_retired(ldms);
-    if (!values)
-        return OK;
-    if (reserve(ldms, batch, values))
+    size_t used = 0;
+    if (reserve(ldms, batch, values_needed(batch)))
         return NOMEM;
-    struct batch out = *batch;
-    out.samples = ldms->batch.samples;
-    out.values = ldms->batch.values;
-    out.known = ldms->batch.known;
-    out.count = out.values_used = 0;
-    ldms->batch = out;
+    ldms->converted_count = ldms->batch.values_used = 0;
     for (size_t i = 0; i < batch->count; i += used) {
         const struct sample *sample = &batch->samples[i];
         used = 1;
@@ -298,13 +293,88 @@ enum err ldms_batch_make(struct ldms_batch *ldms, const struct batch *batch, con
             used = add_stat(ldms, batch, i);
         else if (is_of(sample, "interrupts"))
             used = add_interrupts(ldms, batch, i);
+        else if (is_of(sample, "self"))
+            add_dstat(ldms, sample);
         else
-            ldms->batch.samples[ldms->batch.count++] = *sample;
+            ldms->converted[ldms->converted_count++] = *sample;
         if (!used)
             return NOMEM;
     }
-    *made = &ldms->batch;
     return OK;
+}
+
+static void add_row(struct ldms_batch *ldms, const struct sample *sample, struct ldms_row row)
+{
+    struct batch *out = &ldms->batch;
+    const struct ldms_row *last = out->count ? &ldms->rows[out->count - 1] : NULL;
+    bool is_next = last && out->samples[out->count - 1].set == sample->set && last->producer == row.producer;
+    row.index = is_next ? last->index + 1 : 0;
+    ldms->rows[out->count] = row;
+    out->samples[out->count++] = *sample;
+}
+
+static void add_job_row(struct ldms_batch *ldms, const struct sample *sample, const char *template, const char *host)
+{
+    const struct job *job = batch_job(&ldms->batch, sample);
+    const struct ldms_producer *producer = job ? ldms_producers_find(&ldms->producers, template, host, job) : NULL;
+    add_row(ldms, sample, (struct ldms_row){ producer ? buf_text(&producer->name) : host, sample->job,
+                                             job && *job->user ? job->user : NULL, 0 });
+}
+
+static void add_node_rows(struct ldms_batch *ldms, size_t first, size_t count)
+{
+    for (size_t i = 0; i < ldms->producers.count; i++) {
+        const struct ldms_producer *producer = &ldms->producers.items[i];
+        const struct ldms_row row = { buf_text(&producer->name), buf_text(&producer->jobs), producer->user, 0 };
+        for (size_t j = first; j < first + count; j++)
+            add_row(ldms, &ldms->converted[j], row);
+    }
+}
+
+/* Number of samples of the node, from this one on, of the same set. */
+static size_t node_run(const struct ldms_batch *ldms, size_t first)
+{
+    size_t count = 0;
+    while (first + count < ldms->converted_count && !ldms->converted[first + count].job
+           && ldms->converted[first + count].set == ldms->converted[first].set)
+        count++;
+    return count;
+}
+
+static enum err add_producers(struct ldms_batch *ldms)
+{
+    struct batch *out = &ldms->batch;
+    const char *host = out->host ? out->host : "", *template = ldms->producer ? ldms->producer : LDMS_PRODUCER;
+    enum err err = ldms_producers_make(&ldms->producers, template, host, out->jobs, out->job_count);
+    size_t need = ldms->converted_count * ldms->producers.count;
+    if (err || array_reserve(out->samples, ldms->capacity, need, VEC_MAX)
+        || array_reserve(ldms->rows, ldms->rows_capacity, need, VEC_MAX))
+        return NOMEM;
+    for (size_t i = 0, run; i < ldms->converted_count; i += run) {
+        run = node_run(ldms, i);
+        if (run)
+            add_node_rows(ldms, i, run);
+        else
+            add_job_row(ldms, &ldms->converted[i], template, host);
+        run = run ? run : 1;
+    }
+    return OK;
+}
+
+enum err ldms_batch_make(struct ldms_batch *ldms, const struct batch *batch, const struct batch **made)
+{
+    free_retired(ldms);
+    struct batch out = *batch;
+    out.samples = ldms->batch.samples;
+    out.values = ldms->batch.values;
+    out.known = ldms->batch.known;
+    out.count = out.values_used = 0;
+    ldms->batch = out;
+    enum err err = convert(ldms, batch);
+    if (!err)
+        err = add_producers(ldms);
+    *made = &ldms->batch;
+    return err;
 }
 
 void ldms_batch_clear(struct ldms_batch *ldms)
@@ -312,6 +382,9 @@ void ldms_batch_clear(struct ldms_batch *ldms)
     free(ldms->batch.samples);
     free(ldms->batch.values);
     free(ldms->batch.known);
+    free(ldms->converted);
+    free(ldms->rows);
+    ldms_producers_clear(&ldms->producers);
     free_retired(ldms);
     for (size_t i = 0; i < LDMS_BATCH_WIDE; i++)
         wide_free(ldms->wide[i]);

@@ -13,6 +13,7 @@ static const struct { const char *ours, *theirs; } names[] = {
 static const struct { const char *set, *ours; struct ldms_unit unit; } units[] = {
     { "meminfo", "B", { "kB", 1024 } },
     { "numa", "B", { "kB", 1024 } },
+    { "vmstat", "B", { "", 1024 } }, /* pgpgin, pgpgout, nr_kernel_stack */
     { "stat", "us", { "jiffies", 10000 } }, /* USER_HZ is 100 on all supported platforms */
     { "stat_cpu", "us", { "jiffies", 10000 } },
     { "diskstats", "B", { "sectors", 512 } },

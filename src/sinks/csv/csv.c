@@ -21,7 +21,7 @@ struct csv_state {
     bool append;
     struct output output;
     bool has_header;
-    const char *dir, *layout, *template, *node_template, *container;
+    const char *dir, *layout, *template, *node_template, *container, *producer;
     bool copies;
     uint64_t rotate_bytes, rotate_ns, commit_ns;
     struct csv_tree *tree;
@@ -42,6 +42,8 @@ static const struct setting csv_settings[] = {
     { "node_template", SETTING_TEXT, NULL, offsetof(struct csv_state, node_template),
       "with dir: path for samples of nodes, for example node/%{host}/%{set}.csv" },
     { "container", SETTING_TEXT, "sonde", offsetof(struct csv_state, container), "layout=ldms: directory of its files" },
+    { "producer", SETTING_TEXT, NULL, offsetof(struct csv_state, producer),
+      "layout=ldms: ProducerName, for example %{user}-%{host}, with a row for each user of the node; default: %{host}" },
     { "copies", SETTING_FLAG, "yes", offsetof(struct csv_state, copies),
       "layout=jobs: copy samples of a node to the directories of the jobs running on it" },
     { "rotate_size", SETTING_BYTES, "0", offsetof(struct csv_state, rotate_bytes),
@@ -228,10 +230,14 @@ static enum err check_tree(struct csv_state *s)
         snprintf(s->message, sizeof s->message, "invalid layout '%.100s' (expected jobs or ldms)", s->layout);
         return USAGE;
     }
+    if (s->producer && !is_ldms(s))
+        return reject(s, "producer needs layout=ldms");
     buf_init(&error, sizeof s->message);
     enum err err = csv_path_check(template_of(s), &error);
     if (!err)
         err = csv_path_check(node_template_of(s), &error);
+    if (!err && s->producer)
+        err = ldms_producer_check(s->producer, &error);
     snprintf(s->message, sizeof s->message, "%s", buf_text(&error));
     buf_clear(&error);
     return err;
@@ -240,8 +246,9 @@ static enum err check_tree(struct csv_state *s)
 static enum err csv_check(void *state)
 {
     struct csv_state *s = state;
-    if (!s->dir && (s->rotate_bytes || s->rotate_ns || s->template || s->node_template || strcmp(s->layout, "jobs") != 0))
-        return reject(s, "layout, template, node_template, rotate_size and rotate_every need dir=DIRECTORY");
+    if (!s->dir && (s->rotate_bytes || s->rotate_ns || s->template || s->node_template || s->producer
+                    || strcmp(s->layout, "jobs") != 0))
+        return reject(s, "layout, template, node_template, producer, rotate_size and rotate_every need dir=DIRECTORY");
     enum err err = s->dir ? check_tree(s) : OK;
     if (!err)
         err = writable_check(s->dir ? s->dir : s->path, s->dir ? WRITABLE_DIRECTORY : WRITABLE_FILE, s->message,
@@ -260,6 +267,7 @@ static enum err open_tree(struct csv_state *s)
     s->tree->template = template_of(s);
     s->tree->node_template = node_template_of(s);
     s->tree->is_ldms = is_ldms(s);
+    s->tree->ldms.producer = s->producer;
     s->tree->copies = s->copies && !is_ldms(s);
     enum err err = check_tree(s);
     if (!err) {

@@ -107,19 +107,19 @@ static void add_values(struct buf *row, const struct sample *sample, bool has_un
 }
 
 /* The columns before the values. */
-static void add_key_columns(struct buf *row, const char *host, const struct sample *sample, const char *job, size_t index)
+static void add_key_columns(struct buf *row, const char *host, const struct sample *sample, const struct ldms_row *facts)
 {
     add_time(row, sample->time_ns);
     buf_add_char(row, ',');
-    csv_add_text(row, bytes_of(host));
+    csv_add_text(row, bytes_of(facts->producer));
     buf_add_char(row, ',');
     buf_add_u64(row, ldms_component(host));
     buf_add_char(row, ',');
-    csv_add_text(row, bytes_of(job ? job : "0"));
+    csv_add_text(row, bytes_of(*facts->jobs ? facts->jobs : "0"));
     buf_add_text(row, ",0");
     if (sample->set->instances) {
         buf_add_char(row, ',');
-        buf_add_u64(row, index);
+        buf_add_u64(row, facts->index);
         buf_add_char(row, ',');
         csv_add_text(row, bytes_of(sample->instance));
     }
@@ -129,7 +129,7 @@ struct row_place {
     struct csv_tree *tree;
     const struct batch *batch;
     const struct sample *sample;
-    size_t index; /* of the sample among those of its set in the batch */
+    struct ldms_row row; /* is_ldms: complete; otherwise the index only */
 };
 
 static enum err write_to(const struct row_place *place, const char *template, const char *user, const char *job)
@@ -147,7 +147,12 @@ static enum err write_to(const struct row_place *place, const char *template, co
     if (!file)
         return tree->files.message[0] ? IO : NOMEM;
     size_t before = file->out.size;
-    add_key_columns(&file->out, host, sample, job, place->index);
+    struct ldms_row row = place->row;
+    if (!tree->is_ldms) {
+        row.producer = host;
+        row.jobs = job ? job : "";
+    }
+    add_key_columns(&file->out, host, sample, &row);
     add_values(&file->out, sample, header->has_units);
     buf_add_char(&file->out, '\n');
     csv_files_added(&tree->files, file, file->out.size - before);
@@ -183,7 +188,9 @@ enum err csv_tree_write(struct csv_tree *tree, const struct batch *batch)
     tree->files.is_undoable = batch->position != 0;
     for (size_t i = 0; i < batch->count && !err; i++) {
         place.sample = &batch->samples[i];
-        place.index = i && batch->samples[i - 1].set == place.sample->set ? place.index + 1 : 0;
+        place.row.index = i && batch->samples[i - 1].set == place.sample->set ? place.row.index + 1 : 0;
+        if (tree->is_ldms)
+            place.row = tree->ldms.rows[i];
         err = write_sample(&place);
     }
     if (err)

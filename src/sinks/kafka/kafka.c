@@ -19,7 +19,7 @@
 #define MESSAGE_BYTES_MAX (20u << 20)
 
 struct kafka_state {
-    const char *topic, *format, *names, *idempotent, *exactly_once;
+    const char *topic, *format, *names, *ldms_producer, *idempotent, *exactly_once;
     uint64_t queue_bytes, timeout_ns, states_ns;
     struct kafka_producer producer;
     struct kafka_queue queue;
@@ -42,6 +42,8 @@ static const struct setting kafka_settings[] = {
     { "format", SETTING_TEXT, "json", offsetof(struct kafka_state, format),
       "json, msgpack, or wire (whole records, for sonde collect --from-kafka)" },
     { "names", SETTING_TEXT, "sonde", offsetof(struct kafka_state, names), "field names: sonde, or ldms as in LDMS's CSV files" },
+    { "producer", SETTING_TEXT, NULL, offsetof(struct kafka_state, ldms_producer),
+      "names=ldms: ProducerName, for example %{user}-%{host}, with a row for each user of the node; default: %{host}" },
     { "compression", SETTING_TEXT, "lz4", offsetof(struct kafka_state, producer.compression), "none, gzip, snappy, lz4, zstd" },
     { "idempotent", SETTING_TEXT, "auto", offsetof(struct kafka_state, idempotent),
       "idempotent producer: yes (required), no, or auto (where the brokers support it)" },
@@ -88,6 +90,18 @@ static enum err parse_modes(struct kafka_state *s)
     return USAGE;
 }
 
+static enum err check_ldms_producer(struct kafka_state *s, bool ldms)
+{
+    struct buf error;
+    buf_init(&error, sizeof s->producer.error);
+    enum err err = ldms ? ldms_producer_check(s->ldms_producer, &error) : USAGE;
+    if (!ldms)
+        buf_add_text(&error, "producer needs names=ldms");
+    snprintf(s->producer.error, sizeof s->producer.error, "%s", buf_text(&error));
+    buf_clear(&error);
+    return err;
+}
+
 static enum err read_settings(struct kafka_state *s, enum kafka_format *format, bool *ldms)
 {
     static const char *const formats[] = { [KAFKA_JSON] = "json", [KAFKA_MSGPACK] = "msgpack", [KAFKA_WIRE] = "wire" };
@@ -98,7 +112,8 @@ static enum err read_settings(struct kafka_state *s, enum kafka_format *format, 
     *ldms = strcmp(s->names, "ldms") == 0;
     if (!*ldms && strcmp(s->names, "sonde") != 0)
         return reject_setting(s, "names", s->names, "sonde or ldms");
-    return parse_modes(s);
+    enum err err = s->ldms_producer ? check_ldms_producer(s, *ldms) : OK;
+    return err ? err : parse_modes(s);
 }
 
 static enum err kafka_check(void *state)
@@ -135,6 +150,7 @@ static enum err kafka_open(void *state)
         return err;
     }
     kafka_rows_init(&s->rows, format, ldms);
+    s->ldms.producer = s->ldms_producer;
     buf_init(&s->body, MESSAGE_BYTES_MAX);
     if (getrandom(&s->stream, sizeof s->stream, 0) != (ssize_t)sizeof s->stream)
         s->stream = clock_realtime_ns();
@@ -219,6 +235,15 @@ static enum err is_committed(struct kafka_state *s, const struct batch *batch, b
     return explain_timeout(s, err);
 }
 
+static enum err make_ldms_rows(struct kafka_state *s, const struct batch **batch, const char *host)
+{
+    struct batch named = **batch;
+    named.host = host;
+    enum err err = ldms_batch_make(&s->ldms, &named, batch);
+    s->rows.ldms_rows = s->ldms.rows;
+    return err;
+}
+
 static enum err kafka_write(void *state, const struct batch *batch)
 {
     struct kafka_state *s = state;
@@ -236,7 +261,7 @@ static enum err kafka_write(void *state, const struct batch *batch)
     if (s->records)
         err = add_record(s, batch, &batch_id);
     else if (s->rows.ldms)
-        err = ldms_batch_make(&s->ldms, batch, &batch);
+        err = make_ldms_rows(s, &batch, batch_id.host);
     for (size_t place = 0; !s->records && place < kafka_rows_count(batch) && !err; place++)
         err = add_row(s, batch, &batch_id, place);
     if (err)

@@ -21,8 +21,10 @@ struct row_encoder {
     size_t count;
 };
 
-static const char *const reserved_names[] = { "time_ns", "host", "job", "job_user", "set", "instance", "stream", "sequence",
-                                         "place", "Time", "Time_usec", "ProducerName", "component_id", "job_id", "app_id" };
+static const char *const reserved_names[] = {
+    "time_ns", "host", "job", "job_user", "set", "instance", "stream", "sequence", "place", "Time", "Time_usec", "ProducerName",
+    "component_id", "job_id", "job_ids", "app_id",
+};
 
 void kafka_rows_init(struct kafka_rows *rows, enum kafka_format format, bool ldms)
 {
@@ -120,19 +122,27 @@ static uint64_t job_number(const char *job)
     return number;
 }
 
-static void add_time(const struct kafka_rows *rows, struct row_encoder *row, const struct kafka_batch_id *batch_id,
-                     const char *job,
-                     uint64_t time_ns)
+/* Several jobs do not fit into the number job_id: it is 0, and job_ids lists them. */
+static void add_ldms_head(struct row_encoder *row, const struct ldms_row *facts, const char *host, uint64_t time_ns)
 {
-    if (rows->ldms) {
-        uint64_t time_us = time_ns / NS_PER_US;
-        add_f64(row, "Time", (double)time_us / 1e6);
-        add_u64(row, "Time_usec", time_ns % NS_PER_S / NS_PER_US);
-        add_text(row, "ProducerName", batch_id->host);
-        add_u64(row, "component_id", ldms_component(batch_id->host));
-        add_u64(row, "job_id", job_number(job));
-        add_u64(row, "app_id", 0);
-    }
+    bool is_list = strchr(facts->jobs, ' ') != NULL;
+    uint64_t time_us = time_ns / NS_PER_US;
+    add_f64(row, "Time", (double)time_us / 1e6);
+    add_u64(row, "Time_usec", time_ns % NS_PER_S / NS_PER_US);
+    add_text(row, "ProducerName", facts->producer);
+    add_u64(row, "component_id", ldms_component(host));
+    add_u64(row, "job_id", is_list ? 0 : job_number(facts->jobs));
+    if (is_list)
+        add_text(row, "job_ids", facts->jobs);
+    add_u64(row, "app_id", 0);
+}
+
+static void add_time(const struct kafka_rows *rows, struct row_encoder *row, const struct batch *batch,
+                     const struct kafka_batch_id *batch_id, size_t place, uint64_t time_ns)
+{
+    const struct ldms_row host = { .producer = batch_id->host, .jobs = "" };
+    if (rows->ldms)
+        add_ldms_head(row, place < batch->count ? &rows->ldms_rows[place] : &host, batch_id->host, time_ns);
     add_u64(row, "time_ns", time_ns);
 }
 
@@ -141,9 +151,8 @@ static void add_head(const struct kafka_rows *rows, struct row_encoder *row, con
                      const struct kafka_batch_id *batch_id, size_t place, uint64_t time_ns)
 {
     char stream[20];
-    const char *job = place < batch->count ? batch->samples[place].job : NULL;
     snprintf(stream, sizeof stream, "%016" PRIx64, batch_id->stream);
-    add_time(rows, row, batch_id, job, time_ns);
+    add_time(rows, row, batch, batch_id, place, time_ns);
     add_text(row, "host", batch_id->host);
     add_text(row, "set", kafka_rows_set(batch, place));
     add_text(row, "stream", stream);
@@ -152,12 +161,9 @@ static void add_head(const struct kafka_rows *rows, struct row_encoder *row, con
 }
 
 /* "cpu_list_entry_idx", "cpu_list_name": the index and name of the instance within its set. */
-static void add_list(struct row_encoder *row, const struct batch *batch, const struct sample *sample)
+static void add_list(struct row_encoder *row, const struct sample *sample, uint64_t index)
 {
     char name[SET_NAME_MAX + 32];
-    uint64_t index = 0;
-    for (const struct sample *at = sample; at > batch->samples && at[-1].set == sample->set; at--)
-        index++;
     snprintf(name, sizeof name, "%.32s_list_entry_idx", sample->set->instances);
     add_u64(row, name, index);
     snprintf(name, sizeof name, "%.32s_list_name", sample->set->instances);
@@ -165,17 +171,20 @@ static void add_list(struct row_encoder *row, const struct batch *batch, const s
 }
 
 static void add_sample(const struct kafka_rows *rows, struct row_encoder *row, const struct batch *batch,
-                       const struct sample *sample)
+                       size_t place)
 {
+    const struct sample *sample = &batch->samples[place];
     const struct job *job = batch_job(batch, sample);
+    const struct ldms_row *facts = rows->ldms ? &rows->ldms_rows[place] : NULL;
+    const char *user = facts ? facts->user : job ? job->user : NULL;
     if (sample->job)
         add_text(row, "job", sample->job);
-    if (job && *job->user)
-        add_text(row, "job_user", job->user);
+    if (user && *user)
+        add_text(row, "job_user", user);
     if (*sample->instance)
         add_text(row, "instance", sample->instance);
-    if (rows->ldms && sample->set->instances)
-        add_list(row, batch, sample);
+    if (facts && sample->set->instances)
+        add_list(row, sample, facts->index);
     for (size_t i = 0; i < sample->set->size; i++)
         if (!sample->known || sample->known[i])
             add_metric(rows, row, sample->set, i, sample->values[i]);
@@ -255,7 +264,7 @@ void kafka_rows_add(struct kafka_rows *rows, const struct batch *batch, const st
     }
     add_head(rows, &row, batch, batch_id, place, time_of(batch, place));
     if (place < batch->count)
-        add_sample(rows, &row, batch, &batch->samples[place]);
+        add_sample(rows, &row, batch, place);
     else if (place < batch->count + batch->event_count)
         add_event(&row, &batch->events[place - batch->count]);
     else

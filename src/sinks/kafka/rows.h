@@ -4,6 +4,7 @@
 #define SONDE_SINKS_KAFKA_ROWS_H
 
 #include "base/buf.h"
+#include "compat/ldms/batch.h"
 #include "model/batch.h"
 
 enum kafka_format { KAFKA_JSON, KAFKA_MSGPACK, KAFKA_WIRE };
@@ -11,6 +12,7 @@ enum kafka_format { KAFKA_JSON, KAFKA_MSGPACK, KAFKA_WIRE };
 struct kafka_rows {
     enum kafka_format format;
     bool ldms; /* use LDMS's names of fields and metrics */
+    const struct ldms_row *ldms_rows; /* with ldms: one per sample of the batch, set by the caller */
     struct buf pairs; /* content of a MessagePack map, whose size is written first */
 };
 

@@ -112,6 +112,44 @@ static void columns_are_those_of_ldms(void **state)
     end(f);
 }
 
+static const struct metric vm_metrics[] = { { "pgpgin", "B", COUNTER, U64, "in", NULL } };
+static const struct set vmstat = { "vmstat", vm_metrics, 1, NULL };
+
+/* Rows of a node: one per producer, with the jobs that it stands for. */
+static void producers_are_named_after_users(void **state)
+{
+    struct fixture *f = *state;
+    static const struct job first = { .id = "1", .user = "ada" }, second = { .id = "2", .user = "ben" },
+                            third = { .id = "3", .user = "ada" };
+    static const struct job *const jobs[] = { &first, &second, &third };
+    f->sink = sink_find("csv");
+    f->state = calloc(1, f->sink->state_size);
+    assert_int_equal(setting_defaults(f->sink->settings, f->state), OK);
+    assert_int_equal(setting_apply(f->sink->settings, f->state, "dir", f->tree), OK);
+    assert_int_equal(setting_apply(f->sink->settings, f->state, "layout", "ldms"), OK);
+    assert_int_equal(setting_apply(f->sink->settings, f->state, "producer", "%{user}-%{host}"), OK);
+    assert_int_equal(f->sink->open(f->state), OK);
+    for (size_t count = 0; count <= 3; count++) {
+        batch_reset(&f->batch);
+        f->batch.host = "n017";
+        f->batch.jobs = jobs;
+        f->batch.job_count = count;
+        sample_set_u64(batch_add(&f->batch, &vmstat, (count + 1) * 1000000000, ""), 0, 3072);
+        sample_set_f64(batch_add(&f->batch, &cpus, (count + 1) * 1000000000, "cpu0"), 0, 0.5);
+        sample_set_f64(batch_add(&f->batch, &cpus, (count + 1) * 1000000000, "cpu1"), 0, 1);
+        assert_int_equal(f->sink->write(f->state, &f->batch), OK);
+    }
+    assert_int_equal(f->sink->flush(f->state, 1), OK);
+    assert_string_equal(content(f, "sonde/vmstat"),
+                        "#Time,Time_usec,ProducerName,component_id,job_id,app_id,pgpgin\n"
+                        "1.000000,0,n017,17,0,0,3\n2.000000,0,ada-n017,17,1,0,3\n3.000000,0,ada-n017,17,1,0,3\n"
+                        "3.000000,0,ben-n017,17,2,0,3\n4.000000,0,ada-n017,17,1 3,0,3\n4.000000,0,ben-n017,17,2,0,3\n");
+    assert_non_null(strstr(content(f, "sonde/load_cpu"),
+                           "\n3.000000,0,ada-n017,17,1,0,0,cpu0,0.5\n3.000000,0,ada-n017,17,1,0,1,cpu1,1\n"
+                           "3.000000,0,ben-n017,17,2,0,0,cpu0,0.5\n3.000000,0,ben-n017,17,2,0,1,cpu1,1\n"));
+    end(f);
+}
+
 static void jobs_have_directories(void **state)
 {
     struct fixture *f = *state;
@@ -296,6 +334,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(columns_are_those_of_ldms), TEST(jobs_have_directories), TEST(one_file_per_ldms_schema),
+        TEST(producers_are_named_after_users),
         TEST(no_duplicates_after_a_crash), TEST(an_undo_log_of_an_older_position_is_ignored),
         TEST(a_changed_header_starts_a_new_file), TEST(files_are_rotated_by_size), TEST(more_files_than_descriptors),
         cmocka_unit_test(invalid_templates_are_rejected),

@@ -40,14 +40,21 @@ static void fill(struct batch *batch)
 static void assert_row(enum kafka_format format, bool ldms, const struct batch *batch, size_t place, const char *expected)
 {
     struct kafka_rows rows;
+    struct ldms_batch converted = { .producer = "%{user}@%{host}" };
     struct buf out;
     kafka_rows_init(&rows, format, ldms);
     buf_init(&out, 4096);
+    struct batch named = *batch;
+    named.host = batch_id.host;
+    if (ldms)
+        assert_int_equal(ldms_batch_make(&converted, &named, &batch), OK);
+    rows.ldms_rows = converted.rows;
     kafka_rows_add(&rows, batch, &batch_id, place, &out);
     assert_int_equal(buf_err(&out), OK);
     assert_string_equal(buf_text(&out), expected);
     buf_clear(&out);
     kafka_rows_clear(&rows);
+    ldms_batch_clear(&converted);
 }
 
 static void rows_hold_the_batch_and_have_unique_names(void **state)
@@ -61,13 +68,40 @@ static void rows_hold_the_batch_and_have_unique_names(void **state)
                "\"sequence\": 42, \"place\": 0, \"job\": \"47[1]\", \"job_user\": \"ada\", \"instance\": \"a\\\"b\", "
                "\"mem_total\": 11264, \"metric_host\": -3, \"level\": 0.5}");
     assert_row(KAFKA_JSON, true, &batch, 0,
-               "{\"Time\": 1700000000.123456, \"Time_usec\": 123456, \"ProducerName\": \"n1\", \"component_id\": 1, "
+               "{\"Time\": 1700000000.123456, \"Time_usec\": 123456, \"ProducerName\": \"ada@n1\", \"component_id\": 1, "
                "\"job_id\": 47, \"app_id\": 0, \"time_ns\": 1700000000123456789, \"host\": \"n1\", \"set\": \"meminfo\", "
                "\"stream\": \"0000000000000abc\", \"sequence\": 42, \"place\": 0, \"job\": \"47[1]\", \"job_user\": \"ada\", "
                "\"instance\": \"a\\\"b\", \"MemTotal\": 11, \"metric_host\": -3, \"level\": 0.5}");
     assert_row(KAFKA_JSON, false, &batch, 1,
                "{\"time_ns\": 7, \"host\": \"n1\", \"set\": \"meminfo\", \"stream\": \"0000000000000abc\", \"sequence\": 42, "
                "\"place\": 1}");
+    batch_clear(&batch);
+}
+
+/* Two jobs of two users share the node: a row for each user, and for a job id that is no longer a number, a list. */
+static void rows_of_a_node_name_its_jobs(void **state)
+{
+    (void)state;
+    static const struct job one = { .id = "1", .user = "ada" }, two = { .id = "2", .user = "bob" },
+                            three = { .id = "3", .user = "bob" };
+    static const struct job *const all[] = { &one, &two, &three };
+    struct batch batch;
+    fill(&batch);
+    batch.samples[0].job = NULL;
+    batch.count = 1;
+    batch.event_count = batch.gap_count = 0;
+    batch.jobs = all;
+    batch.job_count = 3;
+    assert_row(KAFKA_JSON, true, &batch, 0,
+               "{\"Time\": 1700000000.123456, \"Time_usec\": 123456, \"ProducerName\": \"ada@n1\", \"component_id\": 1, "
+               "\"job_id\": 1, \"app_id\": 0, \"time_ns\": 1700000000123456789, \"host\": \"n1\", \"set\": \"meminfo\", "
+               "\"stream\": \"0000000000000abc\", \"sequence\": 42, \"place\": 0, \"job_user\": \"ada\", "
+               "\"instance\": \"a\\\"b\", \"MemTotal\": 11, \"metric_host\": -3, \"level\": 0.5}");
+    assert_row(KAFKA_JSON, true, &batch, 1,
+               "{\"Time\": 1700000000.123456, \"Time_usec\": 123456, \"ProducerName\": \"bob@n1\", \"component_id\": 1, "
+               "\"job_id\": 0, \"job_ids\": \"2 3\", \"app_id\": 0, \"time_ns\": 1700000000123456789, \"host\": \"n1\", "
+               "\"set\": \"meminfo\", \"stream\": \"0000000000000abc\", \"sequence\": 42, \"place\": 1, "
+               "\"job_user\": \"bob\", \"instance\": \"a\\\"b\", \"MemTotal\": 11, \"metric_host\": -3, \"level\": 0.5}");
     batch_clear(&batch);
 }
 
@@ -235,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_hold_the_batch_and_have_unique_names),
+        cmocka_unit_test(rows_of_a_node_name_its_jobs),
         cmocka_unit_test(events_and_gaps_are_rows),
         cmocka_unit_test(rows_of_a_job_share_its_key),
         cmocka_unit_test(topic_names_follow_the_pattern),

@@ -38,7 +38,7 @@ static enum err take_job(void *context, const struct store_job *job)
     if (output->settings->ids)
         buf_printf(&output->out, "%s\n", job->job_id);
     else if (output->settings->json)
-        list_job_json(&output->json, job);
+        list_job_json(&output->json, job, output->list.now_ns);
     else
         list_add(&output->list, job);
     return buf_err(&output->out);

@@ -76,7 +76,7 @@ static enum err write_job(void *context, const struct store_job *job)
     row_writer_string(rows, bytes_of(job->job_id));
     add_text(rows, bytes_of(job->name));
     add_text(rows, bytes_of(job->user));
-    row_writer_u64(rows, job->uid);
+    add_known(rows, job->uid != UINT32_MAX, job->uid);
     add_text(rows, bytes_of(job->hosts));
     row_writer_arguments(rows, job->command);
     add_text(rows, bytes_of(job->cwd));
@@ -91,14 +91,10 @@ static enum err write_job(void *context, const struct store_job *job)
     add_known(rows, job->memory_limit_bytes, job->memory_limit_bytes);
     add_known(rows, has_memory, memory);
     add_known(rows, job->period_ns, job->period_ns);
-    row_writer_u64(rows, summary->processes);
-    row_writer_u64(rows, summary->images);
-    row_writer_u64(rows, summary->threads);
-    row_writer_u64(rows, summary->failed);
-    row_writer_u64(rows, summary->signalled);
-    row_writer_u64(rows, summary->running);
-    row_writer_u64(rows, summary->lost);
-    row_writer_u64(rows, summary->short_processes);
+    const uint64_t counts[] = { summary->processes, summary->images, summary->threads, summary->failed, summary->signalled,
+                                summary->running, summary->lost, summary->short_processes };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        add_known(rows, list_has_processes(job), counts[i]);
     add_known(rows, has_cpu, cpu_us);
     add_counters(rows, &summary->sum);
     return row_writer_write_if_large(rows);

@@ -11,6 +11,8 @@
 
 #define COMMAND_MAX 512u
 #define WIDE 110 /* minimum width for the full start time */
+#define SILENT_NS (5 * 60 * NS_PER_S) /* a job without new data for this time was interrupted; updates come every minute */
+#define SILENT_PERIODS 3              /* and for this many sampling periods */
 
 static const struct table_column list_columns[] = {
     { .title = "JOB", .min = 28 }, /* generated ids are never truncated, since users type them */
@@ -31,7 +33,7 @@ static const struct table_column list_columns[] = {
 void list_init(struct list *list, struct terminal terminal, uint64_t now_ns)
 {
     time_t now = (time_t)(now_ns / NS_PER_S);
-    *list = (struct list){ .terminal = terminal };
+    *list = (struct list){ .terminal = terminal, .now_ns = now_ns };
     localtime_r(&now, &list->today);
     size_t count = sizeof list_columns / sizeof *list_columns;
     table_init(&list->table, list_columns, count, terminal.utf8);
@@ -69,6 +71,25 @@ static bool duration_known(const struct store_job *job)
     return job->start_ns && job->end_ns > job->start_ns;
 }
 
+bool list_has_processes(const struct store_job *job)
+{
+    return job->summary.processes > 0;
+}
+
+static bool is_running(const struct store_job *job, uint64_t now_ns)
+{
+    uint64_t silent_ns = job->period_ns * SILENT_PERIODS > SILENT_NS ? job->period_ns * SILENT_PERIODS : SILENT_NS;
+    uint64_t seen_ns = job->end_ns ? job->end_ns : job->start_ns;
+    return job->running && seen_ns + silent_ns >= now_ns;
+}
+
+/* 0: unknown. */
+static uint64_t duration_ns(const struct store_job *job, uint64_t now_ns)
+{
+    uint64_t end_ns = is_running(job, now_ns) ? now_ns : job->end_ns;
+    return job->start_ns && end_ns > job->start_ns ? end_ns - job->start_ns : 0;
+}
+
 bool list_cores_used_milli(const struct store_job *job, uint64_t *milli)
 {
     uint64_t cpu_us;
@@ -104,10 +125,12 @@ static void add_cores(struct table *table, const struct store_job *job)
     table_add_text(table, PLAIN, cell);
 }
 
-static void add_status(struct table *table, const struct store_job *job)
+static void add_status(struct table *table, const struct store_job *job, uint64_t now_ns)
 {
     struct format_text text = status_text(job->status_known, job->exit_code, job->exit_signal);
-    if (!job->ended)
+    if (is_running(job, now_ns))
+        table_add_text(table, PLAIN, "running");
+    else if (!job->ended)
         table_add_text(table, YELLOW, "interrupted");
     else if (!job->status_known)
         table_add_text(table, FAINT, text.s);
@@ -131,17 +154,18 @@ void list_add(struct list *list, const struct store_job *job)
 {
     struct table *table = &list->table;
     uint64_t cpu_us, memory;
+    uint64_t time_ns = duration_ns(job, list->now_ns);
     bool has_cpu = list_cpu_us(job, &cpu_us), has_memory = list_memory_bytes(job, &memory);
     table_add_text(table, BOLD, job->job_id);
     table_add_text(table, PLAIN, job->name ? job->name : "");
     table_add_text(table, PLAIN, job->user ? job->user : "");
     table_add_text(table, PLAIN, start_text(list, job->start_ns).s);
-    table_add_text(table, PLAIN, duration_known(job) ? format_duration_short(job->end_ns - job->start_ns).s : "");
+    table_add_text(table, PLAIN, time_ns ? format_duration_short(time_ns).s : "");
     table_add_text(table, PLAIN, has_cpu ? format_duration_short(cpu_us * NS_PER_US).s : "");
     add_cores(table, job);
     table_add_text(table, PLAIN, has_memory ? format_bytes_short(memory).s : "");
-    table_add_text(table, PLAIN, format_count(job->summary.processes).s);
-    add_status(table, job);
+    table_add_text(table, PLAIN, list_has_processes(job) ? format_count(job->summary.processes).s : "");
+    add_status(table, job, list->now_ns);
     table_add_text(table, PLAIN, job->hosts ? job->hosts : "");
     table_add_text(table, PLAIN, job->tags ? job->tags : "");
     add_command(table, job->command);
@@ -153,19 +177,22 @@ enum err list_print(const struct list *list, struct buf *out)
     return table_print(&list->table, &list->terminal, out);
 }
 
-static void add_times(struct json *json, const struct store_job *job)
+static void add_times(struct json *json, const struct store_job *job, uint64_t now_ns)
 {
+    bool running = is_running(job, now_ns);
+    uint64_t time_ns = duration_ns(job, now_ns);
     if (job->start_ns) {
         json_field_text(json, "start", format_time_iso(job->start_ns).s);
         json_field_u64(json, "start_ns", job->start_ns);
     }
-    if (job->end_ns) {
+    if (job->end_ns && !running) {
         json_field_text(json, "end", format_time_iso(job->end_ns).s);
         json_field_u64(json, "end_ns", job->end_ns);
     }
-    if (duration_known(job))
-        json_field_f64(json, "duration_s", (double)(job->end_ns - job->start_ns) / 1e9);
+    if (time_ns)
+        json_field_f64(json, "duration_s", (double)time_ns / 1e9);
     json_field_bool(json, "ended", job->ended);
+    json_field_bool(json, "running", running);
     if (job->status_known) {
         json_field_u64(json, "exit_code", job->exit_code);
         json_field_u64(json, "exit_signal", job->exit_signal);
@@ -192,24 +219,27 @@ static void add_figures(struct json *json, const struct store_job *job)
         json_field_u64(json, "memory_max_bytes", number);
     add_known(json, "memory_limit_bytes", job->memory_limit_bytes);
     add_known(json, "memory_bytes", job->memory_bytes);
+    if (!list_has_processes(job))
+        return;
     json_field_u64(json, "processes", job->summary.processes);
     json_field_u64(json, "threads", job->summary.threads);
     json_field_u64(json, "failed", job->summary.failed);
     json_field_u64(json, "signalled", job->summary.signalled);
 }
 
-void list_job_json(struct json *json, const struct store_job *job)
+void list_job_json(struct json *json, const struct store_job *job, uint64_t now_ns)
 {
     json_begin_object(json);
     json_field_text(json, "job", job->job_id);
     json_field_text(json, "name", job->name);
     json_field_text(json, "user", job->user);
-    json_field_u64(json, "uid", job->uid);
+    if (job->uid != UINT32_MAX)
+        json_field_u64(json, "uid", job->uid);
     json_field_text(json, "hosts", job->hosts);
     json_field_strings(json, "command", job->command);
     json_field_text(json, "cwd", job->cwd);
     json_field_text(json, "tags", job->tags);
-    add_times(json, job);
+    add_times(json, job, now_ns);
     add_figures(json, job);
     json_end_object(json);
 }

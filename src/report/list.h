@@ -13,6 +13,7 @@ struct list {
     struct table table;
     size_t jobs;
     struct tm today;
+    uint64_t now_ns;
 };
 
 void list_init(struct list *list, struct terminal terminal, uint64_t now_ns);
@@ -21,11 +22,12 @@ void list_add(struct list *list, const struct store_job *job);
 enum err list_print(const struct list *list, struct buf *out);
 
 /* One job as an object, without keys for unknown values. */
-void list_job_json(struct json *json, const struct store_job *job);
+void list_job_json(struct json *json, const struct store_job *job, uint64_t now_ns);
 
 /* Numbers of a job used by several commands. False: unknown. */
 bool list_cpu_us(const struct store_job *job, uint64_t *cpu_us);        /* the kernel's total, or what was recorded if larger */
 bool list_memory_bytes(const struct store_job *job, uint64_t *bytes);   /* peak of all processes, else of the largest one */
 bool list_cores_used_milli(const struct store_job *job, uint64_t *milli); /* average */
+bool list_has_processes(const struct store_job *job); /* sonde run recorded its processes: they can be counted */
 
 #endif

@@ -49,8 +49,10 @@ static void add_user(struct page *page, const struct store_job *job)
     buf_init(&text, 1 << 16);
     if (job->user && job->user[0])
         buf_add_text(&text, job->user);
-    else
+    else if (job->uid != UINT32_MAX)
         buf_printf(&text, "uid %u", job->uid);
+    else
+        buf_add_text(&text, "unknown");
     if (job->hosts && job->hosts[0])
         buf_printf(&text, " on %s", job->hosts);
     add_text_field(page, "user", buf_text(&text));
@@ -66,7 +68,8 @@ static void add_when(struct page *page, const struct facts *facts)
     if (isnan(duration_s))
         page_printf(page, "started", "%s", format_time(job->start_ns).s);
     else
-        page_printf(page, "started", "%s, took %s", format_time(job->start_ns).s, phrase_duration(duration_s).s);
+        page_printf(page, "started", job->running ? "%s, data for %s so far" : "%s, took %s", format_time(job->start_ns).s,
+                    phrase_duration(duration_s).s);
 }
 
 /* Saved by sonde run or attach, not by agents, so it need not be a job of a batch system. */

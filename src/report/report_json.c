@@ -63,7 +63,8 @@ static void add_job(struct json *json, const struct facts *facts)
     known_text(json, "id", job->job_id);
     known_text(json, "name", job->name);
     known_text(json, "user", job->user);
-    json_field_u64(json, "uid", job->uid);
+    if (job->uid != UINT32_MAX)
+        json_field_u64(json, "uid", job->uid);
     known_text(json, "cwd", job->cwd);
     known_text(json, "tags", job->tags);
     json_field_strings(json, "command", job->command);
@@ -149,7 +150,9 @@ static void add_tasks(struct json *json, const struct summary *summary)
 {
     json_key(json, "made");
     json_begin_object(json);
-#define X(field) json_field_u64(json, #field, summary->field);
+#define X(field) \
+    if (summary->processes) \
+        json_field_u64(json, #field, summary->field);
     SUMMARY_SUMS(X)
 #undef X
     known_u64(json, "live_peak", summary->live_peak);

@@ -288,6 +288,9 @@ static enum err add_sample(struct write_buffer *buffer, const struct batch *batc
 static enum err add_job(struct write_buffer *buffer, const struct batch *batch, const struct job *job)
 {
     struct write_buffer_run *run = find_run(buffer, batch->host ? batch->host : "", job->id);
+    uint64_t time_ns = batch->count ? batch->samples[batch->count - 1].time_ns : 0;
+    if (run && !job->end_ns && time_ns > run->facts.end_ns)
+        run->facts.end_ns = time_ns; /* it runs, even if no sample is of it */
     bool is_known = run && run->strings && run->job.end_ns == job->end_ns && run->job.uid == job->uid
                     && run->job.cores_milli == job->cores_milli && run->job.memory_bytes == job->memory_bytes;
     return !run ? NOMEM : is_known ? OK : copy_job(run, job);

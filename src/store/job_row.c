@@ -15,7 +15,7 @@ enum job_column {
 
 static void read_numbers(struct statement *statement, struct store_job *job)
 {
-    job->uid = (uint32_t)statement_u64(statement, JOB_uid);
+    job->uid = statement_is_known(statement, JOB_uid) ? (uint32_t)statement_u64(statement, JOB_uid) : UINT32_MAX;
     job->start_ns = statement_u64(statement, JOB_start_ns);
     job->end_ns = statement_u64(statement, JOB_end_ns);
     job->ended = statement_u64(statement, JOB_ended);
@@ -44,6 +44,7 @@ void job_row_read(struct statement *statement, bool brief, struct store_job *job
     int id = brief ? columns_read_summary_brief(statement, JOB_summary, &job->summary)
                    : columns_read_summary(statement, JOB_summary, &job->summary);
     job->row = statement_i64(statement, id);
+    job->running = statement_i64(statement, id + 1);
 }
 
 static void move_string(char **to, const char **text)

@@ -5,12 +5,17 @@
 #include "store/columns.h"
 #include "store/store.h"
 
-/* The columns that job_row_read expects, for a SELECT. */
+/* An agent has not reported its end. */
+#define JOB_ROW_RUNNING \
+    ", CASE WHEN ended = 0 AND EXISTS (SELECT 1 FROM runs WHERE runs.job = jobs.id AND runs.ended = 0" \
+    " AND runs.run_id LIKE 'agent/%') THEN 1 ELSE 0 END"
+
+/* The columns that job_row_read expects, for a SELECT from jobs. */
 #define JOB_ROW_COLUMNS \
     JOB_STRINGS(COLUMNS_NAME) JOB_NUMBERS(COLUMNS_NAME) \
-    COLUMNS_SUMMARY(COLUMNS_NAME, COLUMNS_COUNTER_NAME, COLUMNS_TOTAL_NAME) "id"
+    COLUMNS_SUMMARY(COLUMNS_NAME, COLUMNS_COUNTER_NAME, COLUMNS_TOTAL_NAME) "id" JOB_ROW_RUNNING
 
-#define JOB_ROW_COLUMNS_BRIEF JOB_STRINGS(COLUMNS_NAME) JOB_NUMBERS(COLUMNS_NAME) COLUMNS_SUMMARY_BRIEF "id"
+#define JOB_ROW_COLUMNS_BRIEF JOB_STRINGS(COLUMNS_NAME) JOB_NUMBERS(COLUMNS_NAME) COLUMNS_SUMMARY_BRIEF "id" JOB_ROW_RUNNING
 
 /* Strings are borrowed from statement until its next step, the command from args. brief: JOB_ROW_COLUMNS_BRIEF were
  * selected instead of JOB_ROW_COLUMNS. */

@@ -11,13 +11,15 @@
 #define SET_COUNTER(name, kind, unit, help) #name " = ?,"
 #define SET_TOTAL(name, kind, unit, help) "total_" #name " = ?,"
 
-/* Strings and facts come from the first run, the status from the last run that has one. Hosts are listed by name, and
- * the allocation of several runs on one host counts once. A total is unknown if one host lacks it. */
+/* Strings and facts come from the first run that has a command: those of agents have none. The status is that of the last
+ * run that failed, otherwise of the last one that has a status. Hosts are listed by name, and the
+ * allocation of several runs on one host counts once. A total is unknown if one host lacks it. */
 #define FACTS_SQL \
     "UPDATE jobs SET (name, \"user\", uid, cwd, command, period_ns) =" \
-    " (SELECT name, \"user\", uid, cwd, command, period_ns FROM runs WHERE job = ?1 ORDER BY start_ns NULLS FIRST, id LIMIT 1)," \
+    " (SELECT name, \"user\", uid, cwd, command, period_ns FROM runs WHERE job = ?1" \
+    " ORDER BY command IS NULL, start_ns NULLS FIRST, id LIMIT 1)," \
     " (exit_code, exit_signal) = (SELECT exit_code, exit_signal FROM runs WHERE job = ?1 AND exit_code IS NOT NULL" \
-    " ORDER BY end_ns DESC NULLS LAST, id DESC LIMIT 1)," \
+    " ORDER BY exit_code = 0 AND exit_signal = 0, end_ns DESC NULLS LAST, id DESC LIMIT 1)," \
     " (hosts, host_count, cores, memory_bytes, cores_allowed_milli, memory_limit_bytes) =" \
     " (SELECT group_concat(name, ' '), count(*), CASE WHEN count(cores) = count(*) THEN sum(cores) END," \
     " CASE WHEN count(memory) = count(*) THEN sum(memory) END," \

@@ -36,9 +36,10 @@ struct store_job {
     int64_t row;
     const char *job_id, *name, *user, *cwd, *tags, *hosts; /* hosts: names separated by spaces */
     struct bytes command; /* NUL after each word */
-    uint32_t uid;
-    uint64_t start_ns, end_ns;
+    uint32_t uid; /* UINT32_MAX: unknown */
+    uint64_t start_ns, end_ns; /* end_ns of a job that has not ended: of its last data */
     bool ended, status_known;
+    bool running; /* as far as agents have reported */
     uint8_t exit_code, exit_signal;
     uint64_t host_count, cores, memory_bytes, cores_allowed_milli, memory_limit_bytes, period_ns;
     struct summary summary;

@@ -64,9 +64,38 @@ static void unknown_is_empty(void **state)
     (void)state;
     struct store_job job = { .job_id = "78", .start_ns = NOW - 40 * 86400 * NS_PER_S };
     const char *text = listed(&job, 80);
+    assert_null(strstr(text, " 0 ")); /* its processes were not recorded */
+    assert_null(strstr(text, "PROCS"));
     assert_non_null(strstr(text, "06 Oct"));
     assert_null(strstr(strchr(text, '\n'), "0s"));
     assert_non_null(strstr(text, "interrupted"));
+}
+
+/* An agent's data arrives once a minute, the clock runs on. */
+static void a_running_job_lasts_until_now(void **state)
+{
+    (void)state;
+    struct store_job job = a_job();
+    struct buf out;
+    struct json json;
+    job.ended = job.status_known = false;
+    job.running = true;
+    job.end_ns = NOW - 60 * NS_PER_S;
+    const char *text = listed(&job, 80);
+    assert_non_null(strstr(text, "1h00m"));
+    assert_non_null(strstr(text, "running"));
+    buf_init(&out, 10000);
+    json_init(&json, &out);
+    list_job_json(&json, &job, NOW);
+    assert_non_null(strstr(buf_text(&out), "\"duration_s\": 3600"));
+    assert_non_null(strstr(buf_text(&out), "\"running\": true"));
+    assert_null(strstr(buf_text(&out), "\"end_ns\""));
+    buf_clear(&out);
+    job.end_ns = NOW - 400 * NS_PER_S; /* the agent no longer reports */
+    assert_non_null(strstr(listed(&job, 80), "interrupted"));
+    assert_null(strstr(listed(&job, 80), "1h00m"));
+    job.period_ns = 200 * NS_PER_S; /* or does so rarely */
+    assert_non_null(strstr(listed(&job, 80), "running"));
 }
 
 static void larger_value_is_shown(void **state)
@@ -87,17 +116,19 @@ static void larger_value_is_shown(void **state)
 static void json_omits_unknown_values(void **state)
 {
     (void)state;
-    struct store_job job = { .job_id = "78", .name = "caf\xe9" };
+    struct store_job job = { .job_id = "78", .name = "caf\xe9", .uid = UINT32_MAX };
     struct buf out;
     struct json json;
     buf_init(&out, 10000);
     json_init(&json, &out);
-    list_job_json(&json, &job);
+    list_job_json(&json, &job, NOW);
     assert_non_null(strstr(buf_text(&out), "\"job\": \"78\""));
     assert_non_null(strstr(buf_text(&out), "\"name_base64\": \"Y2Fm6Q==\""));
     assert_null(strstr(buf_text(&out), "cpu_s"));
     assert_null(strstr(buf_text(&out), "exit_code"));
     assert_null(strstr(buf_text(&out), "start"));
+    assert_null(strstr(buf_text(&out), "uid"));
+    assert_null(strstr(buf_text(&out), "processes"));
     buf_clear(&out);
 }
 
@@ -107,6 +138,7 @@ int main(void)
         cmocka_unit_test(row_contents),
         cmocka_unit_test(command_is_shell_quoted),
         cmocka_unit_test(unknown_is_empty),
+        cmocka_unit_test(a_running_job_lasts_until_now),
         cmocka_unit_test(larger_value_is_shown),
         cmocka_unit_test(json_omits_unknown_values),
     };

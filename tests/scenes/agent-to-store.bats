@@ -149,6 +149,37 @@ run_job() {
     [ "$(sql "SELECT count(*) FROM process WHERE job_id = 'forged'")" = 0 ] # the job itself ran on the node, so the agent recorded it
 }
 
+# The agent commits what it knows about the job before the run's own record arrives.
+@test "a job sent through the agent keeps name and command, is listed as running, then with its status; also in PostgreSQL" {
+    local url='' sinks=(--sink "store:path=$SONDE_DB,every=200ms")
+    if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+        url=$("$SOURCE"/tests/tools/postgres-up "$T/pg")
+        sinks+=(--sink "store:path=$url,every=200ms")
+    fi
+    start_collector "${sinks[@]}"
+    start_agent
+    mkfifo "$T/held"
+    "$SONDE" --db agent: run -q -j named -n ocean -- sh -c 'cat "$0"; exit 3' "$T/held" 3>&- &
+    local run=$! start db
+    wait_for '[ "$("$SONDE" list --json | jq -r ".[] | select(.job == \"named\").running")" = true ]'
+    "$SONDE" list | grep '^named .*running'
+    start=$("$SONDE" list --json | jq '.[0].duration_s')
+    sleep 0.3
+    [ "$("$SONDE" list --json | jq ".[0].duration_s > $start")" = true ]
+    [ "$("$SONDE" list --json | jq -c '.[0] | [has("end"), has("processes")]')" = "[false,false]" ]
+    : >"$T/held"
+    wait "$run" || [ $? -eq 3 ]
+    for db in "$SONDE_DB" $url; do
+        wait_for '[ "$("$SONDE" --db "$db" list -n ocean --json | jq ".[0] | .ended and .processes == 2")" = true ]'
+    done
+    stop "$AGENT"
+    stop "$COLLECTOR"
+    AGENT='' COLLECTOR=''
+    for db in "$SONDE_DB" $url; do
+        COLUMNS=160 "$SONDE" --db "$db" list -n 'oc*' | grep '^named .*ocean.*exit 3.*sh -c'
+    done
+}
+
 @test "a run in its own mount namespace, as in a container or service, is sent too" {
     unshare -m true 2>/dev/null || skip "no mount namespaces"
     start_collector --sink "store:path=$SONDE_DB,every=500ms"

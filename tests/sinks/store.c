@@ -404,6 +404,30 @@ static void a_recorded_run_counts_instead_of_the_agents_data(void **state)
     store_job_clear(&job);
 }
 
+/* The agent has seen the job earlier, and commits before and after the run is saved. */
+static void a_recorded_run_names_the_job(void **state)
+{
+    static const char *const sql = "SELECT name || ' ' || command || ' ' || exit_code FROM jobs WHERE job_id = '4711'";
+    struct store_fixture *fixture = *state;
+    struct writing writing;
+    struct store_job job;
+    struct fake_run fake;
+    fake_run_make(&fake, &(struct fake_shape){ .processes = 7, .job_id = "4711", .name = "ocean", .host = "n1" });
+    assert_true(fake.run.start_ns > job_4711.start_ns);
+    begin(&writing, fixture->path, "c1");
+    write_tick(&writing, "n1", 1, NULL);
+    assert_int_equal(sink->flush(writing.state, 0), OK);
+    assert_int_equal(store_job(fixture->store, "4711", &job), OK);
+    assert_true(job.running);
+    store_job_clear(&job);
+    fixture_file(fixture->store, &fake.run);
+    assert_sql(fixture->path, sql, "ocean ./build.sh --all 2");
+    write_tick(&writing, "n1", 2, NULL);
+    end(&writing);
+    assert_sql(fixture->path, sql, "ocean ./build.sh --all 2");
+    fake_run_clear(&fake);
+}
+
 /* A chunk number is its time and a salt from the source's name. An existing number, for example after the clock was
  * set back, must not block saving for ever. */
 static void an_existing_chunk_number_is_skipped(void **state)
@@ -442,6 +466,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_gap_does_not_count_as_the_missing_batches, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_gap_is_saved_and_counted, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_recorded_run_counts_instead_of_the_agents_data, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_recorded_run_names_the_job, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(an_existing_chunk_number_is_skipped, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,7 +233,7 @@ static void two_runs_with_one_job_id_share_it(void **state)
     assert_string_equal(job.hosts, "node01 node02");
     assert_string_equal(job.name, "other"); /* of the run that started first */
     assert_string_equal(job.tags, "exp:alpha;flag;x:1");
-    assert_int_equal(job.exit_code, 2);     /* of the run that ended last */
+    assert_int_equal(job.exit_code, 2);     /* both failed: of the run that ended last */
     assert_int_equal(job.host_count, 2);
     assert_int_equal(job.cores, 24);
     assert_int_equal(job.cores_allowed_milli, 8000);
@@ -245,6 +245,12 @@ static void two_runs_with_one_job_id_share_it(void **state)
     assert_int_equal(job.summary.threads_peak, sum.threads_peak);
     assert_same_counters(&job.summary.sum, &sum.sum);
     assert_sql(fixture->path, "SELECT count(*) FROM jobs", "1");
+    a.run.exit_code = 0;
+    fixture_file(fixture->store, &a.run);
+    assert_sql(fixture->path, "SELECT exit_code FROM jobs", "7"); /* the batch system reports a failure, too */
+    b.run.exit_code = 0;
+    fixture_file(fixture->store, &b.run);
+    assert_sql(fixture->path, "SELECT exit_code FROM jobs", "0");
     store_job_clear(&job);
     fake_run_clear(&a);
     fake_run_clear(&b);

@@ -170,9 +170,10 @@ static enum err prometheus_open(void *state)
     struct prometheus_state *s = state;
     s->sender.post = prometheus_post;
     s->sender.sink = s;
-    remote_write_init(&s->write, &s->sender.outbox.bytes);
     buf_init(&s->packed, 2 * HTTP_SENDER_OUTBOX_MAX);
-    enum err err = read_labels(s);
+    enum err err = remote_write_init(&s->write, &s->sender.outbox.bytes);
+    if (!err)
+        err = read_labels(s);
     if (!err)
         err = http_sender_open(&s->sender);
     if (err)

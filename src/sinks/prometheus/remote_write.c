@@ -4,11 +4,13 @@
 #include "sinks/prometheus/remote_write.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "model/prom_label.h"
 #include "model/prom_name.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LABEL_BYTES_MAX (256u << 10)
@@ -16,16 +18,54 @@
 #define NAN_BITS 0x7ff8000000000001ull
 #define VARINT_MAX 10
 #define SAMPLE_BODY_MAX (1 + 8 + 1 + VARINT_MAX)
+#define GROUPS (1u << 16)
+#define DELAY_MAX_MS 10 /* samples that are older than the last one by more are out of order, not simultaneous */
 
-void remote_write_init(struct remote_write *write, struct buf *out)
+/* The series of one sample, which all have the same labels. A group may be overwritten by another of the same hash: it
+ * is needed for samples that follow each other closely, and for the end of jobs. */
+struct remote_write_group {
+    uint64_t hash;
+    uint64_t written; /* a bit for each of the first metrics that have a series */
+    int64_t time_ms;  /* of the last sample or marker; 0: none */
+};
+
+/* The points to add to a series. */
+struct points {
+    int64_t time_ms;
+    double value;
+    bool has_value;
+    bool has_marker; /* 1 ms after the value */
+};
+
+enum err remote_write_init(struct remote_write *write, struct buf *out)
 {
-    *write = (struct remote_write){ .out = out };
+    *write = (struct remote_write){ .out = out, .groups = calloc(GROUPS, sizeof *write->groups) };
     buf_init(&write->labels, LABEL_BYTES_MAX);
+    return write->groups ? OK : NOMEM;
 }
 
 void remote_write_clear(struct remote_write *write)
 {
     buf_clear(&write->labels);
+    free(write->groups);
+    write->groups = NULL;
+}
+
+static struct remote_write_group *find_group(struct remote_write *write, const char *host, const char *job, const char *set,
+                                             const char *instance)
+{
+    uint64_t hash = hash_add_text(hash_add_text(hash_add_text(hash_add_text(HASH_START, host), job), set), instance);
+    struct remote_write_group *group = &write->groups[(hash ^ hash >> 32) % GROUPS];
+    if (group->hash != hash)
+        *group = (struct remote_write_group){ .hash = hash };
+    return group;
+}
+
+/* Prometheus keeps one sample per millisecond and series, and rejects another one. */
+static int64_t next_time_ms(const struct remote_write_group *group, uint64_t time_ns)
+{
+    int64_t time_ms = (int64_t)(time_ns / NS_PER_MS);
+    return time_ms <= group->time_ms && time_ms > group->time_ms - DELAY_MAX_MS ? group->time_ms + 1 : time_ms;
 }
 
 static size_t encode_varint(uint8_t *to, uint64_t value)
@@ -137,20 +177,27 @@ static uint64_t bits_of(double value)
 }
 
 /* name includes "_total" for counters. */
-static void add_series(struct remote_write *write, struct bytes name, double value, uint64_t time_ns, bool is_last)
+static void add_series(struct remote_write *write, struct bytes name, const struct points *points)
 {
     static const char name_label[] = "__name__"; /* sorts before all others, which start with lower-case letters */
     uint8_t samples[2][SAMPLE_BODY_MAX];
-    int64_t time_ms = (int64_t)(time_ns / NS_PER_MS);
-    size_t sizes[2] = { encode_sample(samples[0], bits_of(value), time_ms), encode_sample(samples[1], STALE_BITS, time_ms + 1) };
+    size_t sizes[2], count = 0;
+    if (points->has_value) {
+        sizes[count] = encode_sample(samples[count], bits_of(points->value), points->time_ms);
+        count++;
+    }
+    if (points->has_marker) {
+        sizes[count] = encode_sample(samples[count], STALE_BITS, points->time_ms + 1);
+        count++;
+    }
     size_t body = label_size(strlen(name_label), name.size);
     body += head_size(body) + write->labels.size;
-    for (int i = 0; i <= is_last; i++)
+    for (size_t i = 0; i < count; i++)
         body += head_size(sizes[i]) + sizes[i];
     add_head(write->out, 1, body);
     add_label(write->out, bytes_of(name_label), name);
     buf_add(write->out, write->labels.data, write->labels.size);
-    for (int i = 0; i <= is_last; i++) {
+    for (size_t i = 0; i < count; i++) {
         add_head(write->out, 2, sizes[i]);
         buf_add(write->out, samples[i], sizes[i]);
     }
@@ -172,49 +219,83 @@ static bool ends_now(const struct batch *batch, const char *job)
     return false;
 }
 
+/* A job that ends may have two last samples of a set: one that was read before, and what its cgroup reports at the end. */
+static bool is_last_of_group(const struct batch *batch, const struct sample *sample)
+{
+    for (const struct sample *later = sample + 1; later < batch->samples + batch->count; later++)
+        if (later->set == sample->set && later->job && strcmp(later->job, sample->job) == 0
+            && strcmp(later->instance, sample->instance) == 0)
+            return false;
+    return true;
+}
+
+/* At the end also the series end that have no value in the last sample. */
+static void add_value(struct remote_write *write, const struct sample *sample, size_t i, struct points points)
+{
+    const struct metric *metric = &sample->set->metrics[i];
+    struct prom_name name;
+    if ((!points.has_value && !points.has_marker) || !prom_name_of(sample->set, metric, &name))
+        return;
+    points.value = points.has_value ? in_base_unit(&name, metric->type, sample->values[i]) : 0;
+    if (name.is_counter) {
+        memcpy(name.text + name.size, "_total", sizeof "_total");
+        name.size += strlen("_total");
+    }
+    add_series(write, (struct bytes){ name.text, name.size }, &points);
+}
+
 void remote_write_sample(struct remote_write *write, const struct batch *batch, const struct sample *sample)
 {
     struct labels labels = { 0 };
     const struct job *job = batch_job(batch, sample);
     const char *what, *instance = prom_label_instance(sample->set, sample->instance, &what);
-    bool is_last = ends_now(batch, sample->job);
+    struct remote_write_group *group = find_group(write, batch->host, sample->job, sample->set->name, sample->instance);
+    struct points points = { .time_ms = next_time_ms(group, sample->time_ns) };
+    bool ends = ends_now(batch, sample->job) && is_last_of_group(batch, sample);
     insert_label(&labels, "host", batch->host);
     insert_label(&labels, "job", sample->job);
     insert_label(&labels, "user", job ? job->user : NULL);
     insert_label(&labels, what, instance);
     finish_labels(write, &labels);
     for (size_t i = 0; i < sample->set->size; i++) {
-        const struct metric *metric = &sample->set->metrics[i];
-        struct prom_name name;
-        if ((sample->known && !sample->known[i]) || !prom_name_of(sample->set, metric, &name))
-            continue;
-        double value = in_base_unit(&name, metric->type, sample->values[i]);
-        if (name.is_counter) {
-            memcpy(name.text + name.size, "_total", sizeof "_total");
-            name.size += strlen("_total");
-        }
-        add_series(write, (struct bytes){ name.text, name.size }, value, sample->time_ns, is_last);
+        uint64_t bit = i < 64 ? 1ull << i : 0;
+        points.has_value = !sample->known || sample->known[i];
+        points.has_marker = ends && (points.has_value || group->written & bit);
+        group->written |= points.has_value ? bit : 0;
+        add_value(write, sample, i, points);
     }
+    group->time_ms = points.time_ms + ends;
+}
+
+static void add_job_value(struct remote_write *write, const char *name, double value, struct points points)
+{
+    points.has_value = true;
+    points.value = value;
+    add_series(write, bytes_of(name), &points);
 }
 
 static void add_job(struct remote_write *write, const struct batch *batch, const struct job *job, uint64_t time_ns)
 {
-    bool is_last = ends_now(batch, job->id);
+    struct remote_write_group *group = find_group(write, batch->host, job->id, "job", NULL);
+    struct points points = { .time_ms = next_time_ms(group, time_ns), .has_marker = ends_now(batch, job->id) };
     struct labels labels = { 0 };
+    if (!points.has_marker && (int64_t)(time_ns / NS_PER_MS) <= group->time_ms)
+        return;
+    group->time_ms = points.time_ms + points.has_marker;
     insert_label(&labels, "host", batch->host);
     insert_label(&labels, "job", job->id);
     insert_label(&labels, "user", job->user);
     finish_labels(write, &labels);
     if (job->start_ns)
-        add_series(write, bytes_of("sonde_job_start_time_seconds"), (double)job->start_ns / 1e9, time_ns, is_last);
+        add_job_value(write, "sonde_job_start_time_seconds", (double)job->start_ns / 1e9, points);
     if (job->cores_milli)
-        add_series(write, bytes_of("sonde_job_cores_allowed"), (double)job->cores_milli / 1e3, time_ns, is_last);
+        add_job_value(write, "sonde_job_cores_allowed", (double)job->cores_milli / 1e3, points);
     if (job->memory_bytes)
-        add_series(write, bytes_of("sonde_job_memory_limit_bytes"), (double)job->memory_bytes, time_ns, is_last);
+        add_job_value(write, "sonde_job_memory_limit_bytes", (double)job->memory_bytes, points);
     insert_label(&labels, "source", job->source);
     insert_label(&labels, "other_id", job->other_id);
     finish_labels(write, &labels);
-    add_series(write, bytes_of("sonde_job_info"), 1, time_ns, is_last);
+    add_job_value(write, "sonde_job_info", 1, points);
 }
 
 void remote_write_jobs(struct remote_write *write, const struct batch *batch)

@@ -18,8 +18,7 @@ static int begin(void **state)
     buf_init(&out, 1u << 20);
     buf_init(&text, 1u << 20);
     batch_init(&batch);
-    remote_write_init(&writer, &out);
-    return 0;
+    return remote_write_init(&writer, &out);
 }
 
 static int end(void **state)
@@ -168,12 +167,83 @@ static void ended_jobs_get_a_staleness_marker(void **state)
         "__name__=sonde_job_info,host=n1,job=77,source=oar 1@1000 7ff0000000000002@1001\n");
 }
 
+static void write_samples(void)
+{
+    for (size_t i = 0; i < batch.count; i++)
+        remote_write_sample(&writer, &batch, &batch.samples[i]);
+}
+
+static struct sample *add_job_sample(uint64_t time_ns)
+{
+    struct sample *sample = batch_add(&batch, &job_set, time_ns, "");
+    sample->job = "77";
+    return sample;
+}
+
+static void samples_of_one_millisecond_are_written_one_after_another(void **state)
+{
+    (void)state;
+    static const uint64_t times_ns[] = { NS_PER_S, NS_PER_S + 1000, NS_PER_S + NS_PER_MS, 999 * NS_PER_MS, NS_PER_MS };
+    batch.host = "n1";
+    for (size_t i = 0; i < sizeof times_ns / sizeof *times_ns; i++) {
+        batch_reset(&batch);
+        sample_set_f64(add_job_sample(times_ns[i]), 2, (double)i);
+        write_samples();
+    }
+    assert_string_equal(read_back(), "__name__=sonde_job_temperature_celsius,host=n1,job=77 0@1000\n"
+                                     "__name__=sonde_job_temperature_celsius,host=n1,job=77 1@1001\n"
+                                     "__name__=sonde_job_temperature_celsius,host=n1,job=77 2@1002\n"
+                                     "__name__=sonde_job_temperature_celsius,host=n1,job=77 3@1003\n"
+                                     "__name__=sonde_job_temperature_celsius,host=n1,job=77 4@1\n"); /* out of order: as it is */
+}
+
+/* Samples of the job's last batch, in the same millisecond; the run time is only in the first of them. */
+static void only_the_last_of_two_last_samples_ends_the_series(void **state)
+{
+    (void)state;
+    static const struct job ada = { .id = "77", .user = "", .other_id = "", .source = "oar" };
+    const struct batch_event event = { JOB_END, &ada };
+    batch.host = "n1";
+    batch.events = &event;
+    batch.event_count = 1;
+    struct sample *first = add_job_sample(NS_PER_S);
+    sample_set_u64(first, 0, 1000000);
+    sample_set_f64(first, 2, 20);
+    sample_set_f64(add_job_sample(NS_PER_S + 1), 2, 30);
+    write_samples();
+    assert_string_equal(read_back(), "__name__=sonde_job_run_seconds_total,host=n1,job=77 1@1000\n"
+                                     "__name__=sonde_job_temperature_celsius,host=n1,job=77 20@1000\n"
+                                     "__name__=sonde_job_run_seconds_total,host=n1,job=77 7ff0000000000002@1002\n"
+                                     "__name__=sonde_job_temperature_celsius,host=n1,job=77 30@1001 7ff0000000000002@1002\n");
+}
+
+static void facts_of_jobs_are_never_older_than_the_last_ones(void **state)
+{
+    (void)state;
+    static const struct job ada = { .id = "77", .user = "", .other_id = "", .source = "oar" };
+    const struct job *jobs[] = { &ada };
+    static const uint64_t times_ns[] = { NS_PER_S, NS_PER_S, NS_PER_MS, 2 * NS_PER_S };
+    for (size_t i = 0; i < sizeof times_ns / sizeof *times_ns; i++) {
+        batch_reset(&batch);
+        batch.host = "n1";
+        batch.jobs = jobs;
+        batch.job_count = 1;
+        add_job_sample(times_ns[i]);
+        remote_write_jobs(&writer, &batch);
+    }
+    assert_string_equal(read_back(), "__name__=sonde_job_info,host=n1,job=77,source=oar 1@1000\n"
+                                     "__name__=sonde_job_info,host=n1,job=77,source=oar 1@2000\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(series_are_named_and_labelled_as_on_metrics, begin, end),
         cmocka_unit_test_setup_teardown(labels_are_sorted_and_override_configured_ones, begin, end),
         cmocka_unit_test_setup_teardown(ended_jobs_get_a_staleness_marker, begin, end),
+        cmocka_unit_test_setup_teardown(samples_of_one_millisecond_are_written_one_after_another, begin, end),
+        cmocka_unit_test_setup_teardown(only_the_last_of_two_last_samples_ends_the_series, begin, end),
+        cmocka_unit_test_setup_teardown(facts_of_jobs_are_never_older_than_the_last_ones, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -285,8 +285,10 @@ enum err agent_apply_take(struct agent *agent, struct agent_config *next, bool r
             log_warn("jobs has changed; restart the agent to apply it");
         agent_config_clear(&agent->config);
         agent->config = *next;
-        if (agent->http)
+        if (agent->http) {
             agent_http_set_series_max(agent->http, agent->config.series);
+            agent_http_set_producer(agent->http, agent->config.producer);
+        }
         apply_programs(agent);
         *next = (struct agent_config){ 0 };
     }

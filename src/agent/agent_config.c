@@ -6,6 +6,7 @@
 #include "base/config_file.h"
 #include "base/nearest.h"
 #include "base/parse.h"
+#include "compat/ldms/producer.h"
 #include "jobs/job_source.h"
 #include "samplers/all.h"
 
@@ -74,6 +75,7 @@ void agent_config_clear(struct agent_config *config)
     free(config->listen);
     free(config->socket);
     free(config->colmet);
+    free(config->producer);
     uplink_config_clear(&config->uplink);
     program_config_clear(&config->programs);
     *config = (struct agent_config){ 0 };
@@ -102,6 +104,8 @@ enum err agent_config_copy(struct agent_config *copy, const struct agent_config 
         err = replace(&copy->socket, config->socket);
     if (!err)
         err = replace(&copy->colmet, config->colmet);
+    if (!err)
+        err = replace(&copy->producer, config->producer);
     if (!err)
         err = uplink_config_copy(&copy->uplink, &config->uplink);
     if (!err)
@@ -243,6 +247,12 @@ static enum err set_colmet(struct agent_config *config, const char *value, struc
     return replace(&config->colmet, value);
 }
 
+static enum err set_producer(struct agent_config *config, const char *value, struct buf *error)
+{
+    enum err err = ldms_producer_check(value, error);
+    return err ? err : replace(&config->producer, value);
+}
+
 static enum err set_jobs(struct agent_config *config, const char *value, struct buf *error)
 {
     char unknown[JOB_SOURCE_NAME_MAX];
@@ -270,6 +280,8 @@ static enum err set_for_agent(struct agent_config *config, const char *key, cons
         return replace(&config->socket, *value ? value : NULL);
     if (strcmp(key, "colmet") == 0)
         return set_colmet(config, value, error);
+    if (strcmp(key, "producer") == 0)
+        return set_producer(config, value, error);
     if (strcmp(key, "listen") == 0) {
         enum err err = check_listen(value, error);
         return err ? err : replace(&config->listen, value);
@@ -280,7 +292,7 @@ static enum err set_for_agent(struct agent_config *config, const char *key, cons
     if (uplink_config_has(key))
         return uplink_config_set(&config->uplink, key, value, error);
     static const char *const names[] = { "period", "sensors", "events", "jobs", "sink", "socket", "listen", "colmet",
-                                         "series" };
+                                         "producer", "series" };
     struct nearest nearest = nearest_to(key);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         nearest_try(&nearest, names[i]);
@@ -379,6 +391,8 @@ void agent_config_write(struct buf *out, const struct agent_config *config)
     write_value(out, config->socket ? config->socket : "/run/sonde/agent.sock");
     buf_printf(out, "%scolmet = ", config->colmet ? "" : "#");
     write_value(out, config->colmet ? config->colmet : "tcp://127.0.0.1:5557");
+    buf_printf(out, "%sproducer = ", config->producer ? "" : "#");
+    write_value(out, config->producer ? config->producer : LDMS_PRODUCER);
     buf_printf(out, "%sseries = ", config->series ? "" : "#");
     buf_add_u64(out, config->series ? config->series : AGENT_HTTP_SERIES_MAX);
     buf_printf(out, "\n%sjobs = ", config->jobs == JOB_SOURCES_ALL ? "#" : "");

@@ -51,6 +51,9 @@ static void serve_metrics(struct agent_http *server, const struct http_request *
 static void serve_sets(struct agent_http *server, const struct http_request *request, struct http_answer *answer)
 {
     struct view view = view_of(server, request);
+    view.producer = server->context.producer;
+    view.owner_uid = geteuid();
+    view.owner_gid = getegid();
     answer->type = "application/json";
     sets_json_write(&answer->body, &view, bytes_equal(request->query, bytes_of(API_QUERY_VALUES)));
 }
@@ -213,6 +216,8 @@ enum err agent_http_listen_unix(struct agent_http *server, const char *path)
 void agent_http_set_programs(struct agent_http *server, struct program_metrics *programs) { server->context.programs = programs; }
 
 void agent_http_set_series_max(struct agent_http *server, size_t series_max) { server->context.series_max = series_max; }
+
+void agent_http_set_producer(struct agent_http *server, const char *producer) { server->context.producer = producer; }
 
 const char *agent_http_socket(const struct agent_http *server) { return server->socket_path; }
 

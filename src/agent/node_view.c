@@ -12,6 +12,7 @@ static bool next_entry(const void *context, struct view_position *at, struct vie
         .of = held->job && node->jobs ? jobs_find(node->jobs, held->job) : NULL,
         .values = held->values, .known = held->known, .time_ns = held->time_ns,
         .first_ns = held->first_ns, .updates = held->updates, .period_ns = held->period_ns,
+        .read_ns = held->read_ns,
     };
     return true;
 }

@@ -90,8 +90,10 @@ static void work(struct sampler_thread *worker, struct job_copy *update, bool re
         apply_update(worker, update);
         update = next;
     }
+    uint64_t since_ns = clock_monotonic_ns();
     if (read)
         sampler_state_read(&worker->sampler_state, &worker->batch);
+    worker->batch.read_ns = clock_monotonic_ns() - since_ns;
 }
 
 static void notify_loop(const struct sampler_thread *worker)

@@ -115,6 +115,7 @@ static void read_open(struct sensors *sensors, struct sensor *sensor, void (*rea
     uint64_t since_ns = clock_monotonic_ns();
     sensors->batch.is_part = false;
     read(&sensor->sampler_state, &sensors->batch);
+    sensors->batch.read_ns = clock_monotonic_ns() - since_ns;
     store_samples(sensors, sensor, from);
     if (sensors->batch.count > from && sensors->batch.is_part)
         latest_refresh_source(sensors->settings.live, sensor);

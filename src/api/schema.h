@@ -72,8 +72,11 @@
 #define API_TICKS            "ticks"
 #define API_MISSED           "missed"
 
-/* /sets: {host, time_ns, version, schemas: [{name, size, instances, metrics}], sets: [{schema: index, instance,
- * values, …}]} */
+/* /sets: {host, time_ns, version, producer, uid, gid, schemas: [{name, size, instances, metrics}], sets: [{schema: index,
+ * instance, values, …}], jobs: [{host, job, user}]} */
+#define API_PRODUCER         "producer"
+#define API_GID              "gid"
+#define API_DURATION_NS      "duration_ns"
 #define API_SCHEMAS          "schemas"
 #define API_SIZE             "size"
 #define API_INSTANCES        "instances"

@@ -18,8 +18,18 @@ struct sets_reader {
     struct sets_answer *sets;
     struct buf key, text;
     bool is_out_of_memory;
-    size_t schema_capacity, item_capacity;
+    size_t schema_capacity, item_capacity, job_capacity;
 };
+
+void *sets_client_allocate(struct sets_answer *sets, size_t size)
+{
+    struct sets_block *new = calloc(1, sizeof *new + size);
+    if (!new)
+        return NULL;
+    new->next = sets->blocks;
+    sets->blocks = new;
+    return new->data;
+}
 
 static bool fail_memory(struct sets_reader *reader)
 {
@@ -30,14 +40,10 @@ static bool fail_memory(struct sets_reader *reader)
 
 static void *allocate(struct sets_reader *reader, size_t size)
 {
-    struct sets_block *new = calloc(1, sizeof *new + size);
-    if (!new) {
+    void *new = sets_client_allocate(reader->sets, size);
+    if (!new)
         fail_memory(reader);
-        return NULL;
-    }
-    new->next = reader->sets->blocks;
-    reader->sets->blocks = new;
-    return new->data;
+    return new;
 }
 
 /* Makes the capacity at least need; false if out of memory, which stops the parser. */
@@ -194,6 +200,8 @@ static void read_field(struct sets_reader *reader, struct sets_item *item)
         item->updates = read_number(reader);
     else if (is_key(reader, API_PERIOD_NS))
         item->period_ns = read_number(reader);
+    else if (is_key(reader, API_DURATION_NS))
+        item->read_ns = read_number(reader);
     else if (is_key(reader, API_VALUES))
         read_values(reader, item);
     else
@@ -215,31 +223,60 @@ static void read_item(struct sets_reader *reader)
         reader->json.failed = true;
 }
 
+static void read_job(struct sets_reader *reader)
+{
+    struct sets_answer *sets = reader->sets;
+    if (!reserve(reader, sets->jobs, reader->job_capacity, sets->job_count + 1))
+        return;
+    struct sets_job job = { .id = "", .user = "" };
+    json_read_object(&reader->json);
+    while (json_read_key(&reader->json, &reader->key)) {
+        if (is_key(reader, API_HOST))
+            job.host = read_string(reader);
+        else if (is_key(reader, API_JOB))
+            job.id = read_string(reader);
+        else if (is_key(reader, API_USER))
+            job.user = read_string(reader);
+        else
+            json_read_skip(&reader->json);
+    }
+    sets->jobs[sets->job_count++] = job;
+}
+
+static void read_array(struct sets_reader *reader, void (*read)(struct sets_reader *reader))
+{
+    json_read_array(&reader->json);
+    while (json_read_more(&reader->json))
+        read(reader);
+}
+
 static void read_all(struct sets_reader *reader)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key)) {
-        bool is_schemas = is_key(reader, API_SCHEMAS), is_sets = is_key(reader, API_SETS);
         if (is_key(reader, API_HOST))
             reader->sets->host = read_string(reader);
-        else if (!is_schemas && !is_sets)
+        else if (is_key(reader, API_PRODUCER))
+            reader->sets->producer = read_string(reader);
+        else if (is_key(reader, API_UID))
+            reader->sets->uid = (uint32_t)read_number(reader);
+        else if (is_key(reader, API_GID))
+            reader->sets->gid = (uint32_t)read_number(reader);
+        else if (is_key(reader, API_SCHEMAS))
+            read_array(reader, read_schema);
+        else if (is_key(reader, API_SETS))
+            read_array(reader, read_item);
+        else if (is_key(reader, API_JOBS))
+            read_array(reader, read_job);
+        else
             json_read_skip(&reader->json);
-        if (!is_schemas && !is_sets)
-            continue;
-        json_read_array(&reader->json);
-        while (json_read_more(&reader->json)) {
-            if (is_schemas)
-                read_schema(reader);
-            else
-                read_item(reader);
-        }
     }
 }
 
 enum err sets_client_read(struct sets_answer *sets, const char *text, size_t size)
 {
     struct sets_reader reader = { .sets = sets };
-    *sets = (struct sets_answer){ .host = "" };
+    *sets = (struct sets_answer){ .host = "", .uid = UINT32_MAX, .gid = UINT32_MAX };
     buf_init(&reader.key, 4096);
     buf_init(&reader.text, 1u << 20);
     json_read_init(&reader.json, text, size);
@@ -261,5 +298,6 @@ void sets_client_clear(struct sets_answer *sets)
     }
     free(sets->schemas);
     free(sets->items);
+    free(sets->jobs);
     *sets = (struct sets_answer){ 0 };
 }

@@ -14,13 +14,26 @@ struct sets_item {
     const char *user;     /* NULL: unknown */
     uint32_t uid;         /* UINT32_MAX: unknown */
     uint64_t time_ns, first_ns, updates, period_ns;
+    uint64_t read_ns;     /* how long reading its sensor took; 0: unknown */
+    const char *producer; /* LDMS's name of the host; NULL: the host name */
+    const char *job_ids;  /* LDMS: the jobs it stands for, "4711 4712"; NULL: job */
     union value *values;  /* schema->size values; NULL: not requested */
     uint8_t *known;
+};
+
+/* A job on a host of the answer. */
+struct sets_job {
+    const char *host; /* NULL: the host of the answer */
+    const char *id, *user;
 };
 
 /* Owns everything the items point to. */
 struct sets_answer {
     const char *host;
+    const char *producer; /* template of LDMS's producer names; NULL: none */
+    uint32_t uid, gid;    /* of the agent or collector; UINT32_MAX: unknown */
+    struct sets_job *jobs;
+    size_t job_count;
     struct set **schemas; /* metrics NULL: not requested */
     size_t schema_count;
     struct sets_item *items;
@@ -30,6 +43,9 @@ struct sets_answer {
 
 /* Accepts any input. CORRUPT: not an answer of /sets; NOMEM. */
 enum err sets_client_read(struct sets_answer *sets, const char *text, size_t size);
+
+/* Memory that is freed by sets_client_clear. NULL: out of memory. */
+void *sets_client_allocate(struct sets_answer *sets, size_t size);
 void sets_client_clear(struct sets_answer *sets);
 
 #endif

@@ -93,6 +93,8 @@ static void add_set(struct json *json, const struct view *view, const struct vie
         json_field_u64(json, API_UPDATES, entry->updates);
     if (entry->period_ns)
         json_field_u64(json, API_PERIOD_NS, entry->period_ns);
+    if (entry->read_ns)
+        json_field_u64(json, API_DURATION_NS, entry->read_ns);
 }
 
 static enum err add_schemas(struct json *json, struct set_index *index, const struct view *view, bool with_values)
@@ -132,14 +134,45 @@ static enum err add_sets(struct json *json, struct set_index *index, const struc
     return OK;
 }
 
+/* For the names of producers, and the job ids of sets of a node. */
+static void add_jobs(struct json *json, const struct view *view)
+{
+    struct view_position at = { 0 };
+    const struct job *job;
+    const char *host;
+    json_key(json, API_JOBS);
+    json_begin_array(json);
+    while (view_next_job(view, &at, &host, &job)) {
+        if (!view_shows_job(view, job))
+            continue;
+        json_begin_object(json);
+        if (strcmp(host, view->host) != 0)
+            json_field_text(json, API_HOST, host);
+        json_field_text(json, API_JOB, job->id);
+        json_field_text(json, API_USER, job->user);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void add_owner(struct json *json, const struct view *view)
+{
+    if (view->producer)
+        json_field_text(json, API_PRODUCER, view->producer);
+    json_field_u64(json, API_UID, view->owner_uid);
+    json_field_u64(json, API_GID, view->owner_gid);
+}
+
 void sets_json_write(struct buf *out, const struct view *view, bool with_values)
 {
     struct json json;
     struct set_index index;
     set_index_init(&index);
     sets_json_begin(&json, out, view);
+    add_owner(&json, view);
     if (add_schemas(&json, &index, view, with_values) || add_sets(&json, &index, view, with_values))
         out->failed = true;
+    add_jobs(&json, view);
     json_end_object(&json);
     json_end(&json);
     set_index_clear(&index);

@@ -16,7 +16,7 @@
 #define PLAN_TEXT_MAX (1u << 20)
 
 struct agent_options {
-    const char *config, *period, *sensors, *events, *jobs, *listen, *socket, *colmet, *series;
+    const char *config, *period, *sensors, *events, *jobs, *listen, *socket, *colmet, *producer, *series;
     const char *key, *spool, *spool_size, *spool_age;
     const char **sets, **sinks, **collectors, **collector_keys;
     bool once, check, quiet, plain, plain_network, munge;
@@ -79,6 +79,8 @@ static enum err add_options(const struct agent_options *settings, struct agent_c
         err = add_option(config, "socket", settings->socket, error);
     if (!err)
         err = add_option(config, "colmet", settings->colmet, error);
+    if (!err)
+        err = add_option(config, "producer", settings->producer, error);
     if (!err)
         err = add_option(config, "series", settings->series, error);
     if (!err)
@@ -210,6 +212,8 @@ static const struct option options[] = {
     { .name = "colmet", .argument = "ADDRESS", .type = OPTION_TEXT, FIELD(colmet),
       .help = "Accept messages of Colmet's configure_colmet.py on ADDRESS, such as tcp://127.0.0.1:5557, without "
               "authentication. Default: none" },
+    { .name = "producer", .argument = "NAME", .type = OPTION_TEXT, FIELD(producer),
+      .help = "Names of producers for ldms_ls, with %{user}, %{host} and %{job}; default: %{host}" },
     { .name = "series", .argument = "N", .type = OPTION_TEXT, FIELD(series),
       .help = "Limit a response of /metrics to N series; an additional series counts the omitted ones. Default: 200000" },
     { .name = "sink", .argument = "NAME[:KEY=VALUE,...]", .type = OPTION_LIST, FIELD(sinks),

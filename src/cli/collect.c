@@ -17,7 +17,8 @@
 #define PLAN_TEXT_MAX (1u << 20)
 
 struct collect_options {
-    const char *config, *key, *allow, *journal, *journal_size, *journal_age, *http, *socket, *rollup, *colmet, *kafka, *series;
+    const char *config, *key, *allow, *journal, *journal_size, *journal_age, *http, *socket, *rollup, *colmet, *producer;
+    const char *kafka, *series;
     const char **listen, **sinks, **upstream, **upstream_keys;
     bool plain, plain_network, munge, check, status, json, quiet;
     bool is_misused; /* the error is in the command line, not in the file */
@@ -50,6 +51,7 @@ static enum err add_options(const struct collect_options *settings, struct colle
         { "key", settings->key }, { "allow", settings->allow }, { "journal", settings->journal },
         { "journal-size", settings->journal_size }, { "journal-age", settings->journal_age }, { "http", settings->http },
         { "socket", settings->socket }, { "rollup", settings->rollup }, { "colmet", settings->colmet },
+        { "producer", settings->producer },
         { "series", settings->series }, { "from-kafka", settings->kafka }, { "plain", settings->plain ? "yes" : NULL },
         { "plain-network", settings->plain_network ? "yes" : NULL }, { "munge", settings->munge ? "yes" : NULL },
     };
@@ -223,6 +225,8 @@ static const struct option options[] = {
     { .name = "socket", .argument = "PATH", .type = OPTION_TEXT, FIELD(socket),
       .help = "Serve the same on this socket; 'none': off. Default: /run/sonde/collector.sock as root, "
               "$XDG_RUNTIME_DIR/sonde/collector.sock as a user" },
+    { .name = "producer", .argument = "NAME", .type = OPTION_TEXT, FIELD(producer),
+      .help = "Names of producers for ldms_ls, with %{user}, %{host} and %{job}; default: %{host}" },
     { .name = "series", .argument = "N", .type = OPTION_TEXT, FIELD(series),
       .help = "Limit a response of /metrics to N series; an additional series counts the omitted ones. Default: 5000000" },
     { .name = "check", .type = OPTION_FLAG, FIELD(check),

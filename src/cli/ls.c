@@ -155,7 +155,7 @@ static int ls_run(const struct command_call *call)
     if (status == EXIT_GOOD && sets_client_read(&sets, buf_text(&answer), answer.size))
         status = command_fail(call, "cannot parse the agent's response; is it of another version?");
     else if (status == EXIT_GOOD) {
-        status = print_sets(call, &sets);
+        status = settings->ldms && ls_convert_ldms(&sets) ? command_fail(call, "out of memory") : print_sets(call, &sets);
         sets_client_clear(&sets);
     }
     buf_clear(&answer);

@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "base/parse.h"
 #include "collector/kafka_port.h"
+#include "compat/ldms/producer.h"
 #include "transport/address.h"
 #include "transport/keys.h"
 #include "transport/uplink.h"
@@ -16,7 +17,7 @@
 
 #define SYSTEM_JOURNAL "/var/lib/sonde/journal"
 
-enum config_kind { TEXT, KAFKA, ADDRESS, LIST, ADDRESS_LIST, FLAG, BYTES, DURATION, NUMBER, SINK };
+enum config_kind { TEXT, PRODUCER, KAFKA, ADDRESS, LIST, ADDRESS_LIST, FLAG, BYTES, DURATION, NUMBER, SINK };
 
 static const struct config_key {
     const char *key;
@@ -40,6 +41,7 @@ static const struct config_key {
     { "upstream-key", LIST, AT(upstream_keys) },
     { "rollup", DURATION, AT(rollup_ns) },
     { "colmet", ADDRESS, AT(colmet) },
+    { "producer", PRODUCER, AT(producer) },
     { "from-kafka", KAFKA, AT(kafka) },
     { "series", NUMBER, AT(series) },
 #undef AT
@@ -70,6 +72,7 @@ void collector_config_clear(struct collector_config *config)
     free(config->http);
     free(config->socket);
     free(config->colmet);
+    free(config->producer);
     free(config->kafka);
     *config = (struct collector_config){ 0 };
 }
@@ -160,6 +163,9 @@ static enum err set(struct collector_config *config, const struct config_key *na
     case FLAG: return set_flag(field, name->key, value, error);
     case SINK: return add_sink(config, value, error);
     case TEXT: return set_string(field, value);
+    case PRODUCER:
+        err = ldms_producer_check(value, error);
+        return err ? err : set_string(field, value);
     case KAFKA:
         err = kafka_port_check(value, error);
         return err ? err : set_string(field, value);

@@ -97,6 +97,9 @@ static void serve_sets(struct collector_http *server, const struct http_request 
         answer->body.failed = true;
         return;
     }
+    view.producer = server->collector->config.producer;
+    view.owner_uid = geteuid();
+    view.owner_gid = getegid();
     sets_json_write(&answer->body, &view, has_parameter(request->query, API_QUERY_VALUES));
     live_view_close(&live);
 }

@@ -24,6 +24,7 @@ void batch_reset(struct batch *batch)
     batch->count = 0;
     batch->values_used = 0;
     batch->is_part = false;
+    batch->read_ns = 0;
     batch->jobs = NULL;
     batch->events = NULL;
     batch->gaps = NULL;

@@ -60,6 +60,7 @@ struct batch {
     size_t values_used, values_capacity;
     const char *host; /* borrowed; NULL: this node */
 
+    uint64_t read_ns; /* how long reading the sensor took; 0: unknown */
     bool is_part; /* set by a sampler that returns only some of its samples this time: the others have not ended */
 
     /* All borrowed; set by the producer after batch_reset, which clears them. */

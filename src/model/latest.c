@@ -335,6 +335,7 @@ enum err latest_update_from(struct latest *latest, const struct batch *batch, ui
         node->entry.time_ns = sample->time_ns;
         node->entry.updates++;
         node->entry.period_ns = period_ns;
+        node->entry.read_ns = batch->read_ns;
         node->entry.source = source;
         node->updated_ns = now_ns;
         group->updated_count = group->updated_ns == now_ns ? group->updated_count + 1 : 1;

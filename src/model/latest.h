@@ -16,6 +16,7 @@ struct latest_entry {
     uint64_t first_ns;    /* of the first sample */
     uint64_t updates;
     uint64_t period_ns;   /* sampling interval; 0: unknown */
+    uint64_t read_ns;     /* how long reading its sensor took; 0: unknown */
     const void *source;   /* argument of latest_update_from; NULL: latest_update */
 };
 

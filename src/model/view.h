@@ -18,7 +18,7 @@ struct view_entry {
     const union value *values;
     const uint8_t *known;  /* set->size values, 0 or 1 */
     uint64_t time_ns;      /* of the sample */
-    uint64_t first_ns, updates, period_ns; /* 0: unknown */
+    uint64_t first_ns, updates, period_ns, read_ns; /* 0: unknown */
 };
 
 /* Position of an iteration; begins with zeros. */
@@ -38,6 +38,8 @@ struct view {
     const void *context;
     const char *host; /* the agent or collector itself */
     uint32_t uid;     /* whose jobs are shown; VIEW_ALL: all; VIEW_NODE: none */
+    const char *producer; /* template of LDMS's producer names; NULL: none */
+    uint32_t owner_uid, owner_gid; /* of the agent or collector */
 };
 
 bool view_shows_job(const struct view *view, const struct job *job);

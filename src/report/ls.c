@@ -6,6 +6,7 @@
 #include "compat/ldms/names.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,7 +24,7 @@ static void add_part(struct buf *out, const char *text)
 
 void ls_name(struct buf *out, const struct sets_answer *sets, const struct sets_item *item, enum ls_form form)
 {
-    utf8_add_safe(out, bytes_of(item->host ? item->host : sets->host), true);
+    utf8_add_safe(out, bytes_of(item->producer ? item->producer : item->host ? item->host : sets->host), true);
     if (item->job)
         add_part(out, item->job);
     add_part(out, ls_schema(item, form));
@@ -86,28 +87,50 @@ static size_t value_bytes(const struct set *schema)
     return schema->size * (sizeof(union value) + 1);
 }
 
-/* Only the owner can see jobs, everybody can see the node. */
-static void add_item(struct buf *out, const struct sets_answer *sets, const struct sets_item *item, enum ls_form form,
-                     struct widths widths)
+/* Only the owner can see jobs, everybody can see the node, whose sets belong to the user of the agent. */
+static void add_owner(struct buf *out, const struct sets_answer *sets, const struct sets_item *item)
 {
-    struct buf name;
-    char uid[16] = "-";
+    uint32_t uid = item->job ? item->uid : sets->uid, gid = item->job ? UINT32_MAX : sets->gid;
+    const struct passwd *user = item->job && uid != UINT32_MAX ? getpwuid(uid) : NULL;
+    char uid_text[16] = "-", gid_text[16] = "-";
+    if (user)
+        gid = user->pw_gid;
+    if (uid != UINT32_MAX)
+        snprintf(uid_text, sizeof uid_text, "%" PRIu32, uid);
+    if (gid != UINT32_MAX)
+        snprintf(gid_text, sizeof gid_text, "%" PRIu32, gid);
+    buf_printf(out, "%6s %6s %10s", uid_text, gid_text, item->job ? "-r--------" : "-r--r--r--");
+}
+
+/* Sampling is aligned to multiples of the interval, so the offset of the hint is 0. */
+static void add_info(struct buf *out, const struct sets_item *item, enum ls_form form)
+{
     uint64_t age_ns = item->time_ns > item->first_ns ? item->time_ns - item->first_ns : 0;
-    buf_init(&name, 4096);
-    ls_name(&name, sets, item, form);
-    if (item->uid != UINT32_MAX)
-        snprintf(uid, sizeof uid, "%" PRIu32, item->uid);
-    buf_printf(out, "%-*s %-*s %6s %6zu %6zu %6d %6s %6s %10s %10llu.%06llu %17s ", widths.schema, ls_schema(item, form),
-               widths.instance, buf_text(&name), "CR", description_bytes(item->schema), value_bytes(item->schema), 0, uid, "-",
-               item->job ? "-r--------" : "-r--r--r--", item->time_ns / NS_PER_S, item->time_ns % NS_PER_S / NS_PER_US, "-");
-    buf_printf(out, "\"updates\"=\"%llu\" \"period\"=\"%lluus\" \"since\"=\"%llus\"",
-               (unsigned long long)item->updates, item->period_ns / NS_PER_US, age_ns / NS_PER_S);
+    if (form == LS_LDMS)
+        buf_printf(out, "\"updt_hint_us\"=\"%llu:0\"", item->period_ns / NS_PER_US);
+    else
+        buf_printf(out, "\"updates\"=\"%llu\" \"period\"=\"%lluus\" \"since\"=\"%llus\"",
+                   (unsigned long long)item->updates, item->period_ns / NS_PER_US, age_ns / NS_PER_S);
     if (item->user) {
         buf_add_text(out, " \"user\"=\"");
         utf8_add_safe(out, bytes_of(item->user), true);
         buf_add_char(out, '"');
     }
     buf_add_char(out, '\n');
+}
+
+static void add_item(struct buf *out, const struct sets_answer *sets, const struct sets_item *item, enum ls_form form,
+                     struct widths widths)
+{
+    struct buf name;
+    buf_init(&name, 4096);
+    ls_name(&name, sets, item, form);
+    buf_printf(out, "%-*s %-*s %6s %6zu %6zu %6d ", widths.schema, ls_schema(item, form), widths.instance, buf_text(&name), "CR",
+               description_bytes(item->schema), value_bytes(item->schema), 0);
+    add_owner(out, sets, item);
+    buf_printf(out, " %10llu.%06llu %10llu.%06llu ", item->time_ns / NS_PER_S, item->time_ns % NS_PER_S / NS_PER_US,
+               item->read_ns / NS_PER_S, item->read_ns % NS_PER_S / NS_PER_US);
+    add_info(out, item, form);
     buf_clear(&name);
 }
 
@@ -194,13 +217,12 @@ static void add_metric(struct buf *out, const struct sets_item *item, size_t i, 
 static void add_ldms_ids(struct buf *out, const struct sets_answer *sets, const struct sets_item *item)
 {
     const char *host = item->host ? item->host : sets->host ? sets->host : "";
-    uint64_t job = 0;
-    for (const char *at = item->job ? item->job : ""; *at >= '0' && *at <= '9'; at++)
-        job = job * 10 + (uint64_t)(*at - '0');
+    const char *jobs = item->job_ids ? item->job_ids : item->job ? item->job : "";
     add_metric_name(out, 'M', U64, "component_id");
     buf_printf(out, "%" PRIu64 "\n", ldms_component(host));
     add_metric_name(out, 'D', U64, "job_id");
-    buf_printf(out, "%" PRIu64 "\n", job);
+    utf8_add_safe(out, bytes_of(*jobs ? jobs : "0"), true);
+    buf_add_char(out, '\n');
     add_metric_name(out, 'D', U64, "app_id");
     buf_add_text(out, "0\n");
 }

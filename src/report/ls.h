@@ -9,6 +9,9 @@ enum ls_form {
     LS_LDMS, /* LDMS's names of sets, metrics and units */
 };
 
+/* Replaces the items by LDMS's: one for each producer of a node ("ada-n1"), with the ids of its jobs; dstat instead of self. */
+enum err ls_convert_ldms(struct sets_answer *sets);
+
 /* "n1/netdev/eth0"; for a job "n1/4711/cgroup". */
 void ls_name(struct buf *out, const struct sets_answer *sets, const struct sets_item *item, enum ls_form form);
 

@@ -30,15 +30,28 @@ static bool chosen_next(const void *context, struct view_position *at, struct vi
         .first_ns = item->first_ns,
         .updates = item->updates,
         .period_ns = item->period_ns,
+        .read_ns = item->read_ns,
     };
+    return true;
+}
+
+static bool next_job(const void *context, struct view_position *at, const char **host, const struct job **job)
+{
+    const struct chosen *chosen = context;
+    if (at->entry == chosen->sets->job_count)
+        return false;
+    const struct sets_job *next = &chosen->sets->jobs[at->entry++];
+    *chosen->of = (struct job){ .id = next->id, .user = next->user };
+    *host = next->host ? next->host : chosen->sets->host;
+    *job = chosen->of;
     return true;
 }
 
 void ls_json(struct buf *out, const struct sets_answer *sets, const bool *chosen)
 {
-    static const struct view_source source = { .next = chosen_next };
+    static const struct view_source source = { chosen_next, next_job };
     struct job of;
     const struct chosen context = { sets, chosen, &of };
-    const struct view view = { &source, &context, sets->host, VIEW_ALL };
+    const struct view view = { &source, &context, sets->host, VIEW_ALL, sets->producer, sets->uid, sets->gid };
     sets_json_write(out, &view, true);
 }

@@ -4,7 +4,7 @@
 #include "report/ls.h"
 
 static const char answer[] =
-    "{\"host\": \"n1\", \"schemas\": ["
+    "{\"host\": \"n1\", \"uid\": 0, \"gid\": 4, \"schemas\": ["
     "{\"name\": \"meminfo\", \"size\": 2, \"metrics\": [{\"name\": \"mem_total\", \"source\": \"MemTotal\", \"unit\": "
     "\"B\", "
     "\"kind\": \"gauge\", \"type\": \"u64\", \"help\": \"memory\"}, {\"name\": \"x\", \"unit\": \"1\", \"kind\": "
@@ -14,8 +14,8 @@ static const char answer[] =
     ""
     "\"kind\": \"gauge\", \"type\": \"i64\", \"help\": \"d\"}]}],"
     "\"sets\": [{\"schema\": 0, \"instance\": \"\", \"time_ns\": 1794767347001561000, \"first_ns\": 1, \"updates\": 4, "
-    "\"period_ns\": 1000000000, \"values\": [2048, null]},"
-    "{\"schema\": 1, \"instance\": \"eth0\\u001b\", \"job\": \"4711\", \"user\": \"ada\", \"uid\": 1000, \"time_ns\": 5, "
+    "\"period_ns\": 1000000000, \"duration_ns\": 26999, \"values\": [2048, null]},"
+    "{\"schema\": 1, \"instance\": \"eth0\\u001b\", \"job\": \"4711\", \"user\": \"ada\", \"uid\": 65534, \"time_ns\": 5, "
     ""
     "\"values\": [-3]}]}";
 
@@ -107,7 +107,7 @@ static void chosen_sets_as_json(void **state)
     assert_string_equal(again.items[0].schema->instances, "device");
     assert_string_equal(again.items[0].job, "4711");
     assert_string_equal(again.items[0].user, "ada");
-    assert_int_equal(again.items[0].uid, 1000);
+    assert_int_equal(again.items[0].uid, 65534);
     assert_int_equal(again.items[0].values[0].i64, -3);
     sets_client_clear(&again);
 }
@@ -118,13 +118,43 @@ static void table_layout(void **state)
     const bool all[] = { true, true }, one[] = { false, true };
     ls_table(&out, &sets, all, LS_OURS);
     assert_non_null(strstr(buf_text(&out), "\nmeminfo        n1/meminfo                   CR "));
-    assert_non_null(strstr(buf_text(&out), " -r--r--r-- 1794767347.001561                 - \"updates\"=\"4\""));
-    assert_non_null(strstr(buf_text(&out), "   1000      - -r-------- "));
+    assert_non_null(strstr(buf_text(&out), "      0      4 -r--r--r-- 1794767347.001561          0.000026 \"updates\"=\"4\""));
+    assert_non_null(strstr(buf_text(&out), "  65534  65534 -r-------- "));
     assert_non_null(strstr(buf_text(&out), " \"user\"=\"ada\"\n"));
     assert_non_null(strstr(buf_text(&out), "\nTotal Sets: 2, Meta Data (kB): "));
     buf_reset(&out);
     ls_table(&out, &sets, one, LS_OURS);
     assert_non_null(strstr(buf_text(&out), "\nTotal Sets: 1, "));
+    buf_reset(&out);
+    ls_table(&out, &sets, all, LS_LDMS);
+    assert_non_null(strstr(buf_text(&out), "          0.000026 \"updt_hint_us\"=\"1000000:0\"\n"));
+}
+
+static void producers(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"host\": \"c2\", \"producer\": \"%{user}-%{host}\", \"schemas\": ["
+        "{\"name\": \"meminfo\", \"size\": 0, \"metrics\": []}, {\"name\": \"self\", \"size\": 1, \"metrics\": [{\"name\": "
+        "\"pid\", \"unit\": \"1\", \"kind\": \"gauge\", \"type\": \"u64\", \"help\": \"\"}]}], "
+        "\"sets\": [{\"schema\": 0, \"instance\": \"\", \"values\": []}, {\"schema\": 0, \"instance\": \"\", \"host\": \"c3\"}, "
+        "{\"schema\": 1, \"instance\": \"\", \"values\": [77]}, "
+        "{\"schema\": 0, \"instance\": \"\", \"job\": \"3\", \"user\": \"userB\"}], "
+        "\"jobs\": [{\"job\": \"1\", \"user\": \"userA\"}, {\"job\": \"3\", \"user\": \"userB\"}, {\"job\": \"4\", \"user\": "
+        "\"userA\"}, {\"host\": \"c4\", \"job\": \"5\", \"user\": \"userC\"}]}";
+    struct sets_answer answer_of_c2;
+    assert_int_equal(sets_client_read(&answer_of_c2, text, sizeof text - 1), OK);
+    assert_int_equal(ls_convert_ldms(&answer_of_c2), OK);
+    for (size_t i = 0; i < answer_of_c2.count; i++) {
+        ls_name(&out, &answer_of_c2, &answer_of_c2.items[i], LS_LDMS);
+        buf_add_char(&out, '\n');
+    }
+    assert_string_equal(buf_text(&out), "userA-c2/meminfo\nuserB-c2/meminfo\nc3/meminfo\nuserA-c2/dstat\nuserB-c2/dstat\n"
+                                        "userB-c2/3/meminfo\n");
+    buf_reset(&out);
+    ls_values(&out, &answer_of_c2, &answer_of_c2.items[3], LS_LDMS);
+    assert_non_null(strstr(buf_text(&out), "D u64          job_id                                     1 4\n"));
+    assert_non_null(strstr(buf_text(&out), "D u64          pid                                        77\n"));
+    sets_client_clear(&answer_of_c2);
 }
 
 static size_t column_of(const char *text, const char *line, const char *word)
@@ -181,6 +211,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ldms_disks, begin, end),
         cmocka_unit_test_setup_teardown(chosen_sets_as_json, begin, end),
         cmocka_unit_test_setup_teardown(table_layout, begin, end),
+        cmocka_unit_test_setup_teardown(producers, begin, end),
         cmocka_unit_test_setup_teardown(columns_are_as_wide_as_their_longest_name, begin, end),
         cmocka_unit_test(invalid_responses_are_rejected),
     };

@@ -84,6 +84,26 @@ load live
     kill %1
 }
 
+@test "ldms_ls -v names producers after users and fills LDMS's columns" {
+    need_root
+    sleep 60 3>&- &
+    start_agent --sensors meminfo,self --producer '%{user}-%{host}'
+    ln -s "$SONDE" ldms_ls
+    host=$(./ldms_ls -f json | jq -r .host)
+    ./ldms_ls | grep -qx "$host/meminfo"
+    "$SONDE" job begin 4711 --pid $! --user nobody
+    "$SONDE" job begin 4712 --pid $! --user root
+    wait_for './ldms_ls | grep -qx "nobody-$host/meminfo" && ./ldms_ls | grep -qx "root-$host/meminfo"'
+    run -0 ./ldms_ls -v -S meminfo
+    grep -qE "^meminfo +nobody-$host/meminfo +CR +[0-9]+ +[0-9]+ +0 +0 +0 -r--r--r-- [0-9]{10}\.[0-9]{6} +0\.[0-9]{6} \
+\"updt_hint_us\"=\"[0-9]+:0\"$" <<<"$output"
+    ./ldms_ls -l "nobody-$host/meminfo" | grep -qE '^D u64          job_id +4711$'
+    ./ldms_ls -l "root-$host/dstat" | grep -qE '^D u64          cminflt +[0-9]+$'
+    run -2 "$SONDE" agent --check --producer '%{usr}'
+    [[ "$output" == *"unknown placeholder %{usr} in producer"* ]]
+    kill %1
+}
+
 @test "ldms_ls has LDMS's options and names" {
     start_agent --sensors meminfo,interrupts,loadavg,stat,diskstats
     ln -s "$SONDE" ldms_ls

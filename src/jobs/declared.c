@@ -155,7 +155,7 @@ enum err declared_end(struct job_registry *registry, const char *id, uint64_t en
     struct job_entry *entry = job_table_find_id(&registry->table, id);
     if (!entry)
         return ABSENT;
-    job_registry_end(registry, entry, end_ns ? end_ns : clock_realtime_ns(), true);
+    job_registry_end(registry, entry, end_ns ? end_ns : clock_realtime_ns());
     return OK;
 }
 
@@ -184,7 +184,7 @@ bool declared_is_alive(const struct job_registry *registry, struct job_entry *en
 {
     if (entry->hierarchy_bits) {
         entry->hierarchy_bits = find_hierarchy_bits(registry, entry->job.cgroup);
-        return entry->hierarchy_bits && job_registry_is_populated(registry, entry);
+        return entry->hierarchy_bits != 0;
     }
     return !entry->job.pid || has_process(registry, entry);
 }

@@ -15,8 +15,6 @@
 #define INSPECT_LAST_NS (4 * NS_PER_S)
 #define INSPECT_FACTOR 3
 
-#define STALE_NS (10 * NS_PER_S) /* an empty cgroup older than this is stale */
-
 static void notify(struct job_registry *registry, const struct job_entry *entry, enum job_event event)
 {
     if (registry->listener.event)
@@ -39,7 +37,7 @@ void job_registry_begin(struct job_registry *registry, struct job_entry *entry)
     notify(registry, entry, JOB_BEGIN);
 }
 
-void job_registry_end(struct job_registry *registry, struct job_entry *entry, uint64_t end_ns, bool is_explicit)
+void job_registry_end(struct job_registry *registry, struct job_entry *entry, uint64_t end_ns)
 {
     job_registry_begin(registry, entry); /* a job that never had enough facts gets its beginning now */
     entry->job.end_ns = end_ns > entry->job.start_ns ? end_ns : entry->job.start_ns;
@@ -47,7 +45,6 @@ void job_registry_end(struct job_registry *registry, struct job_entry *entry, ui
         notify(registry, entry, JOB_END);
     job_table_free_slot(&registry->table, entry);
     entry->has_ended = true;
-    entry->ended_explicitly = is_explicit;
     entry->inspect_at_ns = 0;
     if (!entry->hierarchy_bits)
         job_table_remove(&registry->table, entry);
@@ -107,7 +104,6 @@ static bool merge_with_declared(struct job_registry *registry, struct job_entry 
     declared->hierarchy_bits = entry->hierarchy_bits;
     declared->seen_bits = entry->seen_bits;
     declared->steps_hierarchy = entry->steps_hierarchy;
-    declared->empty_since_ns = 0;
     entry->cgroup = NULL;
     job_table_remove(&registry->table, entry);
     job_table_rename(&registry->table, declared, JOB_TABLE_KEY, key);
@@ -250,18 +246,3 @@ uint64_t job_registry_inspect_new(struct job_registry *registry, uint64_t now_ns
             next_ns = table->all[i]->inspect_at_ns;
     return next_ns;
 }
-
-bool job_registry_is_populated(const struct job_registry *registry, const struct job_entry *entry)
-{
-    return cgroup_facts_is_populated(&registry->hierarchies, registry->root, entry->hierarchy_bits, entry->job.cgroup);
-}
-
-bool job_registry_is_stale(const struct job_registry *registry, const struct job_entry *entry)
-{
-    struct cgroup_facts facts;
-    if (!entry->existed_before || job_registry_is_populated(registry, entry))
-        return false;
-    cgroup_facts_read(&facts, &registry->hierarchies, registry->root, entry->hierarchy_bits, entry->job.cgroup, NULL);
-    return facts.start_ns + STALE_NS < clock_realtime_ns();
-}
-

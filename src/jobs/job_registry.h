@@ -22,9 +22,8 @@ void job_registry_begin(struct job_registry *registry, struct job_entry *entry);
 /* does nothing if it is not running */
 void job_registry_change(struct job_registry *registry, const struct job_entry *entry);
 
-/* Frees entry, unless its cgroup still exists: then it stays in the table as ended, so that it does not begin again.
- * is_explicit: its end was reported, so it stays ended even if it has processes. */
-void job_registry_end(struct job_registry *registry, struct job_entry *entry, uint64_t end_ns, bool is_explicit);
+/* Frees entry, unless its cgroup still exists: then it stays in the table as ended, so that it does not begin again. */
+void job_registry_end(struct job_registry *registry, struct job_entry *entry, uint64_t end_ns);
 
 /* Reads the facts of its cgroup, notifies the listener of changes, begins the job if enough is known, and schedules the
  * next inspection. May merge entry with another: entry is invalid afterwards. */
@@ -56,10 +55,5 @@ bool job_registry_set_user_name(struct job_registry *registry, struct job_entry 
 
 /* Sets a string that is empty. True: it was. */
 bool job_registry_fill_string(char *text, size_t size, const char *value);
-
-bool job_registry_is_populated(const struct job_registry *registry, const struct job_entry *entry);
-
-/* Did it end before we started, leaving its cgroup behind? */
-bool job_registry_is_stale(const struct job_registry *registry, const struct job_entry *entry);
 
 #endif

@@ -26,7 +26,7 @@ struct job_entry {
     bool is_declared; /* declared: its end will be reported too */
     bool waits_for_id; /* only its secondary id is known so far */
     bool existed_before;    /* it existed when we started: its start time must be found out */
-    bool has_ended, ended_explicitly; /* ended entries stay until their cgroup is removed */
+    bool has_ended; /* its end was reported; it stays until its cgroup is removed */
     bool is_changed;  /* its steps or tasks changed and the listener was not notified yet */
     unsigned task_moves;   /* times that its tasks were moved since the last round */
     uint32_t hierarchy_bits; /* one bit per hierarchy that has its cgroup */
@@ -35,7 +35,6 @@ struct job_entry {
     size_t steps_hierarchy;  /* the hierarchy in which its steps are watched */
     uint64_t inspect_at_ns, inspect_pause_ns; /* CLOCK_MONOTONIC: next inspection, 0: everything is known; and the pause
                                                * before it */
-    uint64_t empty_since_ns;            /* CLOCK_MONOTONIC; 0: it has processes */
     uint64_t pid_start_ns;              /* start of job.pid, because pids are reused */
     size_t at;          /* index in all */
     struct job_entry *next[JOB_TABLE_NAMES]; /* next in the bucket of each name */

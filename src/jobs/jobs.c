@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "jobs/cgroup_watch.h"
 #include "jobs/declared.h"
-#include "jobs/job_processes.h"
 #include "jobs/job_registry.h"
 
 #include <dirent.h>
@@ -111,18 +110,17 @@ static void job_appeared(struct jobs *jobs, size_t hierarchy, const char *path, 
     if (!entry)
         return;
     bool is_better = entry->job.unified && !unified; /* if there are both, v1 has the controllers */
+    bool is_first = !entry->hierarchy_bits;          /* of a new job, or of the next step of a declared one */
     if (is_better)
         job_registry_set_cgroup(entry, source, path, unified);
     entry->hierarchy_bits |= 1u << hierarchy;
     entry->seen_bits |= 1u << hierarchy;
-    if (is_new && !job_registry_is_running(entry))
-        entry->has_ended = job_registry_is_stale(&jobs->registry, entry);
     if (entry->has_ended)
         return;
-    if ((is_new || is_better) && job_registry_is_running(entry)) /* it has another cgroup now */
+    if ((is_first || is_better) && job_registry_is_running(entry)) /* it has another cgroup now */
         mark_changed(jobs, entry);
     watch_steps(jobs, entry, hierarchy);
-    if (is_new || is_better)
+    if (is_first || is_better)
         inspect_again(jobs, entry);
 }
 
@@ -141,18 +139,15 @@ static void job_disappeared(struct jobs *jobs, size_t hierarchy, const struct jo
     if (!entry)
         return;
     entry->hierarchy_bits &= ~(1u << hierarchy);
-    if (entry->hierarchy_bits && entry->steps_hierarchy == hierarchy) {
+    if (entry->steps_hierarchy == hierarchy) {
         entry->steps_hierarchy = HIERARCHY_NONE;
         watch_steps(jobs, entry, HIERARCHY_NONE);
     }
-    if (entry->hierarchy_bits) { /* its processes have exited, and the rest can be read for the last time */
-        mark_changed(jobs, entry);
+    if (entry->hierarchy_bits || (entry->is_declared && !entry->has_ended)) {
+        mark_changed(jobs, entry); /* its processes have exited: the rest is read for the last time, or further steps come */
         return;
     }
-    if (entry->is_declared && !entry->has_ended)
-        entry->empty_since_ns = clock_monotonic_ns(); /* steps may still come */
-    else
-        job_registry_end(&jobs->registry, entry, clock_realtime_ns(), false);
+    job_registry_end(&jobs->registry, entry, clock_realtime_ns());
 }
 
 /* A step or a task of it appeared or disappeared. */
@@ -292,10 +287,8 @@ static void scan_all(struct jobs *jobs)
             mark_changed(jobs, entry);
         entry->steps = entry->steps_seen;
         entry->hierarchy_bits = *entry->key ? entry->seen_bits : entry->hierarchy_bits;
-        if (is_gone && entry->is_declared && !entry->has_ended)
-            entry->empty_since_ns = clock_monotonic_ns();
-        else if (is_gone)
-            job_registry_end(&jobs->registry, entry, clock_realtime_ns(), false);
+        if (is_gone && (entry->has_ended || !entry->is_declared))
+            job_registry_end(&jobs->registry, entry, clock_realtime_ns());
     }
 }
 
@@ -339,6 +332,18 @@ static void take_event(void *context, const struct cgroup_watch_event *event)
         task_disappeared(jobs, event->path);
 }
 
+/* A job with a cgroup ends when the cgroup is removed, or when its end is reported, even if it has no processes meanwhile. */
+static void check(struct jobs *jobs, struct job_entry *entry)
+{
+    bool is_pending;
+    if (entry->has_ended)
+        return;
+    if (!*entry->key && !declared_is_alive(&jobs->registry, entry))
+        job_registry_end(&jobs->registry, entry, clock_realtime_ns());
+    else if (job_registry_set_user_name(&jobs->registry, entry, &is_pending)) /* a directory service answered late */
+        job_registry_change(&jobs->registry, entry);
+}
+
 /* Checks jobs whose end is not reported. Declared jobs are few and checked in each round. */
 static void run_checks(struct jobs *jobs, uint64_t now_ns)
 {
@@ -354,12 +359,12 @@ static void run_checks(struct jobs *jobs, uint64_t now_ns)
     for (size_t i = table->count; i-- > 0;) {
         table->all[i]->task_moves = 0;
         if (table->all[i]->is_declared)
-            job_processes_check(&jobs->registry, table->all[i], now_ns);
+            check(jobs, table->all[i]);
     }
     for (size_t n = 0; n < CHECKS_PER_ROUND && table->count; n++) {
         jobs->round_next = jobs->round_next ? jobs->round_next - 1 : table->count - 1;
         if (jobs->round_next < table->count && !table->all[jobs->round_next]->is_declared)
-            job_processes_check(&jobs->registry, table->all[jobs->round_next], now_ns);
+            check(jobs, table->all[jobs->round_next]);
         if (!jobs->round_next)
             break;
     }

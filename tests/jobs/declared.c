@@ -89,9 +89,11 @@ static void a_declared_job_is_merged_with_its_cgroup(void **state)
     fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7"); /* a step has ended, another will follow */
     jobs_read(f.jobs);
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
+    size_t changes = fixture_count(&f, "7", JOB_CHANGE);
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
     jobs_read(f.jobs);
     assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
+    assert_true(fixture_count(&f, "7", JOB_CHANGE) > changes); /* samplers look for its new cgroup */
     assert_int_equal(jobs_end(f.jobs, "7", 0), OK);
     jobs_read(f.jobs);
     assert_int_equal(jobs_count(f.jobs), 0); /* also while the cgroup still exists */

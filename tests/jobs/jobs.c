@@ -284,8 +284,8 @@ static void only_selected_batch_systems_are_monitored(void **state)
     fixture_end(&f);
 }
 
-/* A cgroup left behind by a dead slurmd. */
-static void an_old_empty_cgroup_is_not_a_job(void **state)
+/* An OAR job on a node that waits for its tasks: a cgroup is a job from mkdir to rmdir. */
+static void an_old_empty_cgroup_is_a_job(void **state)
 {
     (void)state;
     struct fixture f;
@@ -296,10 +296,11 @@ static void an_old_empty_cgroup_is_not_a_job(void **state)
     fixture_path(&f, V1 "memory/slurm/uid_1000/job_7", path);
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
     fixture_open(&f);
-    assert_int_equal(f.count, 0);
-    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7"); /* and it has no end */
+    assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
+    assert_int_equal(fixture_find(&f, "7", JOB_BEGIN)->start_ns, 1000000000 * NS_PER_S);
+    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7");
     jobs_read(f.jobs);
-    assert_int_equal(f.count, 0);
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
     fixture_end(&f);
 }
 
@@ -447,7 +448,7 @@ int main(void)
         cmocka_unit_test(several_nodes_on_one_machine),
         cmocka_unit_test(one_of_several_nodes),
         cmocka_unit_test(only_selected_batch_systems_are_monitored),
-        cmocka_unit_test(an_old_empty_cgroup_is_not_a_job),
+        cmocka_unit_test(an_old_empty_cgroup_is_a_job),
         cmocka_unit_test(an_older_job_keeps_its_start_time),
         cmocka_unit_test(an_overflowing_queue_loses_no_job),
         cmocka_unit_test(many_jobs_need_no_descriptors),

@@ -108,7 +108,16 @@ static enum err read_file(struct job_cgroup *group, size_t i, struct job_cgroup_
     return open_and_read(group, i, place, text);
 }
 
-/* A counter that decreased is left out once (samplers/counter.h). */
+/* A registered job may lose its cgroup and get another between two steps: its counters continue. */
+static uint64_t continue_counter(struct job_cgroup *group, size_t i, uint64_t value)
+{
+    uint64_t counted = group->last.values[i] - group->base[i];
+    bool has_restarted = group->was_removed || (value < counted && counted - value > counted / 100); /* as samplers/counter.h */
+    if (group->last.known[i] && has_restarted)
+        group->base[i] = group->last.values[i];
+    return group->base[i] + value;
+}
+
 static void take(struct job_cgroup *group, const struct cgroup_values *new, const uint8_t *final)
 {
     for (size_t i = 0; i < CGROUP_METRICS_SIZE; i++) {
@@ -116,6 +125,8 @@ static void take(struct job_cgroup *group, const struct cgroup_values *new, cons
         group->fresh[i] = new->known[i];
         if (!new->known[i])
             continue;
+        if (kinds[i] == COUNTER)
+            value = continue_counter(group, i, value);
         bool is_same = group->last.known[i] && group->last.values[i] == value;
         group->final[i] = final[i] || (group->final[i] && is_same);
         group->last.known[i] = 1;
@@ -124,6 +135,7 @@ static void take(struct job_cgroup *group, const struct cgroup_values *new, cons
         else
             group->last.values[i] = value;
     }
+    group->was_removed = false;
 }
 
 /* A cgroup without CPU time is still waiting for its first task, so its values are not final. */
@@ -186,17 +198,22 @@ enum err job_cgroup_read(struct job_cgroup *group, struct job_cgroup_context *pl
     char text[TEXT_MAX];
     struct cgroup_values new = { 0 };
     uint8_t final[CGROUP_METRICS_SIZE] = { 0 };
-    bool is_there = false;
+    bool is_there = false, is_removed = true;
     uint32_t empty = check_tasks ? empty_hierarchies(group, place) : 0;
     if (++group->readings <= NEW_READINGS || group->readings % RETRY_FILES_EVERY == 0)
         job_cgroup_retry_files(group);
     for (size_t i = 0; i < group->files->count; i++) {
         const struct cgroup_file *file = cgroup_file_at(group->files, i);
-        if (!is_wanted(group, file, &new) || read_file(group, i, place, text))
+        if (!is_wanted(group, file, &new))
+            continue;
+        enum err err = read_file(group, i, place, text);
+        is_removed &= err == ABSENT || err == GONE;
+        if (err)
             continue;
         is_there = true;
         parse(group, i, text, place, empty, &new, final);
     }
+    group->was_removed |= is_removed;
     if (!is_there) {
         memset(group->fresh, 0, sizeof group->fresh);
         return GONE;

@@ -26,6 +26,8 @@ struct job_cgroup {
     bool is_listed;             /* found by the current listing of steps */
     unsigned readings;
     struct cgroup_values last;           /* the latest value of each metric */
+    uint64_t base[CGROUP_METRICS_SIZE];  /* of counters: counted before the cgroup was removed and created again */
+    bool was_removed;
     uint64_t read_ns;                    /* CLOCK_REALTIME of the last reading */
     uint8_t fresh[CGROUP_METRICS_SIZE];  /* metrics set by the last reading */
     uint8_t final[CGROUP_METRICS_SIZE];  /* metrics read after its last task exited: they cannot have changed since */

@@ -4,64 +4,12 @@
 #include "journal/journal_blob.h"
 #include "journal/journal_format.h"
 
-#include "base/log.h"
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "fuzz/dir.h"
 
 #define BASE 0x1000ull
 #define STEPS_MAX 200000
 
 int fuzz_journal(const uint8_t *data, size_t size);
-
-static char dir[64];
-
-static void require(int holds)
-{
-    if (!holds)
-        abort();
-}
-
-static void empty_dir(void)
-{
-    DIR *list = opendir(dir);
-    for (struct dirent *one; list && (one = readdir(list));)
-        if (one->d_name[0] != '.')
-            unlinkat(dirfd(list), one->d_name, 0);
-    closedir(list);
-}
-
-static void remove_dir(void)
-{
-    empty_dir();
-    rmdir(dir);
-}
-
-/* In memory if possible, because a journal syncs. */
-static void make_dir(void)
-{
-    if (*dir) {
-        empty_dir();
-        return;
-    }
-    snprintf(dir, sizeof dir, "%s/sonde-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    require(mkdtemp(dir) != NULL);
-    atexit(remove_dir);
-    log_set_level(-1);
-}
-
-static void write_file(const char *name, const void *data, size_t size)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    close(fd);
-}
 
 /* Makes the entry at the start of bytes valid: magic, sizes, NUL, checksum. Returns its size; 0: it does not fit. */
 static size_t repair_entry(uint8_t *bytes, size_t size, uint64_t position)
@@ -82,7 +30,7 @@ static size_t repair_entry(uint8_t *bytes, size_t size, uint64_t position)
         .kind = head.kind % 4u, .host = host, .stream = head.stream % 4, .sequence = head.sequence, .time_ns = head.time_ns,
         .body = { (const char *)at + host_size, body_size },
     };
-    require(journal_header_write(&head, &entry, position) == OK);
+    fuzz_require(journal_header_write(&head, &entry, position) == OK);
     memcpy(bytes, &head, sizeof head);
     return sizeof head + host_size + body_size;
 }
@@ -96,17 +44,17 @@ static void write_segment(const uint8_t *data, size_t size, uint64_t base, int r
     while (repairs && at < size && (step = repair_entry(copy + at, size - at, base + at)))
         at += step;
     snprintf(name, sizeof name, "%016llx.journal", (unsigned long long)base);
-    write_file(name, copy, size);
+    fuzz_dir_write(name, copy, size);
     free(copy);
 }
 
 static void write_blob(const char *name, const uint8_t *data, size_t size)
 {
     struct buf blob;
-    int directory = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int directory = open(fuzz_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     journal_blob_start(&blob);
     buf_add(&blob, data, size);
-    require(journal_blob_save(&blob, directory, name) == OK);
+    fuzz_require(journal_blob_save(&blob, directory, name) == OK);
     close(directory);
 }
 
@@ -115,13 +63,13 @@ static void make_cursor(void)
 {
     struct journal *journal;
     struct journal_reader *reader;
-    struct buf why;
-    buf_init(&why, 1024);
-    require(journal_open(&journal, dir, NULL, &why) == OK);
-    require(journal_reader_open(journal, &reader, "sink", true, 0) == OK);
+    struct buf error;
+    buf_init(&error, 1024);
+    fuzz_require(journal_open(&journal, fuzz_dir, NULL, &error) == OK);
+    fuzz_require(journal_reader_open(journal, &reader, "sink", true, 0) == OK);
     journal_reader_close(&reader);
     journal_close(&journal);
-    buf_clear(&why);
+    buf_clear(&error);
 }
 
 static void make_files(const uint8_t *data, size_t size)
@@ -147,10 +95,10 @@ static void read_all(struct journal *journal, uint64_t *last)
     struct journal_entry entry;
     enum err err;
     unsigned steps = 0;
-    require(journal_reader_open(journal, &reader, "sink", true, 0) == OK);
+    fuzz_require(journal_reader_open(journal, &reader, "sink", true, 0) == OK);
     while ((err = journal_reader_next(reader, &entry)) != AGAIN) {
-        require(err == OK || err == CORRUPT);
-        require(++steps < STEPS_MAX);
+        fuzz_require(err == OK || err == CORRUPT);
+        fuzz_require(++steps < STEPS_MAX);
         if (err == OK && entry.kind == JOURNAL_RECORD && entry.stream == 99 && strcmp(entry.host, "new") == 0)
             *last = entry.sequence;
         if (err == OK && entry.kind != JOURNAL_GAP && entry.body.size) {
@@ -165,28 +113,28 @@ static void append_new(struct journal *journal, uint64_t sequence)
 {
     struct journal_entry entry = { .kind = JOURNAL_SNAPSHOT, .host = "new", .stream = 99, .sequence = sequence - 1 };
     if (journal_needs_snapshot(journal, "new", 99))
-        require(journal_append(journal, &entry) == OK);
+        fuzz_require(journal_append(journal, &entry) == OK);
     entry.kind = JOURNAL_RECORD;
     entry.sequence = sequence;
     entry.body = bytes_of("a record");
-    require(journal_append(journal, &entry) == OK);
+    fuzz_require(journal_append(journal, &entry) == OK);
 }
 
 int fuzz_journal(const uint8_t *data, size_t size)
 {
     struct journal_settings settings = { .bytes = 1u << 20, .age_ns = 1000, .segment_bytes = 300 };
     bool has_appended = false;
-    make_dir();
+    fuzz_dir_begin();
     make_files(data, size);
     for (uint64_t turn = 0; turn < 2; turn++) {
         struct journal *journal;
-        struct buf why;
+        struct buf error;
         uint64_t last = 0;
-        buf_init(&why, 1024);
-        require(journal_open(&journal, dir, &settings, &why) == OK);
+        buf_init(&error, 1024);
+        fuzz_require(journal_open(&journal, fuzz_dir, &settings, &error) == OK);
         uint64_t known = journal_last_sequence(journal, "new", 99);
         read_all(journal, &last);
-        require(!has_appended || known == last);
+        fuzz_require(!has_appended || known == last);
         if (turn == 0 && known < UINT64_MAX - 8) { /* continue a stream that the files happen to contain */
             for (uint64_t i = 1; i <= 4; i++)
                 append_new(journal, known + i);
@@ -195,7 +143,7 @@ int fuzz_journal(const uint8_t *data, size_t size)
         if (turn == 1)
             journal_maintain(journal, UINT64_MAX / 2);
         journal_close(&journal);
-        buf_clear(&why);
+        buf_clear(&error);
     }
     return 0;
 }

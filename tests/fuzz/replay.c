@@ -1,6 +1,6 @@
-/* Feeds a fuzz target with each seed of a directory and with mutations of it. It fails by crashing, by the target's own asserts,
- * or when an input costs too much (cost.h). Usage: replay-<name> SEEDS [MUTATIONS]. After a crash the last input is in
- * $TMPDIR/replay-<name>.last. */
+/* Feeds a fuzz target with each seed and with mutations of it, then with the inputs that libFuzzer found. It fails by
+ * crashing, by the target's own asserts, or when an input costs too much (cost.h). Usage: replay-<name> tests/fuzz NAME
+ * [MUTATIONS]. After a crash the last input is in $TMPDIR/replay-<name>.last. */
 #include "fuzz/cost.h"
 #include "fuzz/mutate.h"
 
@@ -64,25 +64,40 @@ static void feed_seed(size_t size, unsigned mutations)
     }
 }
 
-int main(int argc, char **argv)
+/* Returns the number of inputs. */
+static unsigned feed_files(const char *path, unsigned mutations)
 {
-    unsigned mutations = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 5000, count = 0;
-    DIR *dir = argc > 1 ? opendir(argv[1]) : NULL;
-    keep_input_when_it_crashes();
-    feed_seed(0, mutations);
-    printf("ok %u - empty input and %u mutations of it\n", ++count, mutations);
+    DIR *dir = opendir(path);
+    unsigned inputs = 0;
     for (struct dirent *entry; dir && (entry = readdir(dir)); ) {
-        if (entry->d_name[0] == '.')
-            continue;
-        int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+        int fd = entry->d_name[0] == '.' ? -1 : openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
         ssize_t size = fd < 0 ? -1 : read(fd, seed, CAPACITY);
-        close(fd);
-        if (size >= 0)
-            feed_seed((size_t)size, mutations);
-        printf("%sok %u - %s and %u mutations of it\n", size < 0 ? "not " : "", ++count, entry->d_name, mutations);
+        if (fd >= 0)
+            close(fd);
+        if (size < 0)
+            continue;
+        feed_seed((size_t)size, mutations);
+        inputs++;
     }
     if (dir)
         closedir(dir);
-    printf("%sok %u - there are seeds\n1..%u\n", count > 1 ? "" : "not ", count + 1, count + 1);
-    return count > 1 ? 0 : 1;
+    return inputs;
+}
+
+int main(int argc, char **argv)
+{
+    char path[4096];
+    if (argc < 3) {
+        fprintf(stderr, "usage: %s tests/fuzz NAME [MUTATIONS]\n", argv[0]);
+        return 2;
+    }
+    unsigned mutations = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 5000;
+    keep_input_when_it_crashes();
+    feed_seed(0, mutations);
+    snprintf(path, sizeof path, "%s/seeds/%s", argv[1], argv[2]);
+    unsigned seeds = feed_files(path, mutations);
+    printf("%sok 1 - %u seeds and %u mutations of each\n", seeds ? "" : "not ", seeds, mutations);
+    snprintf(path, sizeof path, "%s/corpus/%s", argv[1], argv[2]);
+    printf("ok 2 - %u inputs that libFuzzer found\n1..2\n", feed_files(path, 0));
+    return seeds ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 
 #include "agent/agent.h"
 #include "api/schema.h"
+#include "base/mask.h"
 #include "net/json.h"
 #include "net/json_read.h"
 #include "proc/perf.h"
@@ -93,13 +94,18 @@ static enum err read_request(const char *json, size_t size, struct agent_config 
 
 static void add_settings(struct json *json, const struct setting_list *settings)
 {
+    struct buf value;
+    buf_init(&value, 2 * TEXT_MAX);
     json_key(json, API_SETTINGS);
     json_begin_object(json);
     for (size_t i = 0; i < settings->count; i++) {
         const struct setting_pair *pair = &settings->list[i];
-        json_field_text(json, pair->key, sink_choice_is_secret(pair->key) ? "***" : pair->value);
+        buf_reset(&value);
+        mask_add_setting(&value, pair->key, pair->value);
+        json_field_text(json, pair->key, buf_text(&value));
     }
     json_end_object(json);
+    buf_clear(&value);
 }
 
 static void add_counts(struct json *json, const struct schedule_counts *counts)

@@ -12,4 +12,7 @@ uint32_t viewer_of(const struct http_peer *peer);
 /* The same for /metrics, which is complete for everybody who can reach the port: Prometheus runs as its own user. */
 uint32_t viewer_of_metrics(const struct http_peer *peer);
 
+/* root and the user of this process, on this node. Only they see settings. */
+bool viewer_is_operator(const struct http_peer *peer);
+
 #endif

@@ -2,6 +2,7 @@
 #include "collector/collector_config.h"
 
 #include "base/config_file.h"
+#include "base/mask.h"
 #include "base/nearest.h"
 #include "base/parse.h"
 #include "collector/kafka_port.h"
@@ -310,6 +311,15 @@ static void write_string(struct buf *out, const char *key, const char *text)
     buf_add_char(out, '\n');
 }
 
+static void write_kafka(struct buf *out, const char *key, const char *source)
+{
+    struct buf masked;
+    buf_init(&masked, 65536);
+    mask_add_settings(&masked, source);
+    write_string(out, key, buf_text(&masked));
+    buf_clear(&masked);
+}
+
 static void write_list(struct buf *out, const char *key, const struct collector_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -331,7 +341,9 @@ static void write_one(struct buf *out, const struct collector_config *config, co
         write_list(out, name->key, field);
     else if (name->kind == FLAG)
         buf_printf(out, "%s = %s\n", name->key, *(const bool *)field ? "yes" : "no");
-    else if ((name->kind == TEXT || name->kind == KAFKA || name->kind == ADDRESS) && *(char *const *)field)
+    else if (name->kind == KAFKA && *(char *const *)field)
+        write_kafka(out, name->key, *(char *const *)field);
+    else if ((name->kind == TEXT || name->kind == ADDRESS) && *(char *const *)field)
         write_string(out, name->key, *(char *const *)field);
     else if (name->kind == BYTES || name->kind == DURATION || name->kind == NUMBER)
         write_number(out, name, *(const uint64_t *)field);

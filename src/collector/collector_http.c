@@ -139,9 +139,8 @@ static void serve_jobs(struct collector_http *server, const struct http_request 
 
 static void serve_status(struct collector_http *server, const struct http_request *request, struct http_answer *answer)
 {
-    (void)request;
     answer->type = "application/json";
-    collector_status(&answer->body, server->collector);
+    collector_status(&answer->body, server->collector, viewer_is_operator(&request->peer));
 }
 
 static void serve_index(struct collector_http *server, const struct http_request *request, struct http_answer *answer)

@@ -3,11 +3,14 @@
 
 #include "api/schema.h"
 #include "base/clock.h"
+#include "base/mask.h"
 #include "collector/collector.h"
 #include "net/json.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define SETTINGS_MAX 65536u
 
 static void add_known(struct json *json, const char *key, uint64_t value)
 {
@@ -171,23 +174,27 @@ static void add_refused(struct json *json, const struct receiver *receiver)
     json_end_array(json);
 }
 
-static void add_choice(struct json *json, const struct sink_worker *worker)
+static void add_choice(struct json *json, const struct sink_worker *worker, bool with_settings)
 {
+    const struct sink_choice *choice = sink_worker_choice(worker);
     struct buf text;
-    buf_init(&text, 65536);
-    sink_choice_write(sink_worker_choice(worker), &text);
+    buf_init(&text, SETTINGS_MAX);
+    if (with_settings)
+        sink_choice_write(choice, &text);
+    else
+        buf_add_text(&text, choice->sink->name);
     json_field_text(json, API_SINK, buf_text(&text));
     buf_clear(&text);
 }
 
-static void add_sink(struct json *json, struct sink_worker *worker)
+static void add_sink(struct json *json, struct sink_worker *worker, bool with_settings)
 {
     static const char *const states[] = { API_STATE_WAITS, API_STATE_WRITES, API_STATE_FAILS, "closed" };
     struct sink_worker_figures f;
     sink_worker_figures(worker, &f);
     json_begin_object(json);
     json_field_text(json, API_NAME, f.name);
-    add_choice(json, worker);
+    add_choice(json, worker, with_settings);
     json_field_text(json, API_STATE, states[f.state]);
     if (f.error[0])
         json_field_text(json, API_ERROR_REASON, f.error);
@@ -250,7 +257,20 @@ static void add_rollup(struct json *json, struct collector *collector)
     json_end_object(json);
 }
 
-static void add_kafka(struct json *json, const struct collector *collector)
+/* Brokers and topic; settings follow after a ','. */
+static void add_kafka_source(struct json *json, const char *source, bool with_settings)
+{
+    struct buf text;
+    buf_init(&text, SETTINGS_MAX);
+    if (with_settings)
+        mask_add_settings(&text, source);
+    else
+        buf_add(&text, source, strcspn(source, ","));
+    json_field_text(json, API_FROM, buf_text(&text));
+    buf_clear(&text);
+}
+
+static void add_kafka(struct json *json, const struct collector *collector, bool with_settings)
 {
     struct kafka_port_figures f;
     if (!collector->kafka)
@@ -258,7 +278,7 @@ static void add_kafka(struct json *json, const struct collector *collector)
     kafka_port_figures(collector->kafka, &f);
     json_key(json, API_KAFKA);
     json_begin_object(json);
-    json_field_text(json, API_FROM, collector->config.kafka);
+    add_kafka_source(json, collector->config.kafka, with_settings);
     if (f.consumer.error[0])
         json_field_text(json, API_ERROR_REASON, f.consumer.error);
     json_field_u64(json, API_PARTITIONS, f.consumer.partitions);
@@ -271,7 +291,7 @@ static void add_kafka(struct json *json, const struct collector *collector)
     json_end_object(json);
 }
 
-void collector_status(struct buf *out, struct collector *collector)
+void collector_status(struct buf *out, struct collector *collector, bool with_settings)
 {
     struct json json;
     json_init(&json, out);
@@ -287,12 +307,12 @@ void collector_status(struct buf *out, struct collector *collector)
     add_journal(&json, collector);
     add_stages(&json, collector);
     add_upstream(&json, collector);
-    add_kafka(&json, collector);
+    add_kafka(&json, collector, with_settings);
     add_rollup(&json, collector);
     json_key(&json, API_SINKS);
     json_begin_array(&json);
     for (size_t i = 0; i < collector->sink_worker_count; i++)
-        add_sink(&json, collector->sink_workers[i]);
+        add_sink(&json, collector->sink_workers[i], with_settings);
     json_end_array(&json);
     add_refused(&json, &collector->receiver);
     add_hosts(&json, &collector->receiver);

@@ -6,6 +6,7 @@
 
 struct collector;
 
-void collector_status(struct buf *out, struct collector *collector);
+/* with_settings: with the settings of sinks and of Kafka, for operators; passwords are never shown. */
+void collector_status(struct buf *out, struct collector *collector, bool with_settings);
 
 #endif

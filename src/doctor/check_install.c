@@ -5,6 +5,7 @@
 #include "api/schema.h"
 #include "base/format.h"
 #include "base/install_paths.h"
+#include "base/mask.h"
 #include "base/shell.h"
 #include "run/spool_dir.h"
 #include "spool/probe_env.h"
@@ -193,10 +194,9 @@ void check_install_store(const struct doctor_target *target, struct finding *fin
     enum err err = store_open(&store, path, STORE_READ, &message);
     store_close(&store);
     bool is_url = driver_is_url(path);
-    if (is_url)
-        driver_url_mask(path);
+    char *shown = mask_copy(path);
     if (is_url && (!err || (err == ABSENT && message && strstr(message, "is empty"))))
-        finding_available(finding, "%s%s", path, err ? " (its tables will be created)" : "");
+        finding_available(finding, "%s%s", shown ? shown : "", err ? " (its tables will be created)" : "");
     else if (is_url)
         finding_missing(finding, "Start the server and grant access to this user, or set another $SONDE_DB", "%s",
                         message ? message : err_text(err));
@@ -204,6 +204,7 @@ void check_install_store(const struct doctor_target *target, struct finding *fin
         check_directory(path, !err, finding);
     else
         finding_missing(finding, store_fix(err, message), "%s: %s", path, message ? message : err_text(err));
+    free(shown);
     free(message);
 }
 

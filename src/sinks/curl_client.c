@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mask.h"
 #include "net/json.h"
 
 #include <curl/curl.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #define CONNECT_MS 10000L
+#define URL_MAX 65536u
 #define HEADERS_MAX 8
 
 void curl_client_set_error(struct curl_client *client, const char *format, ...)
@@ -37,7 +39,11 @@ static void set_shown_url(struct curl_client *client)
     const char *host = strstr(client->url, "://") + 3;
     size_t authority = strcspn(host, "/?#");
     const char *at = memrchr(host, '@', authority);
-    snprintf(client->shown, sizeof client->shown, "%.*s%s", (int)(host - client->url), client->url, at ? at + 1 : host);
+    struct buf masked; /* also parameters such as ?password= */
+    buf_init(&masked, URL_MAX);
+    mask_add_text(&masked, at ? at + 1 : host);
+    snprintf(client->shown, sizeof client->shown, "%.*s%s", (int)(host - client->url), client->url, buf_text(&masked));
+    buf_clear(&masked);
     size_t size = strlen(client->shown);
     while (size && client->shown[size - 1] == '/')
         client->shown[--size] = '\0';

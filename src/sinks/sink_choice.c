@@ -2,6 +2,7 @@
 #include "sinks/sink_choice.h"
 
 #include "base/config_file.h"
+#include "base/mask.h"
 #include "sinks/sink_module.h"
 
 #include <stdlib.h>
@@ -83,7 +84,9 @@ enum err sink_choice_check(const struct sink_choice *choice, struct buf *error)
     if (!err)
         err = choice->sink->check(state);
     if (err)
-        buf_printf(error, "the sink %s: %s", choice->sink->name, sink_choice_message(choice, state, err));
+        buf_printf(error, "the sink %s: ", choice->sink->name);
+    if (err)
+        mask_add_text(error, sink_choice_message(choice, state, err));
     free(state);
     return err;
 }
@@ -137,17 +140,13 @@ bool sink_choice_equal(const struct sink_choice *a, const struct sink_choice *b)
     return a->sink == b->sink && setting_list_equal(&a->settings, &b->settings);
 }
 
-bool sink_choice_is_secret(const char *key)
-{
-    return strcmp(key, "password") == 0 || strcmp(key, "api_key") == 0 || strcmp(key, "token") == 0;
-}
-
 void sink_choice_write(const struct sink_choice *choice, struct buf *out)
 {
     buf_add_text(out, choice->sink->name);
     for (size_t i = 0; i < choice->settings.count; i++) {
         const struct setting_pair *setting = &choice->settings.list[i];
-        buf_printf(out, "%c%s=%s", i ? ',' : ':', setting->key, sink_choice_is_secret(setting->key) ? "***" : setting->value);
+        buf_printf(out, "%c%s=", i ? ',' : ':', setting->key);
+        mask_add_setting(out, setting->key, setting->value);
     }
 }
 
@@ -170,7 +169,7 @@ enum err sink_choice_open(const struct sink_choice *choice, void **state, struct
         err = choice->sink->open(*state);
     if (!err)
         return OK;
-    buf_add_text(error, sink_choice_message(choice, *state, err));
+    mask_add_text(error, sink_choice_message(choice, *state, err));
     free(*state);
     *state = NULL;
     return err;

@@ -21,9 +21,6 @@ void sink_choice_clear(struct sink_choice *choice);
 enum err sink_choice_copy(struct sink_choice *copy, const struct sink_choice *choice);
 bool sink_choice_equal(const struct sink_choice *a, const struct sink_choice *b);
 
-/* The value of this setting must not be printed or logged. */
-bool sink_choice_is_secret(const char *key);
-
 /* Adds NAME:KEY=VALUE,... with secrets masked, for logs. */
 void sink_choice_write(const struct sink_choice *choice, struct buf *out);
 

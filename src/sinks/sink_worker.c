@@ -488,16 +488,24 @@ void sink_worker_figures(struct sink_worker *worker, struct sink_worker_figures 
         figures->rate = (double)(figures->samples - since.samples) * NS_PER_S / (double)(now_ns - since.time_ns);
 }
 
+/* 32-bit FNV-1a; the names are on disk, so it must not change. */
+static uint32_t hash_add(uint32_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    return hash;
+}
+
 void sink_worker_name(const struct sink_choice *choice, char name[64])
 {
-    struct buf text;
-    uint32_t hash = 2166136261u; /* 32-bit FNV-1a; the names are on disk, so it must not change */
-    buf_init(&text, 65536);
-    sink_choice_write(choice, &text);
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (uint8_t)text.data[i]) * 16777619u;
+    uint32_t hash = hash_add(2166136261u, choice->sink->name);
+    for (size_t i = 0; i < choice->settings.count; i++) {
+        const struct setting_pair *pair = &choice->settings.list[i];
+        bool is_secret = !strcmp(pair->key, "password") || !strcmp(pair->key, "api_key") || !strcmp(pair->key, "token");
+        hash = hash_add(hash_add(hash, i ? "," : ":"), pair->key);
+        hash = hash_add(hash_add(hash, "="), is_secret ? "***" : pair->value); /* a new password continues */
+    }
     snprintf(name, 64, NAME_PREFIX "%.40s-%08x", choice->sink->name, hash);
-    buf_clear(&text);
 }
 
 bool sink_worker_name_is_used(const char *name, const struct sink_choice *choices, size_t count)

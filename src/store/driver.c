@@ -22,12 +22,3 @@ enum err driver_load(const char *url, const struct driver **driver, char *error,
         *driver = found;
     return err;
 }
-
-/* scheme://user:password@host/db; an '@' in the password must be written as %40. */
-void driver_url_mask(char *url)
-{
-    char *from = strstr(url, "://"), *at = from ? strchr(from + 3, '@') : NULL;
-    char *colon = at ? memchr(from + 3, ':', (size_t)(at - from - 3)) : NULL;
-    if (colon)
-        memmove(colon, at, strlen(at) + 1);
-}

@@ -55,7 +55,4 @@ bool driver_is_url(const char *path);
 /* ABSENT: the module is not installed; CORRUPT: built for another version of Sonde. error gets the message. */
 enum err driver_load(const char *url, const struct driver **driver, char *error, size_t error_size);
 
-/* Removes the password from a URL, for messages. */
-void driver_url_mask(char *url);
-
 #endif

@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include "base/clock.h"
+#include "base/mask.h"
 #include "store/db.h"
 #include "store/directory.h"
 #include "store/migrate.h"
@@ -236,14 +237,12 @@ static struct store *new_store(const char *path, enum store_mode mode)
         return NULL;
     store->mode = mode;
     store->wait_max_ns = WAIT_MAX_NS;
-    store->path = strdup(path);
+    store->path = driver_is_url(path) ? mask_copy(path) : strdup(path);
     store->url = driver_is_url(path) ? strdup(path) : NULL;
     if (!store->path || (driver_is_url(path) && !store->url)) {
         store_close(&store);
         return NULL;
     }
-    if (store->url)
-        driver_url_mask(store->path);
     return store;
 }
 

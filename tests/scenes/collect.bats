@@ -119,6 +119,27 @@ load collecting
     cmp <(sort good.csv) <(sort nowhere/deep/out.csv)
 }
 
+@test "passwords of sinks are never shown, and settings only to operators" {
+    local as_operator as_user=() sink
+    [ "$(id -u)" -ne 0 ] || as_user=(as_nobody)
+    start_collector --sink "store:path=postgresql://ada:hush@127.0.0.1:1/db?password=hush" \
+        --sink "influx:url=http://ada:hush@127.0.0.1:1/x?p=hush,db=d" \
+        --sink "kafka:brokers=127.0.0.1:1,options=sasl.username=ada;sasl.password=hush"
+    start_agent
+    wait_for '[ "$(status_of "[.sinks[] | select(.state == \"fails\")] | length")" -ge 2 ]'
+    "$SONDE" collect --status --json "$T/run/c.sock" >operator
+    curl -s "http://$HTTP/status" >operator.tcp
+    "${as_user[@]}" curl -s "http://$HTTP/status" >user
+    for as_operator in operator operator.tcp; do
+        [ "$(jq -r '.sinks[0].sink' "$as_operator")" = "store:path=postgresql://ada:***@127.0.0.1:1/db?password=***" ]
+        [ "$(jq -r '.sinks[1].sink' "$as_operator")" = "influx:url=http://ada:***@127.0.0.1:1/x?p=***,db=d" ]
+        [ "$(jq -r '.sinks[2].sink' "$as_operator")" = "kafka:brokers=127.0.0.1:1,options=sasl.username=ada;sasl.password=***" ]
+    done
+    [ "$(id -u)" -ne 0 ] || [ "$(jq -r '[.sinks[].sink] | join(" ")' user)" = "store influx kafka" ]
+    grep -q 'store:path=postgresql://ada:\*\*\*@' log
+    run ! grep hush operator operator.tcp user log
+}
+
 @test "SIGHUP reloads the configuration; if it has an error nothing changes" {
     printf 'sink = csv:path=%s/one.csv\n' "$T" >collect.conf
     start_collector -c collect.conf

@@ -108,6 +108,9 @@ both_show() {
     [[ $output != *hush* ]]
     run "$SONDE" --db "$secret" list
     [ "$status" -ne 0 ]
+    [[ $output == *"127.0.0.1"*"Connection refused Is the server running"* ]]
+    [[ $output != *hush* ]]
+    run -1 "$SONDE" --db "$URL?password=hush" list
     [[ $output == *"127.0.0.1"* ]]
     [[ $output != *hush* ]]
     URL=$("$SOURCE"/tests/tools/postgres-up "$T/pg")

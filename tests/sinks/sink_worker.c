@@ -393,6 +393,10 @@ static void cursor_names_are_stable(void **state)
     assert_int_equal(setting_list_put(&choice.settings, "path", "/x"), OK);
     sink_worker_name(&choice, other);
     assert_string_not_equal(one, other);
+    assert_int_equal(setting_list_put(&choice.settings, "password", "secret"), OK);
+    assert_int_equal(setting_list_put(&choice.settings, "url", "http://u:secret@h/"), OK);
+    sink_worker_name(&choice, other);
+    assert_string_equal(other, "sink-plain-33c86666"); /* as on the disks of running installations */
     setting_list_clear(&choice.settings);
 }
 

@@ -86,6 +86,13 @@ bool agent_client_exists(void)
     return !agent_client_socket(path) && strcmp(path, SYSTEM_DIR "/" AGENT_CLIENT_SOCKET) != 0 && access(path, F_OK) == 0;
 }
 
+/* A path, absolute or not, or HOST:PORT. */
+static bool is_socket(const char *where)
+{
+    struct stat status;
+    return strchr(where, '/') || (stat(where, &status) == 0 && S_ISSOCK(status.st_mode));
+}
+
 static enum err send_request(uint64_t timeout_ns, const char *where, const struct http_client_request *request,
                              struct buf *answer,
                              int *status)
@@ -94,9 +101,9 @@ static enum err send_request(uint64_t timeout_ns, const char *where, const struc
     char found[AGENT_CLIENT_PATH_MAX];
     int fd = -1;
     *status = 0;
-    enum err err = !*where         ? connect_local(until_ns, &fd, found)
-                   : *where == '/' ? http_client_connect_unix(where, until_ns, &fd)
-                                   : http_client_connect_tcp(where, AGENT_CLIENT_PORT, until_ns, &fd);
+    enum err err = !*where            ? connect_local(until_ns, &fd, found)
+                   : is_socket(where) ? http_client_connect_unix(where, until_ns, &fd)
+                                      : http_client_connect_tcp(where, AGENT_CLIENT_PORT, until_ns, &fd);
     return err ? err : http_client_request(fd, request, until_ns, answer, status);
 }
 

@@ -42,11 +42,11 @@ static const struct table_column host_columns[] = {
     { .title = "STATE" },
     { .title = "SAMPLE", .right = true },
     { .title = "LAG", .right = true },
-    { .title = "RECORDS", .right = true, .rank = 3 },
-    { .title = "BYTES", .right = true, .rank = 2 },
-    { .title = "MISSING", .right = true, .rank = 1 },
-    { .title = "LOST", .right = true, .rank = 1 },
-    { .title = "NOTE", .min = 12, .rank = 4 },
+    { .title = "RECORDS", .right = true, .rank = 4 },
+    { .title = "BYTES", .right = true, .rank = 3 },
+    { .title = "MISSING", .right = true, .rank = 2 },
+    { .title = "LOST", .right = true, .rank = 2 },
+    { .title = "NOTE", .min = 12, .rank = 1 },
 };
 
 static const struct table_column sink_columns[] = {
@@ -54,13 +54,13 @@ static const struct table_column sink_columns[] = {
     { .title = "STATE" },
     { .title = "PENDING", .right = true },
     { .title = "AGE", .right = true },
-    { .title = "SAMPLES", .right = true, .rank = 2 },
+    { .title = "SAMPLES", .right = true, .rank = 3 },
     { .title = "RATE", .right = true },
-    { .title = "WRITE", .right = true, .rank = 3 },
-    { .title = "FLUSH", .right = true, .rank = 3 },
-    { .title = "FAILED", .right = true, .rank = 2 },
-    { .title = "SUCCESS", .right = true, .rank = 1 },
-    { .title = "ERROR", .min = 16, .rank = 4 },
+    { .title = "WRITE", .right = true, .rank = 4 },
+    { .title = "FLUSH", .right = true, .rank = 4 },
+    { .title = "FAILED", .right = true, .rank = 3 },
+    { .title = "SUCCESS", .right = true, .rank = 2 },
+    { .title = "ERROR", .min = 16, .rank = 1 },
 };
 
 static const struct status_field *find(const struct status_fields *fields, const char *key)

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mask.h"
 #include "sinks/stream_decoders.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@
 #define RATE_NS (10 * NS_PER_S)
 #define STACK_BYTES (1u << 20)
 #define NAME_PREFIX "sink-"
+#define LABEL_MAX 256
 
 /* What the thread does next. */
 enum step { CONTINUE, REOPEN, STOP };
@@ -34,6 +36,7 @@ enum step { CONTINUE, REOPEN, STOP };
 struct sink_worker {
     struct sink_worker_settings settings; /* choice and state are below */
     struct sink_choice choice;
+    char label[LABEL_MAX]; /* for messages: NAME:KEY=VALUE,... without secrets */
     pthread_t thread;
     int wake_fd;
     atomic_bool wants_reopen;
@@ -45,6 +48,7 @@ struct sink_worker {
     struct stream_decoders *decoders;
     uint64_t position;   /* of the last entry written */
     uint64_t done;       /* of the last entry acknowledged to the journal */
+    uint64_t counted;    /* of the last entry counted: entries are read again after a failure */
     uint64_t unflushed;  /* batches since the last flush */
     bool is_behind;      /* the sink buffers across flushes: ask again whether it is durable */
     uint64_t flushed_ns; /* CLOCK_MONOTONIC */
@@ -76,8 +80,7 @@ static bool is_past_deadline(const struct sink_worker *worker)
 static void count_refused(struct sink_worker *worker, uint64_t refused)
 {
     if (refused && !worker->now.refused)
-        log_warn("the sink %s loses samples: %s", worker->choice.sink->name,
-                 sink_choice_message(&worker->choice, worker->state, OK));
+        log_warn("the sink %s loses samples: %s", worker->label, sink_choice_message(&worker->choice, worker->state, OK));
     worker->now.refused += refused > worker->refused ? refused - worker->refused : 0;
     worker->refused = refused;
 }
@@ -121,10 +124,12 @@ static enum step fail(struct sink_worker *worker, const char *what, const char *
 {
     worker->now.state = SINK_WORKER_FAILING;
     worker->now.failures++;
-    snprintf(worker->now.error, sizeof worker->now.error, "%s", error);
+    char *masked = mask_copy(error);
+    snprintf(worker->now.error, sizeof worker->now.error, "%s", masked ? masked : "");
+    free(masked);
     if (!worker->has_logged)
-        log_error("cannot %s the sink %s: %s. Retrying; its samples stay in the journal until then.", what,
-                  worker->choice.sink->name, error);
+        log_error("cannot %s the sink %s: %s. Retrying; its samples stay in the journal until then.", what, worker->label,
+                  worker->now.error);
     worker->has_logged = true;
     publish(worker);
     worker->pause_ns = worker->pause_ns ? worker->pause_ns * 2 : PAUSE_MIN_NS;
@@ -141,10 +146,11 @@ static enum step fail(struct sink_worker *worker, const char *what, const char *
     return CONTINUE;
 }
 
+/* Only a flush proves it: a write may just have been buffered. */
 static void succeed(struct sink_worker *worker)
 {
     if (worker->has_logged)
-        log_warn("the sink %s accepts samples again", worker->choice.sink->name);
+        log_warn("the sink %s accepts samples again", worker->label);
     worker->has_logged = false;
     worker->now.state = SINK_WORKER_WRITING;
     worker->now.error[0] = '\0';
@@ -156,7 +162,7 @@ static void close_sink(struct sink_worker *worker)
     sink_choice_close(&worker->choice, &worker->state);
     worker->refused = 0;
     stream_decoders_reset(worker->decoders);
-    worker->unflushed = 0;
+    worker->unflushed = worker->tries = 0;
 }
 
 /* Starts reading at the position stored by the sink, if it has resume, else at the journal's cursor. */
@@ -204,7 +210,6 @@ static enum step open_sink(struct sink_worker *worker)
         snprintf(text, sizeof text, "%s", error.size ? buf_text(&error) : sink_choice_message(&worker->choice,
                                                                                               worker->state, err));
         close_sink(worker);
-        worker->tries = 0;
         step = fail(worker, "open", text) == STOP ? STOP : REOPEN;
     }
     buf_clear(&error);
@@ -248,14 +253,17 @@ static enum step flush(struct sink_worker *worker)
 
 static void count_batch(struct sink_worker *worker, const struct batch *batch)
 {
+    if (!worker->unflushed++)
+        worker->first_ns = clock_monotonic_ns();
+    if (batch->position < worker->counted || (batch->position == worker->counted && !batch->gap_count))
+        return; /* several gaps may have the same position */
+    worker->counted = batch->position;
     worker->now.batches++;
     worker->now.samples += batch->count;
     for (size_t i = 0; i < batch->count; i++)
         worker->now.values += batch->samples[i].set->size;
     for (size_t i = 0; i < batch->gap_count; i++)
         worker->now.gaps += batch->gaps[i].batches;
-    if (!worker->unflushed++)
-        worker->first_ns = clock_monotonic_ns();
 }
 
 static enum step take_piece(struct sink_worker *worker, const struct batch_piece *piece)
@@ -281,8 +289,8 @@ static enum step write_batch(struct sink_worker *worker, const struct batch *bat
         enum err err = worker->choice.sink->write(worker->state, batch);
         worker->now.write_ns += clock_monotonic_ns() - begin_ns;
         if (!err) {
-            if (worker->now.state != SINK_WORKER_WRITING)
-                succeed(worker);
+            if (worker->now.state == SINK_WORKER_WAITING)
+                worker->now.state = SINK_WORKER_WRITING;
             count_batch(worker, batch);
             return CONTINUE;
         }
@@ -301,8 +309,10 @@ static enum step handle_entry(struct sink_worker *worker, const struct journal_e
     uint64_t begin_ns = clock_monotonic_ns();
     enum err err = stream_decoders_decode(worker->decoders, entry, &batch);
     worker->now.read_ns += clock_monotonic_ns() - begin_ns;
-    if (err && entry->is_new)
+    if (err && entry->is_new && entry->position > worker->counted) {
         worker->now.unreadable++;
+        worker->counted = entry->position;
+    }
     enum step step = batch ? write_batch(worker, batch) : CONTINUE;
     if (step == CONTINUE && entry->is_new)
         worker->position = entry->position;
@@ -375,7 +385,7 @@ static void *run(void *argument)
             close_sink(worker);
     }
     if (worker->state && !stop_ns(worker))
-        log_info("the reader of the sink %s has closed it: closing the sink", worker->choice.sink->name);
+        log_info("the reader of the sink %s has closed it: closing the sink", worker->label);
     if (worker->state && worker->unflushed && stop_ns(worker))
         flush(worker);
     close_sink(worker);
@@ -405,6 +415,15 @@ static void sink_worker_free(struct sink_worker *worker)
     free(worker);
 }
 
+static void set_label(struct sink_worker *worker)
+{
+    struct buf text;
+    buf_init(&text, 65536);
+    sink_choice_write(&worker->choice, &text);
+    snprintf(worker->label, sizeof worker->label, "%s", buf_text(&text));
+    buf_clear(&text);
+}
+
 static enum err prepare(struct sink_worker *worker, const struct sink_worker_settings *settings)
 {
     enum err err = worker->wake_fd < 0 ? err_from_errno(errno) : sink_choice_copy(&worker->choice, settings->choice);
@@ -413,6 +432,7 @@ static enum err prepare(struct sink_worker *worker, const struct sink_worker_set
     if (err)
         return err;
     sink_worker_name(settings->choice, worker->now.name);
+    set_label(worker);
     worker->figures = worker->now;
     /* the journal keeps entries for it from now on */
     return journal_reader_open(settings->journal, &worker->reader, worker->now.name, true, 0);

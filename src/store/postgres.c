@@ -30,15 +30,27 @@ static enum err kind_of(const char *state)
     return IO;
 }
 
+/* Messages of libpq have several lines, indented with tabs. */
+static void join_lines(char *message)
+{
+    char *to = message;
+    for (const char *from = message; *from;) {
+        size_t blanks = strspn(from, " \t\n");
+        if (blanks && to > message && from[blanks])
+            *to++ = ' ';
+        from += blanks;
+        if (*from)
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
 enum err postgres_failed(struct driver_connection *connection, const PGresult *result)
 {
     const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
     const char *text = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
     snprintf(connection->message, sizeof connection->message, "%s", text ? text : PQerrorMessage(connection->pg));
-    for (size_t size = strlen(connection->message); size && connection->message[size - 1] == '\n'; size--)
-        connection->message[size - 1] = '\0';
-    for (char *at = strchr(connection->message, '\n'); at; at = strchr(at, '\n'))
-        *at = ' ';
+    join_lines(connection->message);
     if (PQstatus(connection->pg) != CONNECTION_OK)
         return AGAIN; /* the server is down: it may come back */
     return state ? kind_of(state) : IO;

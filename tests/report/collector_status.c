@@ -17,7 +17,8 @@ static const char answer[] =
     "\"sinks\": [{\"sink\": \"csv:dir=/var/log/sonde\", \"state\": \"writes\", \"waiting_bytes\": 2500, \"samples\": 393, "
     ""
     "\"samples_per_s\": 5.2, \"batches\": 1, \"write_ns\": 248000, \"success_ns\": 1794767346000000000}, "
-    "{\"sink\": \"kafka:brokers=a\", \"state\": \"fails\", \"why\": \"nobody answers\", \"samples_per_s\": 12345.6, "
+    "{\"sink\": \"kafka:brokers=a\", \"state\": \"fails\", \"why\": \"no answer from http://a:8086: refused\", "
+    "\"samples_per_s\": 12345.6, "
     "\"failures\": 3}], "
     "\"hosts\": [{\"host\": \"node1\", \"state\": \"silent\", \"records\": 21, \"bytes\": 40000, \"missing\": 1, \"lost\": "
     "0, "
@@ -42,6 +43,7 @@ static void nothing_is_wider_than_80_columns(void **state)
     assert_non_null(strstr(text, " PENDING "));
     assert_non_null(strstr(text, " writing "));
     assert_non_null(strstr(text, " failing "));
+    assert_non_null(strstr(text, " no answer from"));
     assert_non_null(strstr(text, "1 of 1 hosts are silent."));
     buf_clear(&out);
 }

@@ -177,6 +177,9 @@ EOF
     [[ "$output" == *"only root and the agent's own user"* ]]
     [ "$(state .period_ns)" -eq 1000000000 ]
     [ "$(curl -s -o /dev/null -w '%{http_code}' -d '{}' "127.0.0.1:$PORT/ctl")" -eq 403 ]
+    cd "$T/run"
+    "$SONDE" ctl -a ./agent.sock | grep -q meminfo
+    "$SONDE" ctl -a agent.sock | grep -q meminfo
     run -1 "$SONDE" ctl -a "$T/nowhere.sock"
     [[ "$output" == *"no agent or collector is reachable at"* ]]
 }

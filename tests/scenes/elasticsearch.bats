@@ -173,7 +173,7 @@ samples() {
     mkdir -p "$T/run"
     start_collector
     start_agent --sensors loadavg -p 50ms --sink "json:path=$T/truth" --plain --collector "tcp://127.0.0.1:$WIRE" --spool "$T/spool"
-    wait_for 'grep -q "cannot write to the sink elasticsearch: no answer from http://127.0.0.1:$WEB: Failed to connect" "$T/collected"'
+    wait_for 'grep -q "cannot write to the sink elasticsearch:url=[^ ]*: no answer from http://127.0.0.1:$WEB: Failed to connect" "$T/collected"'
     status_of() {
         "$SONDE" collect --status --json "$T/run/collector.sock" | jq -r "$1"
     }
@@ -187,7 +187,7 @@ samples() {
         sleep 1
     done
     diff <(truth) <(taken)
-    wait_for 'grep -q "the sink elasticsearch accepts samples again" "$T/collected"'
+    wait_for 'grep -q "the sink elasticsearch:url=[^ ]* accepts samples again" "$T/collected"'
 }
 
 @test "Colmet's indexes and fields, in a real Elasticsearch" {
@@ -231,13 +231,13 @@ samples() {
         ticks_more 2
     done
     for ((i = 0; i < 120; i++)); do # by now it is retried once a minute
-        [ "$(tail -n 1 "$T/log")" != "sonde: the sink elasticsearch accepts samples again" ] || break
+        ! tail -n 1 "$T/log" | grep -q "the sink elasticsearch:url=[^ ]* accepts samples again" || break
         sleep 1
     done
     ticks_more 2
     end_agent
     all_taken
-    grep -q 'cannot write to the sink elasticsearch: http://127.0.0.1:[0-9]*[a-z_/]* returned HTTP 429: too many requests (.*too many requests' "$T/log" ||
+    grep -q 'cannot write to the sink elasticsearch:url=[^ ]*: http://127.0.0.1:[0-9]*[a-z_/]* returned HTTP 429: too many requests (.*too many requests' "$T/log" ||
         { cat "$T/log" && return 1; }
 }
 

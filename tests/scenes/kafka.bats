@@ -173,6 +173,6 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
     delivered same_as_truth "kafka:brokers=$BROKERS,topic=node"
     [ "$(read_topic node '%s\n' | names | sort | uniq -d | wc -l)" -eq 0 ]
     start_agent --sensors loadavg,vmstat -p 100ms --sink "kafka:brokers=$BROKERS,topic=small,options=message.max.bytes=1000"
-    wait_for 'grep -q "the sink kafka loses samples: topic small: .*too large.*: message dropped" "$T/log"'
+    wait_for 'grep -q "the sink kafka:[^ ]* loses samples: topic small: .*too large.*: message dropped" "$T/log"'
     wait_for '[ "$(read_topic small "%s\n" | wc -l)" -ge 3 ]'
 }

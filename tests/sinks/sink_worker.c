@@ -13,7 +13,7 @@
 /* Behaviour and observations of the sink of this test. */
 static struct {
     atomic_uint failures_left, opened, closed, written, flushed;
-    _Atomic enum err fails_with, open_fails_with;
+    _Atomic enum err fails_with, open_fails_with, flush_fails_with;
     _Atomic uint64_t last, resume, gaps;
     atomic_bool remembers;
     char source[128];
@@ -50,7 +50,7 @@ static enum err test_sink_flush(void *state, uint64_t deadline_ns)
     (void)state;
     (void)deadline_ns;
     test_sink.flushed++;
-    return OK;
+    return test_sink.flush_fails_with;
 }
 
 static void test_sink_close(void *state)
@@ -74,8 +74,16 @@ static void test_sink_source(void *state, const struct sink_source *source)
     test_sink.opened_at = source->opened_at;
 }
 
+struct plain_state {
+    const char *path;
+};
+static const struct setting plain_settings[] = {
+    { "path", SETTING_TEXT, NULL, offsetof(struct plain_state, path), "" },
+    { 0 },
+};
 static const struct sink sink_plain = {
-    .name = "plain", .state_size = 1, .open = test_sink_open, .write = test_sink_write, .flush = test_sink_flush,
+    .name = "plain", .state_size = sizeof(struct plain_state), .settings = plain_settings,
+    .open = test_sink_open, .write = test_sink_write, .flush = test_sink_flush,
     .close = test_sink_close,
 };
 static const struct sink sink_remembers = {
@@ -234,6 +242,38 @@ static void after_many_failures_the_sink_is_reopened_without_loss(void **state)
     assert_int_equal(test_sink.closed, 1);
 }
 
+/* A sink that buffers accepts every batch, also while its server is down. */
+static void buffered_batches_are_no_success(void **state)
+{
+    struct fixture *f = *state;
+    struct sink_choice choice = { .sink = &sink_plain };
+    struct sink_worker_figures figures = { 0 };
+    assert_int_equal(setting_list_put(&choice.settings, "path", "postgresql://u:secret@db/x"), OK);
+    test_sink.flush_fails_with = AGAIN;
+    catch_stderr();
+    put(f);
+    put(f);
+    assert_int_equal(sink_worker_start(&f->worker, &(struct sink_worker_settings){ .journal = f->journal, .choice = &choice }),
+                     OK);
+    for (int i = 0; i < 600 && figures.failures < 5; i++) { /* after the fourth it is reopened, and both are written again */
+        poll(NULL, 0, 50);
+        sink_worker_figures(f->worker, &figures);
+    }
+    assert_int_equal(figures.state, SINK_WORKER_FAILING);
+    assert_int_equal(test_sink.written, 4);
+    assert_int_equal(figures.samples, 2);
+    test_sink.flush_fails_with = OK;
+    sink_worker_reopen(f->worker); /* ends the back-off */
+    figures = wait_for_done(f);
+    const char *text = caught_text();
+    assert_int_equal(lines_in(text), 2);
+    assert_non_null(strstr(text, "cannot write to the sink plain:path=postgresql://u:***@db/x: "));
+    assert_non_null(strstr(text, "the sink plain:path=postgresql://u:***@db/x accepts samples again"));
+    assert_int_equal(figures.state, SINK_WORKER_WRITING);
+    assert_int_equal(figures.samples, 2);
+    setting_list_clear(&choice.settings);
+}
+
 static void a_sink_that_cannot_be_opened_misses_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -253,6 +293,7 @@ static void a_sink_that_cannot_be_opened_misses_nothing(void **state)
     test_sink.open_fails_with = OK;
     sink_worker_reopen(f->worker); /* ends the back-off */
     wait_for_written(2);
+    wait_for_done(f);
     caught_text();
 }
 
@@ -407,6 +448,7 @@ int main(void)
         TEST(worker_gets_all_batches_and_resumes_after_a_restart),
         TEST(a_failing_write_is_retried_and_logged_once),
         TEST(after_many_failures_the_sink_is_reopened_without_loss),
+        TEST(buffered_batches_are_no_success),
         TEST(a_sink_that_cannot_be_opened_misses_nothing),
         TEST(close_does_not_wait_for_a_failing_sink),
         TEST(close_writes_the_rest_of_the_journal),

@@ -188,7 +188,7 @@ static enum err set_sensors(struct agent_config *config, const char *value, stru
             enable_all(config, false);
         struct sensor_config *sensor = find_sensor(config, name);
         if (sensor)
-            sensor->enabled = *word != '-';
+            sensor->enabled = sensor->is_named = *word != '-';
         else
             enable_all(config, (strcmp(name, "all") == 0) == (*word != '-'));
     }

@@ -17,6 +17,7 @@
 struct sensor_config {
     const struct sampler *sampler;
     bool enabled;
+    bool is_named;      /* enabled by its name, not with the others: it is logged if it is missing */
     uint64_t period_ns; /* 0: the agent's period, or the sampler's own if that is longer */
     struct setting_list settings;
 };

@@ -134,6 +134,11 @@ static enum err listen_for_colmet(struct agent *agent, const struct agent_config
     if (!config->colmet)
         return OK;
     enum err err = colmet_open(&agent->colmet, config->colmet, &control, error);
+    if (err && err != ABSENT && err != NOMEM) { /* in use: sampling matters more */
+        log_warn("%s. The agent runs without them.", buf_text(error));
+        buf_reset(error);
+        return OK;
+    }
     return err ? err : agent_add_source(agent, colmet_fd(agent->colmet), AGENT_SOURCE_COLMET);
 }
 

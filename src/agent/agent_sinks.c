@@ -190,8 +190,13 @@ void agent_sinks_write(struct agent_sinks *sinks, const struct batch *batch)
 {
     for (size_t i = 0; i < sinks->count; i++) {
         struct agent_sink *sink = &sinks->list[i];
-        if (sink->state)
-            handle_result(sink, sink->choice.sink->write(sink->state, batch));
+        if (!sink->state)
+            continue;
+        enum err err = sink->choice.sink->write(sink->state, batch);
+        if (!err && log_level() > 1)
+            log_debug("%zu counters in %zu samples written to %s", batch_value_count(batch), batch->count,
+                      sink->choice.sink->name);
+        handle_result(sink, err);
     }
 }
 

@@ -174,7 +174,7 @@ static enum err start_thread(struct sampler_thread *worker)
 
 enum err sampler_thread_start(struct sampler_thread **worker, const struct sampler *sampler,
                               const struct sampler_context *context,
-                    const struct setting_list *settings, uint64_t retry_absent_ns, int event_fd)
+                              const struct setting_list *settings, uint64_t retry_absent_ns, bool is_named, int event_fd)
 {
     struct sampler_thread *s = calloc(1, sizeof *s);
     *worker = NULL;
@@ -187,7 +187,7 @@ enum err sampler_thread_start(struct sampler_thread **worker, const struct sampl
         err = err_from_errno(errno);
     s->sampler_state = (struct sampler_state){
         .sampler = sampler, .context = &s->context, .settings = s->settings.list, .setting_count = s->settings.count,
-        .retry_absent_ns = retry_absent_ns,
+        .retry_absent_ns = retry_absent_ns, .is_named = is_named,
     };
     if (!err)
         err = start_thread(s);

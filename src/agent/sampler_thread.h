@@ -20,7 +20,7 @@ struct sampler_thread_status {
  * batch is ready. Copies settings; borrows the rest forever, even if the thread cannot be stopped. */
 enum err sampler_thread_start(struct sampler_thread **worker, const struct sampler *sampler,
                               const struct sampler_context *context,
-                    const struct setting_list *settings, uint64_t retry_absent_ns, int event_fd);
+                    const struct setting_list *settings, uint64_t retry_absent_ns, bool is_named, int event_fd);
 
 void sampler_thread_tick(struct sampler_thread *worker);
 void sampler_thread_job(struct sampler_thread *worker, const struct job *job, enum job_event event);

@@ -324,11 +324,11 @@ static enum err create(struct sensors *sensors, const struct sensor_config *conf
     enum err err = setting_list_copy(&created->settings, &config->settings);
     created->sampler_state = (struct sampler_state){
         .sampler = config->sampler, .context = &sensors->context, .settings = created->settings.list,
-        .setting_count = created->settings.count, .retry_absent_ns = RETRY_ABSENT_NS,
+        .setting_count = created->settings.count, .retry_absent_ns = RETRY_ABSENT_NS, .is_named = config->is_named,
     };
     if (!err && config->sampler->is_slow)
         err = sampler_thread_start(&created->thread, config->sampler, &sensors->context, &config->settings,
-                                   RETRY_ABSENT_NS, sensors->event_fd);
+                                   RETRY_ABSENT_NS, config->is_named, sensors->event_fd);
     for (size_t at = 0; !err && created->thread && sensors->jobs;) {
         const struct job *job = jobs_next(sensors->jobs, &at);
         if (!job)

@@ -101,3 +101,13 @@ void log_info(const char *format, ...)
     log_message(format, args);
     va_end(args);
 }
+
+void log_debug(const char *format, ...)
+{
+    if (state->level < 2)
+        return;
+    va_list args;
+    va_start(args, format);
+    log_message(format, args);
+    va_end(args);
+}

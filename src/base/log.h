@@ -12,7 +12,10 @@ void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Only with -v. */
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* 0: errors and warnings; 1: info too; -1: errors only. */
+/* Only with -vv: what happens at each sample. */
+void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* 0: errors and warnings; 1: info too; 2: debug too; -1: errors only. */
 void log_set_level(int level);
 int log_level(void);
 

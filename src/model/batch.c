@@ -33,6 +33,15 @@ void batch_reset(struct batch *batch)
     batch->stream = batch->sequence = batch->position = 0;
 }
 
+size_t batch_value_count(const struct batch *batch)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t k = 0; k < batch->samples[i].set->size; k++)
+            count += !batch->samples[i].known || batch->samples[i].known[k];
+    return count;
+}
+
 const struct job *batch_job(const struct batch *batch, const struct sample *sample)
 {
     for (size_t i = 0; sample->job && i < batch->job_count; i++)

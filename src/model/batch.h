@@ -85,6 +85,8 @@ void batch_init(struct batch *batch);
 void batch_clear(struct batch *batch);
 void batch_reset(struct batch *batch); /* empties, keeps memory */
 
+size_t batch_value_count(const struct batch *batch); /* of known values */
+
 /* Adds a sample whose values are all unknown, to be filled in by the caller. NULL: out of memory. Valid until the next call on
  * batch. Set and instance are borrowed until batch_reset. */
 struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t time_ns, const char *instance);

@@ -200,25 +200,30 @@ static bool is_duplicate(const char *list, const char *end, const char *name)
     return false;
 }
 
-size_t perf_resolve_with(const char *list, struct perf_event_spec *specs, size_t max,
+size_t perf_resolve_with(const char *list, struct perf_event_spec *specs, bool *is_counted, size_t max,
                          void (*missing)(const char *name, const struct perf_problem *problem))
 {
     char name[NAME_MAX_BYTES];
     size_t count = 0;
     for (const char *rest = list; next_name(&rest, name);) {
-        struct perf_event_spec spec;
+        struct perf_event_spec spec = { 0 };
         struct perf_problem problem;
         if (is_duplicate(list, rest, name))
             continue;
+        bool is_good = count < max && !perf_resolve_one(name, &spec, &problem);
         if (count == max) {
             snprintf(problem.reason, sizeof problem.reason, "more than %zu events", max);
             snprintf(problem.fix, sizeof problem.fix, "count the others in another run");
-            missing(name, &problem);
-        } else if (perf_resolve_one(name, &spec, &problem)) {
-            missing(name, &problem);
-        } else {
-            specs[count++] = spec;
         }
+        if (!is_good)
+            missing(name, &problem);
+        if (count == max || (!is_good && !is_counted))
+            continue;
+        if (!is_good)
+            snprintf(spec.name, sizeof spec.name, "%.63s", name);
+        if (is_counted)
+            is_counted[count] = is_good;
+        specs[count++] = spec;
     }
     return count;
 }
@@ -273,5 +278,5 @@ static size_t name_reduced(struct perf_event_spec *specs, size_t count)
 
 size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max)
 {
-    return name_reduced(specs, perf_resolve_with(list, specs, max, warn_of_missing));
+    return name_reduced(specs, perf_resolve_with(list, specs, NULL, max, warn_of_missing));
 }

@@ -26,8 +26,9 @@ size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max)
 
 struct perf_problem;
 
-/* The same, but names stay as given, and missing() is called for unavailable events instead of logging. */
-size_t perf_resolve_with(const char *list, struct perf_event_spec *specs, size_t max,
+/* The same, but names stay as given, and missing() is called for unavailable events instead of logging. With is_counted
+ * (max flags), they keep their place, with nothing but their name. */
+size_t perf_resolve_with(const char *list, struct perf_event_spec *specs, bool *is_counted, size_t max,
                          void (*missing)(const char *name, const struct perf_problem *problem));
 
 /* Why an event cannot be counted, and what to do; "" if it can. */

@@ -66,14 +66,25 @@ static bool is_retry_due(const struct sampler_state *state)
     return !state->retry_at_ns || clock_monotonic_ns() >= state->retry_at_ns;
 }
 
+static void log_absent(struct sampler_state *state, enum err err)
+{
+    if (!state->is_named || state->was_reported)
+        return;
+    log_warn("sensor %s is not available on this node: %s; see 'sonde doctor'", state->sampler->name,
+             err == DENIED ? "permission denied" : "no such hardware or kernel interface");
+    state->was_reported = true;
+}
+
 bool sampler_state_wake(struct sampler_state *state)
 {
     if (state->is_open || !is_retry_due(state))
         return false;
     enum err err = state->last = try_open(state);
     state->is_absent = err == ABSENT || err == DENIED;
-    if (state->is_absent)
+    if (state->is_absent) {
+        log_absent(state, err);
         state->retry_at_ns = clock_monotonic_ns() + state->retry_absent_ns;
+    }
     else if (err)
         pause_retries(state, err);
     return state->is_open;

@@ -14,6 +14,7 @@ struct sampler_state {
     size_t setting_count;
     uint64_t retry_absent_ns; /* an absent sensor is retried after this time; 0: never */
 
+    bool is_named;                   /* the user has asked for it: log once if it is missing */
     bool skip_first_sample;          /* JOB_BEGIN is passed without out: a reading follows anyway, or too many jobs
                                       * begin at once */
 

@@ -292,6 +292,9 @@ static enum step write_batch(struct sink_worker *worker, const struct batch *bat
             if (worker->now.state == SINK_WORKER_WAITING)
                 worker->now.state = SINK_WORKER_WRITING;
             count_batch(worker, batch);
+            if (log_level() > 1)
+                log_debug("%zu counters in %zu samples of %s written to %s", batch_value_count(batch), batch->count,
+                          batch->host ? batch->host : "this node", worker->choice.sink->name);
             return CONTINUE;
         }
         if (err == GONE)

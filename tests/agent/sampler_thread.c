@@ -81,7 +81,7 @@ static int begin(void **state)
     read_result = open_result = OK;
     read_takes_ns = 0;
     fd = eventfd(0, EFD_NONBLOCK);
-    return sampler_thread_start((struct sampler_thread **)state, &player, &here, &five, 0, fd);
+    return sampler_thread_start((struct sampler_thread **)state, &player, &here, &five, 0, false, fd);
 }
 
 static int end(void **state)

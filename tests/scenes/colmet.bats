@@ -183,6 +183,53 @@ PY
     grep -q "^procstats_default $(hostname) 0 " received
 }
 
+# In a network namespace, because the script's port is fixed.
+@test "configure_colmet.py changes a plain colmet-node, which prints its counters with -vvv" {
+    need_root
+    unshare -n true 2>/dev/null || skip "no namespaces"
+    cat >configure.py <<'PY'
+import sys
+import zmq
+socket = zmq.Context().socket(zmq.PUSH)
+socket.connect("tcp://127.0.0.1:5557")
+text = lambda word: bytes([0xa0 + len(word)]) + word.encode()
+socket.send(b"\x82" + text("perfhw_metrics") + text("page_faults") + text("sample_period") + text(sys.argv[1]))
+socket.close(5000)
+PY
+    run -0 unshare -n bash -euc '
+        ip link set lo up
+        ./colmet-node -vvv -s 30 --enable-perfhw --enable-temperature 2>node 3>&- &
+        pid=$!
+        for ((i = 0; i < 300; i++)); do
+            /usr/bin/python3 configure.py 0.2
+            ! grep -q "applied Colmet message" node || break
+            sleep 0.1
+        done
+        for ((i = 0; i < 300; i++)); do
+            [ "$(grep -cE "[0-9]+ counters in [0-9]+ samples written to colmet" node)" -lt 3 ] || break
+            sleep 0.1
+        done
+        "$SONDE" ctl show >show
+        kill $pid
+        wait $pid'
+    grep -qE "[1-9][0-9]* counters in [1-9][0-9]* samples written to colmet" node
+    grep -qE '^temperature .* 200 ms' show
+}
+
+@test "one warning for each sensor that this node lacks" {
+    mkdir -p empty
+    timeout 60 ./colmet-node -s 0.2 --zeromq-uri "$ADDRESS" --enable-RAPL --enable-infiniband --enable-lustre --disable-procstats \
+        -- --socket none --root "$T/empty" >node 2>&1 3>&- &
+    pid=$!
+    wait_for 'grep -q "sensor lustre is not available" node && grep -q "sensor rapl is not available" node'
+    wait_for 'grep -q "sensor infiniband is not available" node'
+    sleep 1 # several ticks
+    for sensor in rapl infiniband lustre; do
+        [ "$(grep -c "sensor $sensor is not available on this node: no such hardware" node)" -eq 1 ]
+    done
+    stop
+}
+
 @test "options that never worked and a collector without an output are rejected" {
     run -2 ./colmet-node -c group
     [[ $output == *"never had an effect"*"sonde job begin"* ]]

@@ -1,6 +1,7 @@
 /* Converts a message to a request for agent/control.c, and logs its answer. */
 #include "compat/colmet/node_control.h"
 
+#include "base/clock.h"
 #include "net/json.h"
 #include "net/json_read.h"
 #include "base/log.h"
@@ -16,6 +17,7 @@
 #define ANSWER_MAX (1 << 20)
 #define TURN_MAX 64 /* messages per call, so that a flood does not delay sampling */
 #define ERROR_MAX 512
+#define PERIOD_MIN_NS (100 * NS_PER_MS) /* every local user can send messages */
 
 struct colmet {
     const struct zmq_module *zmq;
@@ -61,6 +63,9 @@ int colmet_fd(const struct colmet *colmet)
     return colmet->zmq->pull_fd(colmet->pull);
 }
 
+/* Their default is longer than the agent's period; in Colmet, all sensors follow it. */
+static const char *const slow_sensors[] = { "temperature.period", "ipmi.period" };
+
 static void write_request(const struct colmet_config *config, const char *events, struct buf *request)
 {
     char period[32];
@@ -70,8 +75,11 @@ static void write_request(const struct colmet_config *config, const char *events
     json_begin_object(&json);
     json_key(&json, "set");
     json_begin_object(&json);
-    if (config->period_ns)
+    if (config->period_ns) {
         json_field_text(&json, "period", period);
+        for (size_t i = 0; i < sizeof slow_sensors / sizeof *slow_sensors; i++)
+            json_field_text(&json, slow_sensors[i], period);
+    }
     if (*events)
         json_field_text(&json, "perf.events", events);
     json_end_object(&json);
@@ -87,6 +95,10 @@ bool colmet_request(struct bytes message, struct buf *request, struct colmet_met
     if (err) {
         buf_add_text(error, err == USAGE ? "invalid sample_period (expected seconds)"
                                        : "it is not a MessagePack map of texts, as configure_colmet.py sends it");
+        return false;
+    }
+    if (config.period_ns && config.period_ns < PERIOD_MIN_NS) {
+        buf_add_text(error, "sample_period is below 0.1 s; use 'sonde ctl period' as root for shorter ones");
         return false;
     }
     write_request(&config, buf_text(&metrics->events), request);

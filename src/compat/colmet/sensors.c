@@ -87,6 +87,19 @@ static void add_zone(struct colmet_slot *slot, struct colmet_last_entry *entry, 
         colmet_slot_set(slot, counter + 1, range + (is_second ? slot->values[counter + 1].u64 : 0));
 }
 
+/* 0, as in Colmet, for zones that a package has never reported, while it reports others. */
+static void fill_unsupported(struct colmet_slot *slot, const struct colmet_last_entry *entry, size_t first)
+{
+    if (!slot->known[first] && !slot->known[first + 2] && !slot->known[first + 4])
+        return;
+    for (size_t zone = 0; zone < ZONES; zone++) {
+        bool is_supported = (entry->now_known | entry->before_known) >> zone & 1;
+        for (size_t i = first + 2 * zone; !is_supported && i < first + 2 * zone + 2; i++)
+            if (!slot->known[i])
+                colmet_slot_set(slot, i, 0);
+    }
+}
+
 static enum err add_rapl(struct colmet_slots *slots, struct colmet_last *last, const struct sample *sample)
 {
     uint64_t package;
@@ -99,6 +112,7 @@ static enum err add_rapl(struct colmet_slots *slots, struct colmet_last *last, c
         return NOMEM;
     for (size_t zone = 0; zone < ZONES; zone++)
         add_zone(slot, entry, sample, 2 * (ZONES * (size_t)package + zone), zone);
+    fill_unsupported(slot, entry, 2 * ZONES * (size_t)package);
     return OK;
 }
 

@@ -209,10 +209,10 @@ static void add_pair(struct drop_in_args *args, const char *option, const char *
 
 static void add_sensors(const struct colmet_node_options *node, struct drop_in_args *args)
 {
-    static const struct { enum colmet_node_option id; const char *sensor; } sensors[] = {
+    static const struct node_sensor { enum colmet_node_option id; const char *sensor; } sensors[] = {
         { INFINIBAND, "infiniband" }, { LUSTRE, "lustre" }, { PERF, "perf" }, { JOBPROC, "process" }, { RAPL, "rapl" },
         { TEMPERATURE, "temperature" }, { IPMI, "ipmi" }, { NVIDIA, "gpu" },
-    };
+    }, slow[] = { { TEMPERATURE, "temperature" }, { IPMI, "ipmi" } };
     char list[512] = "taskstats";
     if (!node->is_on[NO_PROCSTATS])
         snprintf(list, sizeof list, "taskstats,meminfo,vmstat,stat,loadavg");
@@ -221,6 +221,11 @@ static void add_sensors(const struct colmet_node_options *node, struct drop_in_a
             snprintf(list + strlen(list), sizeof list - strlen(list), ",%s", sensors[i].sensor);
     add_pair(args, "--sensors", list);
     add_pair(args, "--set", "stat.per_cpu=no");
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
+        if (node->is_on[slow[i].id]) { /* all sensors follow -s */
+            snprintf(list, sizeof list, "%s.period=%s", slow[i].sensor, node->period);
+            add_pair(args, "--set", list);
+        }
     if (node->is_on[LUSTRE_PREFIX] && node->is_on[LUSTRE]) {
         snprintf(list, sizeof list, "lustre.prefix=%s", node->prefix);
         add_pair(args, "--set", list);
@@ -286,6 +291,7 @@ static void write_args(const struct colmet_node_options *node, struct drop_in_ar
     add_pair(args, "--config", "/dev/null");
     add_pair(args, "--period", node->period);
     add_pair(args, "--listen", "none");
+    add_pair(args, "--colmet", "tcp://127.0.0.1:5557");
     add_sensors(node, args);
     if (node->is_on[PERF])
         add_events(node, args);

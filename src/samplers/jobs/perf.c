@@ -32,8 +32,10 @@ struct perf_job {
 struct perf_sampler {
     const char *events; /* setting */
     struct cgroup_mounts mounts;
-    struct perf_event_spec specs[EVENTS_MAX];
-    char names[EVENTS_MAX][64], helps[EVENTS_MAX][128];
+    struct perf_event_spec specs[EVENTS_MAX]; /* that are counted */
+    size_t places[EVENTS_MAX];                /* their metrics: an event that cannot be counted keeps its place */
+    size_t spec_count;
+    char names[EVENTS_MAX][64], sources[EVENTS_MAX][64], helps[EVENTS_MAX][128];
     struct metric metrics[EVENTS_MAX];
     struct set set;
     int online_fd;
@@ -79,7 +81,7 @@ static bool is_time(const struct perf_event_spec *spec)
            && (spec->config == PERF_COUNT_SW_CPU_CLOCK || spec->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-static void describe_event(struct perf_sampler *perf, const struct perf_event_spec *spec)
+static void describe_event(struct perf_sampler *perf, const struct perf_event_spec *spec, bool is_counted)
 {
     size_t i = perf->set.size;
     char name[64];
@@ -87,11 +89,15 @@ static void describe_event(struct perf_sampler *perf, const struct perf_event_sp
     if (!name[0] || is_named(perf, name))
         return;
     memcpy(perf->names[i], name, sizeof name);
-    perf->specs[i] = *spec;
+    memcpy(perf->sources[i], spec->name, sizeof spec->name);
+    if (is_counted) {
+        perf->places[perf->spec_count] = i;
+        perf->specs[perf->spec_count++] = *spec;
+    }
     snprintf(perf->helps[i], sizeof perf->helps[i], "perf event %.63s, scaled when multiplexed", spec->name);
     perf->metrics[i] = (struct metric){
         perf->names[i], is_time(spec) ? "ns" : "1", COUNTER, U64, perf->helps[i],
-        strcmp(name, spec->name) ? perf->specs[i].name : NULL,
+        strcmp(name, spec->name) ? perf->sources[i] : NULL,
     };
     perf->set.size++;
 }
@@ -122,11 +128,12 @@ static enum err choose_events(struct perf_sampler *perf)
     for (char *at = list; *at; at++)
         if (*at == ' ') /* Colmet separates them with blanks */
             *at = ',';
-    size_t count = perf_resolve_with(list, specs, EVENTS_MAX, is_asked_for(perf) ? warn_of_missing : log_missing);
+    bool is_counted[EVENTS_MAX];
+    size_t count = perf_resolve_with(list, specs, is_counted, EVENTS_MAX, is_asked_for(perf) ? warn_of_missing : log_missing);
     perf->set = (struct set){ "perf", perf->metrics, 0 };
     for (size_t i = 0; i < count; i++)
-        describe_event(perf, &specs[i]);
-    return perf->set.size ? OK : ABSENT;
+        describe_event(perf, &specs[i], is_counted[i]);
+    return perf->spec_count ? OK : ABSENT;
 }
 
 static enum err read_cpus(struct perf_sampler *perf, bool *changed)
@@ -248,11 +255,11 @@ static void wait_for_directory(struct perf_sampler *perf, struct perf_job *track
 static enum err open_group(struct perf_sampler *perf, struct perf_job *tracked)
 {
     char path[FILE_PATH_MAX];
-    size_t needs = perf_cgroup_fd_count(perf->set.size, perf->cpus, perf->cpu_count);
+    size_t needs = perf_cgroup_fd_count(perf->spec_count, perf->cpus, perf->cpu_count);
     if (tracked->group.is_open || !find_directory(perf, tracked->job, path))
         return OK; /* it may appear later */
     enum err err = perf->descriptors + needs > perf->descriptors_max
-                       ? FULL : perf_cgroup_open(&tracked->group, path, perf->specs, perf->set.size, perf->cpus,
+                       ? FULL : perf_cgroup_open(&tracked->group, path, perf->specs, perf->spec_count, perf->cpus,
                                                  perf->cpu_count);
     if (!err) {
         tracked->descriptors = needs;
@@ -281,10 +288,10 @@ static enum err add_sample(struct perf_sampler *perf, struct perf_job *tracked, 
     if (!sample)
         return NOMEM;
     sample->job = tracked->job->id;
-    for (size_t i = 0; i < perf->set.size; i++) {
+    for (size_t i = 0; i < perf->spec_count; i++) {
         uint64_t value;
         if (perf_cgroup_total(&tracked->group, i, &value))
-            sample_set_u64(sample, i, value);
+            sample_set_u64(sample, perf->places[i], value);
     }
     return OK;
 }
@@ -295,7 +302,7 @@ static void follow_cpus(struct perf_sampler *perf)
     bool changed;
     if (read_cpus(perf, &changed) || !changed)
         return;
-    size_t needs = perf_cgroup_fd_count(perf->set.size, perf->cpus, perf->cpu_count);
+    size_t needs = perf_cgroup_fd_count(perf->spec_count, perf->cpus, perf->cpu_count);
     for (uint32_t slot = 0; slot < perf->jobs.capacity; slot++) {
         struct perf_job *tracked = find_tracked(perf, slot);
         if (!tracked || !tracked->group.is_open)

@@ -32,9 +32,17 @@ static void messages_of_the_scripts_are_applied(void **state)
     assert_int_equal(config.period_ns, 1500 * NS_PER_MS);
     assert_int_equal(config.metrics.size, 14);
     assert_memory_equal(config.metrics.data, "rss:2:-1,cache", 14);
-    assert_non_null(strstr(request_of(BYTES(NEW)), "{\"period\": \"1500000000ns\"}"));
+    assert_non_null(strstr(request_of(BYTES(NEW)), "{\"period\": \"1500000000ns\", "
+                           "\"temperature.period\": \"1500000000ns\", \"ipmi.period\": \"1500000000ns\"}"));
     assert_non_null(strstr(request_of(BYTES(OLD)),
-                           "{\"period\": \"2000000000ns\", \"perf.events\": \"cache_ll,emulation_faults\"}"));
+                           "\"ipmi.period\": \"2000000000ns\", \"perf.events\": \"cache_ll,emulation_faults\"}"));
+}
+
+static void very_short_periods_are_rejected(void **state)
+{
+    (void)state;
+    assert_null(request_of(BYTES("\x81\xadsample_period\xa4" "0.05")));
+    assert_non_null(request_of(BYTES("\x81\xadsample_period\xa3" "0.1")));
 }
 
 static void unknown_metrics_are_reported_and_others_applied(void **state)
@@ -91,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_of_the_scripts_are_applied),
+        cmocka_unit_test(very_short_periods_are_rejected),
         cmocka_unit_test(unknown_metrics_are_reported_and_others_applied),
         cmocka_unit_test(all_length_encodings_are_read),
         cmocka_unit_test(other_messages_are_rejected),

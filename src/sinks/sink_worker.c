@@ -20,6 +20,7 @@
 #define FLUSH_NS (400 * NS_PER_MS)
 #define FLUSH_BATCHES 20000u
 #define FLUSH_DEADLINE_NS (30 * NS_PER_S)
+#define IDLE_NS NS_PER_S
 #define GATHER_MS 50 /* let more entries arrive instead of waking up for each */
 #define PAUSE_MIN_NS (250 * NS_PER_MS)
 #define PAUSE_MAX_NS (60 * NS_PER_S)
@@ -322,11 +323,17 @@ static enum step handle_entry(struct sink_worker *worker, const struct journal_e
     return step;
 }
 
+/* CLOCK_MONOTONIC; UINT64_MAX: nothing to flush. */
+static uint64_t flush_due_ns(const struct sink_worker *worker)
+{
+    uint64_t first_ns = worker->unflushed ? worker->first_ns : UINT64_MAX - FLUSH_NS;
+    uint64_t flushed_ns = worker->is_behind ? worker->flushed_ns : UINT64_MAX - FLUSH_NS;
+    return (first_ns < flushed_ns ? first_ns : flushed_ns) + FLUSH_NS;
+}
+
 static bool is_flush_due(const struct sink_worker *worker)
 {
-    return worker->unflushed >= FLUSH_BATCHES
-        || (worker->unflushed && clock_monotonic_ns() - worker->first_ns >= FLUSH_NS)
-        || (worker->is_behind && clock_monotonic_ns() - worker->flushed_ns >= FLUSH_NS);
+    return worker->unflushed >= FLUSH_BATCHES || clock_monotonic_ns() >= flush_due_ns(worker);
 }
 
 /* Handles up to TURN_MAX entries; *has_more: there may be more. */
@@ -353,9 +360,11 @@ static void wait_for_entries(struct sink_worker *worker)
                                                                            .events = POLLIN } };
     uint64_t ignored;
     wait_for_wakeup(worker, GATHER_MS * NS_PER_MS);
-    if (worker->unflushed || stop_ns(worker) || atomic_load(&worker->wants_reopen))
+    if (stop_ns(worker) || atomic_load(&worker->wants_reopen))
         return;
-    if (poll(fds, 2, 1000) > 0 && fds[0].revents)
+    uint64_t now_ns = clock_monotonic_ns(), due_ns = flush_due_ns(worker);
+    uint64_t left_ns = due_ns <= now_ns ? 0 : due_ns - now_ns < IDLE_NS ? due_ns - now_ns : IDLE_NS;
+    if (poll(fds, 2, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS)) > 0 && fds[0].revents)
         (void)!read(worker->wake_fd, &ignored, sizeof ignored);
 }
 

@@ -1,4 +1,4 @@
-/* Parses addresses without resolving names, and probes whether one accepts connections. */
+/* Parses and resolves addresses, and probes whether one accepts connections. */
 #include "transport/address.h"
 
 #include <errno.h>
@@ -86,19 +86,32 @@ static bool takes_connections(const struct addrinfo *at, int timeout_ms)
     return is_up;
 }
 
-bool address_is_reachable(const char *address, int timeout_ms)
+enum err address_resolve(const char *address, struct addrinfo **found, char *error, size_t error_size)
 {
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV }, *found = NULL;
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV };
     char host[ADDRESS_MAX];
-    if (strncmp(address, TCP, strlen(TCP)) != 0)
-        return true;
-    const char *begin = address + strlen(TCP), *end = end_of_host(begin);
-    if (!end || *end != ':')
-        return true;
+    const char *begin = address + strlen(TCP), *end = strncmp(address, TCP, strlen(TCP)) == 0 ? end_of_host(begin) : NULL;
+    *found = NULL;
+    if (!end || *end != ':') {
+        snprintf(error, error_size, "not a tcp:// address with a port: %s", address);
+        return USAGE;
+    }
     bool is_bracketed = *begin == '[';
     snprintf(host, sizeof host, "%.*s", (int)(end - begin) - 2 * is_bracketed, begin + is_bracketed);
-    if (getaddrinfo(host, end + 1, &hints, &found))
-        return false;
+    int result = getaddrinfo(host, end + 1, &hints, found);
+    if (!result)
+        return OK;
+    snprintf(error, error_size, "cannot resolve host name %s: %s", host, gai_strerror(result));
+    return ABSENT;
+}
+
+bool address_is_reachable(const char *address, int timeout_ms)
+{
+    struct addrinfo *found;
+    char error[ADDRESS_MAX];
+    enum err err = address_resolve(address, &found, error, sizeof error);
+    if (err)
+        return err == USAGE;
     bool is_up = false;
     for (const struct addrinfo *at = found; at && !is_up; at = at->ai_next)
         is_up = takes_connections(at, timeout_ms);

@@ -13,6 +13,9 @@
 #define INITIATE_NAME "\10INITIATE"
 #define READY_NAME "\5READY"
 #define MESSAGE_NAME "\7MESSAGE"
+#define MESSAGE_FROM_CLIENT "CurveZMQMESSAGEC"
+#define MESSAGE_FROM_SERVER "CurveZMQMESSAGES"
+#define METADATA_MAX 128
 
 struct nonce {
     uint8_t bytes[crypto_box_NONCEBYTES];
@@ -66,7 +69,7 @@ static bool make_welcome(const struct curve_pair *server, struct curve_handshake
     memcpy(plain, handshake->ours.public_key, CURVE_KEY);
     memcpy(plain + CURVE_KEY, handshake->cookie, CURVE_COOKIE);
     struct nonce nonce = nonce_of("WELCOME-", random);
-    if (crypto_box_easy(box, plain, sizeof plain, nonce.bytes, handshake->client, server->secret_key) != 0)
+    if (crypto_box_easy(box, plain, sizeof plain, nonce.bytes, handshake->theirs, server->secret_key) != 0)
         return false;
     buf_add(out, WELCOME_NAME, sizeof WELCOME_NAME - 1);
     buf_add(out, random, sizeof random);
@@ -88,7 +91,7 @@ enum err curve_read_hello(const struct curve_pair *server, struct curve *curve, 
         || crypto_box_open_easy(plain, number + SHORT, sizeof plain + MAC, nonce.bytes, client, server->secret_key) != 0
         || memcmp(plain, zeros, sizeof plain) != 0)
         return CORRUPT;
-    memcpy(handshake->client, client, CURVE_KEY);
+    memcpy(handshake->theirs, client, CURVE_KEY);
     return make_welcome(server, handshake, out) ? OK : CORRUPT;
 }
 
@@ -99,7 +102,7 @@ static bool vouches(const struct curve_pair *server, const struct curve_handshak
     uint8_t plain[2 * CURVE_KEY];
     struct nonce nonce = nonce_of("VOUCH---", vouch);
     return crypto_box_open_easy(plain, vouch + LONG, sizeof plain + MAC, nonce.bytes, client, handshake->ours.secret_key) == 0
-        && sodium_memcmp(plain, handshake->client, CURVE_KEY) == 0
+        && sodium_memcmp(plain, handshake->theirs, CURVE_KEY) == 0
         && sodium_memcmp(plain + CURVE_KEY, server->public_key, CURVE_KEY) == 0;
 }
 
@@ -118,7 +121,7 @@ enum err curve_read_initiate(const struct curve_pair *server, struct curve *curv
     if (!opened)
         return NOMEM;
     struct nonce nonce = nonce_of("CurveZMQINITIATE", number);
-    if (crypto_box_beforenm(curve->key, handshake->client, handshake->ours.secret_key) != 0
+    if (crypto_box_beforenm(curve->key, handshake->theirs, handshake->ours.secret_key) != 0
         || crypto_box_open_easy_afternm(opened, number + SHORT, size + MAC, nonce.bytes, curve->key) != 0
         || !vouches(server, handshake, opened, opened + CURVE_KEY))
         return CORRUPT;
@@ -157,24 +160,110 @@ void curve_add_message(struct curve *curve, unsigned flags, struct bytes message
     to[CURVE_MESSAGE_EXTRA - 1] = (uint8_t)flags;
     if (message.size)
         memcpy(to + CURVE_MESSAGE_EXTRA, message.data, message.size);
-    seal(curve, MESSAGE_NAME, "CurveZMQMESSAGES", to, message.size + 1);
+    seal(curve, MESSAGE_NAME, curve->is_client ? MESSAGE_FROM_CLIENT : MESSAGE_FROM_SERVER, to, message.size + 1);
     out->size += CURVE_MESSAGE_EXTRA + message.size;
+}
+
+/* Decrypts NAME, number, box into plain: *size bytes. */
+static enum err unseal(struct curve *curve, const char *name, const char *text, struct bytes body, struct buf *plain,
+                       size_t *size)
+{
+    size_t head = strlen(name) + SHORT;
+    const uint8_t *number = (const uint8_t *)body.data + strlen(name);
+    if (!is_command(body, name, head + MAC) || !is_next(curve, number))
+        return CORRUPT;
+    *size = body.size - head - MAC;
+    buf_reset(plain);
+    uint8_t *opened = (uint8_t *)buf_reserve(plain, *size + 1);
+    if (!opened)
+        return NOMEM;
+    struct nonce nonce = nonce_of(text, number);
+    bool is_genuine = crypto_box_open_easy_afternm(opened, number + SHORT, *size + MAC, nonce.bytes, curve->key) == 0;
+    return is_genuine ? OK : CORRUPT;
 }
 
 enum err curve_open_message(struct curve *curve, struct bytes body, struct buf *plain, unsigned *flags, struct bytes *message)
 {
-    const uint8_t *number = (const uint8_t *)body.data + sizeof MESSAGE_NAME - 1;
-    if (!is_command(body, MESSAGE_NAME, CURVE_MESSAGE_EXTRA) || !is_next(curve, number))
-        return CORRUPT;
-    size_t size = body.size - (CURVE_MESSAGE_EXTRA - 1);
-    buf_reset(plain);
-    uint8_t *opened = (uint8_t *)buf_reserve(plain, size);
-    if (!opened)
-        return NOMEM;
-    struct nonce nonce = nonce_of("CurveZMQMESSAGEC", number);
-    if (crypto_box_open_easy_afternm(opened, number + SHORT, size + MAC, nonce.bytes, curve->key) != 0)
-        return CORRUPT;
-    *flags = opened[0];
-    *message = (struct bytes){ (const char *)opened + 1, size - 1 };
+    size_t size = 0;
+    enum err err = unseal(curve, MESSAGE_NAME, curve->is_client ? MESSAGE_FROM_SERVER : MESSAGE_FROM_CLIENT, body, plain, &size);
+    if (err || !size)
+        return err ? err : CORRUPT;
+    *flags = (uint8_t)plain->data[0];
+    *message = (struct bytes){ plain->data + 1, size - 1 };
     return OK;
+}
+
+/* --- the client's side of the handshake --- */
+
+bool curve_add_hello(const uint8_t server_key[CURVE_KEY], struct curve *curve, struct curve_handshake *handshake,
+                     struct buf *out)
+{
+    static const uint8_t zeros[64];
+    uint8_t hello[HELLO_SIZE] = HELLO_NAME "\1", *client = hello + 80, *number = client + CURVE_KEY;
+    crypto_box_keypair(handshake->ours.public_key, handshake->ours.secret_key);
+    memcpy(client, handshake->ours.public_key, CURVE_KEY);
+    write_number(number, ++curve->sent);
+    struct nonce nonce = nonce_of("CurveZMQHELLO---", number);
+    if (crypto_box_easy(number + SHORT, zeros, sizeof zeros, nonce.bytes, server_key, handshake->ours.secret_key) != 0)
+        return false;
+    buf_add(out, hello, sizeof hello);
+    return true;
+}
+
+enum err curve_read_welcome(const uint8_t server_key[CURVE_KEY], struct curve_handshake *handshake, struct bytes welcome)
+{
+    uint8_t plain[CURVE_KEY + CURVE_COOKIE];
+    const size_t head = sizeof WELCOME_NAME - 1 + LONG;
+    const uint8_t *random = (const uint8_t *)welcome.data + sizeof WELCOME_NAME - 1;
+    if (welcome.size != head + MAC + sizeof plain || !is_command(welcome, WELCOME_NAME, head))
+        return CORRUPT;
+    struct nonce nonce = nonce_of("WELCOME-", random);
+    if (crypto_box_open_easy(plain, random + LONG, MAC + sizeof plain, nonce.bytes, server_key, handshake->ours.secret_key) != 0)
+        return CORRUPT;
+    memcpy(handshake->theirs, plain, CURVE_KEY);
+    memcpy(handshake->cookie, plain + CURVE_KEY, CURVE_COOKIE);
+    return OK;
+}
+
+/* A box by the client's long-term key: the transient key is its own, and it is talking to this server. */
+static bool make_vouch(const struct curve_pair *client, const uint8_t server_key[CURVE_KEY],
+                       const struct curve_handshake *handshake, uint8_t vouch[VOUCH])
+{
+    uint8_t plain[2 * CURVE_KEY];
+    randombytes_buf(vouch, LONG);
+    memcpy(plain, handshake->ours.public_key, CURVE_KEY);
+    memcpy(plain + CURVE_KEY, server_key, CURVE_KEY);
+    struct nonce nonce = nonce_of("VOUCH---", vouch);
+    return crypto_box_easy(vouch + LONG, plain, sizeof plain, nonce.bytes, handshake->theirs, client->secret_key) == 0;
+}
+
+size_t curve_initiate_size(struct bytes metadata)
+{
+    return sizeof INITIATE_NAME - 1 + CURVE_COOKIE + SHORT + MAC + CURVE_KEY + VOUCH + metadata.size;
+}
+
+bool curve_add_initiate(const struct curve_pair *client, const uint8_t server_key[CURVE_KEY], struct curve *curve,
+                        const struct curve_handshake *handshake, struct bytes metadata, struct buf *out)
+{
+    uint8_t plain[CURVE_KEY + VOUCH + METADATA_MAX], box[sizeof plain + MAC], number[SHORT];
+    size_t size = CURVE_KEY + VOUCH + metadata.size;
+    if (metadata.size > METADATA_MAX || !make_vouch(client, server_key, handshake, plain + CURVE_KEY)
+        || crypto_box_beforenm(curve->key, handshake->theirs, handshake->ours.secret_key) != 0)
+        return false;
+    memcpy(plain, client->public_key, CURVE_KEY);
+    memcpy(plain + CURVE_KEY + VOUCH, metadata.data, metadata.size);
+    write_number(number, ++curve->sent);
+    struct nonce nonce = nonce_of("CurveZMQINITIATE", number);
+    crypto_box_easy_afternm(box, plain, size, nonce.bytes, curve->key);
+    buf_add(out, INITIATE_NAME, sizeof INITIATE_NAME - 1);
+    buf_add(out, handshake->cookie, CURVE_COOKIE);
+    buf_add(out, number, sizeof number);
+    buf_add(out, box, MAC + size);
+    return true;
+}
+
+enum err curve_read_ready(struct curve *curve, struct bytes ready, struct buf *plain)
+{
+    size_t size;
+    return unseal(curve, READY_NAME, "CurveZMQREADY---", ready, plain, &size);
 }

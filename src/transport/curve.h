@@ -1,5 +1,5 @@
-/* The server side of CURVE (RFC 26): the commands of the handshake and the encryption of messages. Knows no frames and
- * no sockets: command bodies in, command bodies out. The cryptography is libsodium's. */
+/* CURVE (RFC 26): the commands of the handshake and the encryption of messages, for both sides. Knows no frames and no sockets:
+ * command bodies in, command bodies out. The cryptography is libsodium's. */
 #ifndef SONDE_TRANSPORT_CURVE_H
 #define SONDE_TRANSPORT_CURVE_H
 
@@ -20,7 +20,7 @@ struct curve_pair {
 /* Needed only until the connection is open. */
 struct curve_handshake {
     struct curve_pair ours;    /* transient key pair of this connection */
-    uint8_t client[CURVE_KEY]; /* the client's transient key */
+    uint8_t theirs[CURVE_KEY]; /* the other side's transient key */
     uint8_t cookie[CURVE_COOKIE];
 };
 
@@ -28,9 +28,10 @@ struct curve_handshake {
 struct curve {
     uint8_t key[crypto_box_BEFORENMBYTES];
     uint64_t sent, received;
+    bool is_client;
 };
 
-/* Checks HELLO and appends WELCOME to out. CORRUPT: not made for our key. */
+/* The server. Checks HELLO and appends WELCOME to out. CORRUPT: not made for our key. */
 enum err curve_read_hello(const struct curve_pair *server, struct curve *curve, struct curve_handshake *handshake,
                           struct bytes hello, struct buf *out);
 
@@ -41,6 +42,21 @@ enum err curve_read_initiate(const struct curve_pair *server, struct curve *curv
 
 /* Appends READY with our metadata. */
 void curve_add_ready(struct curve *curve, struct bytes metadata, struct buf *out);
+
+/* The client. Appends HELLO. false: server_key is not a key. */
+bool curve_add_hello(const uint8_t server_key[CURVE_KEY], struct curve *curve, struct curve_handshake *handshake,
+                     struct buf *out);
+
+/* CORRUPT: not from the holder of server_key, or not for us. */
+enum err curve_read_welcome(const uint8_t server_key[CURVE_KEY], struct curve_handshake *handshake, struct bytes welcome);
+
+/* Appends INITIATE, of curve_initiate_size bytes; the metadata is at most 128 bytes. false: a key is not valid. */
+size_t curve_initiate_size(struct bytes metadata);
+bool curve_add_initiate(const struct curve_pair *client, const uint8_t server_key[CURVE_KEY], struct curve *curve,
+                        const struct curve_handshake *handshake, struct bytes metadata, struct buf *out);
+
+/* Its metadata is ignored. */
+enum err curve_read_ready(struct curve *curve, struct bytes ready, struct buf *plain);
 
 /* Appends a MESSAGE. */
 void curve_add_message(struct curve *curve, unsigned flags, struct bytes message, struct buf *out);

@@ -18,6 +18,7 @@
 #define SOFTWARE "sonde " SONDE_VERSION
 #define ERROR_BUF_MAX 1024
 #define PROBE_MS 1000
+#define ACK_WAIT_MS 1500 /* longer than the usual interval of samples */
 #define OUT_MAX (4u * MESSAGE_MAX)
 #define SENT_MIN 64
 #define TURN_MAX 256 /* entries per turn, so that acknowledgements are read in between */
@@ -323,17 +324,26 @@ static int timeout_ms(const struct uplink *uplink, uint64_t now_ns)
     return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / NS_PER_MS) + 1;
 }
 
+/* Nothing depends on the acknowledgements soon: they are read together with the next entry, which saves a wake-up for each. */
+static bool can_wait_for_acks(const struct uplink *uplink)
+{
+    return wants_more(uplink) && uplink->is_drained && uplink->unacked_bytes < uplink->window_bytes / 2
+        && !uplink_stop_ns(uplink);
+}
+
 static void wait_for_events(struct uplink *uplink)
 {
     bool wants_journal = wants_more(uplink) && uplink->is_drained;
     struct pollfd fds[] = {
         { .fd = uplink->wake_fd, .events = POLLIN },
-        { .fd = uplink->zmq->dealer_fd(uplink->dealer), .events = POLLIN },
         { .fd = wants_journal ? journal_reader_fd(uplink->reader) : -1, .events = POLLIN },
+        { .fd = uplink->zmq->dealer_fd(uplink->dealer), .events = POLLIN },
     };
     uint64_t ignored;
+    int wait_ms = timeout_ms(uplink, clock_monotonic_ns());
     uplink_publish(uplink);
-    poll(fds, 3, timeout_ms(uplink, clock_monotonic_ns()));
+    if (!can_wait_for_acks(uplink) || poll(fds, 2, wait_ms < ACK_WAIT_MS ? wait_ms : ACK_WAIT_MS) == 0)
+        poll(fds, 3, timeout_ms(uplink, clock_monotonic_ns()));
     if (fds[0].revents && read(uplink->wake_fd, &ignored, sizeof ignored) < 0 && errno != EAGAIN)
         finish(uplink, UPLINK_END_LOST, "cannot read the eventfd");
 }

@@ -1,6 +1,6 @@
 /* ZeroMQ, in a module of its own (wire-zmq.so), because linking libzmq costs every program 14 ms and 6 MB at startup.
- * Loaded when the first socket is opened. All sockets are libzmq's, except the router, which implements ZMTP itself
- * (transport/zmtp.h). */
+ * Loaded when the first socket is opened. Router and dealer implement ZMTP themselves (transport/zmtp.h, zmtp_client.h); the
+ * other sockets are libzmq's. */
 #ifndef SONDE_TRANSPORT_ZMQ_H
 #define SONDE_TRANSPORT_ZMQ_H
 
@@ -61,7 +61,8 @@ struct zmq_module {
     enum err (*push_send)(struct zmq_push *push, struct bytes message);
     void (*push_close)(struct zmq_push **push, unsigned linger_ms);
 
-    /* Connects to one collector. A new dealer is opened for each attempt, so that both sides start from scratch. */
+    /* Connects to one collector. A new dealer is opened for each attempt, so that both sides start from scratch. Works only
+     * while its owner calls next: there is no other thread. */
     enum err (*dealer_open)(struct zmq_dealer **dealer, const char *address, const struct zmq_keys *keys, char *error,
                             size_t error_size);
     int (*dealer_fd)(const struct zmq_dealer *dealer); /* readable: call next and send until both return AGAIN, and is_up */

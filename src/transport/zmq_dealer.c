@@ -1,121 +1,161 @@
-/* DEALER: one connection to one collector. It does not reconnect: its owner sees that it is down and opens another. The
- * state of the connection comes from libzmq's socket monitor. */
+/* DEALER: one connection to one collector, driven by its owner's thread. It does not reconnect: its owner sees that it is
+ * down and opens another. It implements ZMTP itself (zmtp_client.h), because libzmq passes every message to a thread of
+ * its own and back, which costs more CPU time than all the rest of sending. */
 #include "transport/zmq_module.h"
+
+#include "transport/address.h"
+#include "transport/zmtp_client.h"
 
 #include <errno.h>
 #include <netdb.h>
-#include <stdint.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <zmq.h>
 
-#define SOCKETS 3 /* the dealer, and both ends of its monitor */
-#define WAITING_MAX 256
-#define ERROR_MAX 128
+#define READ_BYTES 16384
+#define QUEUE_MAX (1u << 20) /* bytes of messages that wait for the handshake or for the socket */
+#define ERROR_MAX 192
 
 enum dealer_state { CONNECTING, HANDSHAKING, UP, DOWN };
 
 struct zmq_dealer {
-    void *context, *socket, *monitor;
-    int poll; /* an epoll descriptor for both sockets */
     enum dealer_state state;
     char error[ERROR_MAX];
+    struct addrinfo *found, *next; /* addresses to try; NULL for ipc */
+    int fd, poll;                  /* poll: an epoll descriptor of fd, readable if there is something to do */
+    bool polls_output;
+    struct curve_pair keys;
+    uint8_t server_key[CURVE_KEY];
+    bool is_encrypted;
+    struct zmtp_client client;
+    struct buf in, out; /* bytes from and for the socket */
+    size_t in_at, out_at;
+    struct buf queue; /* messages that wait for the handshake: u32 size, bytes */
 };
+
+static void set_down(struct zmq_dealer *d, const char *error)
+{
+    if (d->state != DOWN)
+        snprintf(d->error, sizeof d->error, "%s", error);
+    d->state = DOWN;
+}
 
 void zmq_dealer_close(struct zmq_dealer **dealer)
 {
     struct zmq_dealer *d = *dealer;
     if (!d)
         return;
-    if (d->socket) {
-        zmq_socket_monitor(d->socket, NULL, 0);
-        zmq_close(d->socket);
-    }
-    if (d->monitor)
-        zmq_close(d->monitor);
-    if (d->context)
-        zmq_module_release_context(d->context, SOCKETS);
+    if (d->fd >= 0)
+        close(d->fd);
     if (d->poll >= 0)
         close(d->poll);
+    if (d->found)
+        freeaddrinfo(d->found);
+    zmtp_client_clear(&d->client);
+    sodium_memzero(&d->keys, sizeof d->keys);
+    buf_clear(&d->in);
+    buf_clear(&d->out);
+    buf_clear(&d->queue);
     free(d);
     *dealer = NULL;
 }
 
-static bool add_to_poll(int poll, int fd)
+/* --- connecting --- */
+
+static void poll_output(struct zmq_dealer *d, bool wanted)
 {
-    struct epoll_event event = { .events = EPOLLIN };
-    return fd >= 0 && epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event) == 0;
+    struct epoll_event event = { .events = EPOLLIN | (wanted ? EPOLLOUT : 0u) };
+    if (d->polls_output != wanted && epoll_ctl(d->poll, EPOLL_CTL_MOD, d->fd, &event) == 0)
+        d->polls_output = wanted;
 }
 
-static int monitor(struct zmq_dealer *d)
+static bool start_connection(struct zmq_dealer *d, int family, const struct sockaddr *address, socklen_t size)
 {
-    char name[64];
-    snprintf(name, sizeof name, "inproc://monitor-%p", (void *)d);
-    if (zmq_socket_monitor(d->socket, name, ZMQ_EVENT_ALL) != 0)
-        return -1;
-    d->monitor = zmq_socket(d->context, ZMQ_PAIR);
-    if (!d->monitor)
-        return -1;
-    zmq_module_set(d->monitor, ZMQ_LINGER, 0);
-    if (zmq_connect(d->monitor, name) != 0)
-        return -1;
-    d->poll = epoll_create1(EPOLL_CLOEXEC);
-    return add_to_poll(d->poll, zmq_module_fd(d->socket)) && add_to_poll(d->poll, zmq_module_fd(d->monitor)) ? 0 : -1;
+    struct epoll_event event = { .events = EPOLLIN | EPOLLOUT };
+    int on = 1;
+    if (d->fd >= 0)
+        close(d->fd); /* also removes it from the epoll descriptor */
+    d->fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (d->fd < 0)
+        return false;
+    d->polls_output = true;
+    if (family != AF_UNIX)
+        setsockopt(d->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    bool is_started = connect(d->fd, address, size) == 0 || errno == EINPROGRESS;
+    return is_started && epoll_ctl(d->poll, EPOLL_CTL_ADD, d->fd, &event) == 0;
 }
 
-static enum err prepare(struct zmq_dealer *d, const struct zmq_keys *keys, char *error, size_t error_size)
+/* Starts with the next address that a connection can be started to. */
+static void try_next(struct zmq_dealer *d)
 {
-    int64_t largest = ZMQ_MODULE_MESSAGE_MAX;
-    d->context = zmq_module_context(SOCKETS);
-    d->socket = d->context ? zmq_socket(d->context, ZMQ_DEALER) : NULL;
-    if (!d->socket)
-        return zmq_module_error(error, error_size);
-    zmq_module_set(d->socket, ZMQ_LINGER, 0);
-    zmq_module_set(d->socket, ZMQ_SNDHWM, WAITING_MAX);
-    zmq_module_set(d->socket, ZMQ_RCVHWM, WAITING_MAX);
-    zmq_module_set(d->socket, ZMQ_RECONNECT_IVL, -1);
-    zmq_module_set(d->socket, ZMQ_IPV6, 1);
-    zmq_setsockopt(d->socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
-    return zmq_module_set_keys(d->socket, keys, error, error_size);
+    while (d->next) {
+        const struct addrinfo *at = d->next;
+        d->next = at->ai_next;
+        if (start_connection(d, at->ai_family, at->ai_addr, at->ai_addrlen))
+            return;
+    }
+    set_down(d, "connection failed");
 }
 
-/* libzmq does not report a name that cannot be resolved: it keeps trying. */
-static enum err resolve(const char *address, char *error, size_t error_size)
+static void connect_ipc(struct zmq_dealer *d, const char *path)
 {
-    static const char tcp[] = "tcp://";
-    char host[256];
-    const char *colon = strrchr(address, ':'), *begin = address + sizeof tcp - 1;
-    if (strncmp(address, tcp, sizeof tcp - 1) != 0 || colon <= begin || *begin == '[' || colon - begin >= (long)sizeof host)
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if ((size_t)snprintf(address.sun_path, sizeof address.sun_path, "%s", path) >= sizeof address.sun_path
+        || !start_connection(d, AF_UNIX, (struct sockaddr *)&address, sizeof address))
+        set_down(d, "connection failed");
+}
+
+static bool decode(uint8_t key[CURVE_KEY], const char *text)
+{
+    return text && strlen(text) == ZMQ_KEY_MAX - 1 && zmq_z85_decode(key, text);
+}
+
+static enum err set_keys(struct zmq_dealer *d, const struct zmq_keys *keys, char *error, size_t error_size)
+{
+    if (!keys || !keys->secret_key)
         return OK;
-    snprintf(host, sizeof host, "%.*s", (int)(colon - begin), begin);
-    struct addrinfo *found = NULL, hints = { .ai_socktype = SOCK_STREAM };
-    int result = getaddrinfo(host, NULL, &hints, &found);
-    if (found)
-        freeaddrinfo(found);
-    if (!result)
+    d->is_encrypted = true;
+    if (decode(d->keys.public_key, keys->public_key) && decode(d->keys.secret_key, keys->secret_key)
+        && decode(d->server_key, keys->server_key))
         return OK;
-    snprintf(error, error_size, "cannot resolve host name %s: %s", host, gai_strerror(result));
-    return ABSENT;
+    snprintf(error, error_size, "not a CURVE key (expected 40 characters, as written by 'sonde keygen')");
+    return USAGE;
 }
 
 enum err zmq_dealer_open(struct zmq_dealer **dealer, const char *address, const struct zmq_keys *keys, char *error,
                          size_t error_size)
 {
+    static const char ipc[] = "ipc://";
     struct zmq_dealer *d = *dealer = calloc(1, sizeof *d);
     if (!d)
         return NOMEM;
-    d->poll = -1;
-    enum err err = resolve(address, error, error_size);
-    if (!err)
-        err = prepare(d, keys, error, error_size);
-    if (!err && (monitor(d) != 0 || zmq_connect(d->socket, address) != 0))
-        err = zmq_module_error(error, error_size);
-    if (err)
+    d->fd = -1;
+    buf_init(&d->in, ZMQ_MODULE_MESSAGE_MAX + READ_BYTES);
+    buf_init(&d->out, ZMQ_MODULE_MESSAGE_MAX + QUEUE_MAX);
+    buf_init(&d->queue, QUEUE_MAX);
+    bool is_ipc = strncmp(address, ipc, sizeof ipc - 1) == 0;
+    d->poll = epoll_create1(EPOLL_CLOEXEC);
+    enum err err = d->poll < 0 ? err_from_errno(errno) : sodium_init() < 0 ? ABSENT : set_keys(d, keys, error, error_size);
+    if (!err && !is_ipc)
+        err = address_resolve(address, &d->found, error, error_size);
+    if (err) {
         zmq_dealer_close(dealer);
-    return err;
+        return err;
+    }
+    zmtp_client_init(&d->client, d->is_encrypted ? &d->keys : NULL, d->server_key, ZMQ_MODULE_MESSAGE_MAX, &d->out);
+    d->next = d->found;
+    if (is_ipc)
+        connect_ipc(d, address + sizeof ipc - 1);
+    else
+        try_next(d);
+    return OK;
 }
 
 int zmq_dealer_fd(const struct zmq_dealer *dealer)
@@ -123,70 +163,160 @@ int zmq_dealer_fd(const struct zmq_dealer *dealer)
     return dealer->poll;
 }
 
-enum err zmq_dealer_send(struct zmq_dealer *dealer, struct bytes message)
+/* --- output --- */
+
+static void write_output(struct zmq_dealer *d)
 {
-    return zmq_module_send(dealer->socket, message);
+    while (d->out_at < d->out.size) {
+        ssize_t sent = send(d->fd, d->out.data + d->out_at, d->out.size - d->out_at, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && errno != EAGAIN)
+            set_down(d, "it closed the connection");
+        if (sent < 0)
+            break;
+        d->out_at += (size_t)sent;
+    }
+    if (d->out_at == d->out.size) {
+        buf_reset(&d->out);
+        d->out_at = 0;
+    }
+    poll_output(d, d->out.size > 0);
+}
+
+/* Messages that waited for the handshake. */
+static void send_queue(struct zmq_dealer *d)
+{
+    for (size_t at = 0; at < d->queue.size;) {
+        uint32_t size;
+        memcpy(&size, d->queue.data + at, sizeof size);
+        zmtp_client_send(&d->client, (struct bytes){ d->queue.data + at + sizeof size, size }, &d->out);
+        at += sizeof size + size;
+    }
+    buf_clear(&d->queue);
+}
+
+static enum err queue(struct zmq_dealer *d, struct bytes message)
+{
+    uint32_t size = (uint32_t)message.size;
+    if (d->queue.size && message.size > QUEUE_MAX - sizeof size - d->queue.size)
+        return AGAIN;
+    buf_add(&d->queue, &size, sizeof size);
+    buf_add(&d->queue, message.data, message.size);
+    return buf_err(&d->queue);
+}
+
+/* --- input --- */
+
+static void check_connection(struct zmq_dealer *d)
+{
+    int failure = 0;
+    socklen_t size = sizeof failure;
+    struct sockaddr_storage peer;
+    socklen_t peer_size = sizeof peer;
+    if (getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0 || failure)
+        try_next(d);
+    else if (getpeername(d->fd, (struct sockaddr *)&peer, &peer_size) == 0) {
+        d->state = HANDSHAKING;
+        write_output(d);
+    }
+}
+
+static void lost(struct zmq_dealer *d)
+{
+    if (d->state == HANDSHAKING)
+        set_down(d, "it closed the connection during the handshake: its key is not the one configured here, "
+                    "or it is not a collector");
+    else
+        set_down(d, "it closed the connection");
+}
+
+/* More input. false: none. */
+static bool read_input(struct zmq_dealer *d)
+{
+    if (d->in_at) {
+        memmove(d->in.data, d->in.data + d->in_at, d->in.size - d->in_at);
+        d->in.size -= d->in_at;
+        d->in_at = 0;
+    }
+    char *to = buf_reserve(&d->in, READ_BYTES);
+    if (!to) {
+        set_down(d, "out of memory");
+        return false;
+    }
+    ssize_t got = recv(d->fd, to, READ_BYTES, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (got <= 0) {
+        lost(d);
+        return false;
+    }
+    d->in.size += (size_t)got;
+    return true;
+}
+
+/* Reads one frame. AGAIN: incomplete, or the connection is down. */
+static enum err read_frame(struct zmq_dealer *d, struct bytes *part, bool *is_last)
+{
+    struct bytes left = { d->in.data + d->in_at, d->in.size - d->in_at };
+    enum err err = left.size ? zmtp_client_read(&d->client, &left, &d->out, part, is_last) : AGAIN;
+    d->in_at = d->in.size - left.size;
+    if (err && err != AGAIN)
+        set_down(d, err == DENIED ? "it does not authorize our key" : d->state == UP ? "it sent an invalid message"
+                 : "handshake failed: only one side uses encryption, or its key is not the one configured here");
+    if (!err && d->state == HANDSHAKING && d->client.state == ZMTP_CLIENT_OPEN) {
+        d->state = UP;
+        send_queue(d);
+    }
+    if (!err && d->out.size)
+        write_output(d);
+    return err == AGAIN || d->state == DOWN ? AGAIN : OK;
 }
 
 enum err zmq_dealer_next(struct zmq_dealer *dealer, struct buf *message)
 {
-    return zmq_module_next(dealer->socket, message);
-}
-
-static void set_down(struct zmq_dealer *d, const char *error)
-{
-    if (!*d->error)
-        snprintf(d->error, sizeof d->error, "%s", error);
-    d->state = DOWN;
-}
-
-static void disconnected(struct zmq_dealer *d)
-{
-    switch (d->state) {
-    case CONNECTING: set_down(d, "connection failed"); break;
-    case HANDSHAKING: set_down(d, "it closed the connection during the handshake; check that it authorizes our key"); break;
-    default: set_down(d, "it closed the connection");
+    struct bytes part;
+    bool is_last = false;
+    if (dealer->state == CONNECTING)
+        check_connection(dealer);
+    if (dealer->state == CONNECTING || dealer->state == DOWN)
+        return AGAIN;
+    if (dealer->out.size)
+        write_output(dealer);
+    buf_reset(message);
+    while (!is_last) {
+        enum err err = read_frame(dealer, &part, &is_last);
+        if (err && (dealer->state == DOWN || !read_input(dealer)))
+            return AGAIN;
+        if (!err && part.data)
+            buf_add(message, part.data, part.size);
+        else
+            is_last = false;
     }
+    bool failed = message->failed;
+    message->failed = false;
+    return failed ? FULL : OK;
 }
 
-static void handle_event(struct zmq_dealer *d, uint16_t event)
+enum err zmq_dealer_send(struct zmq_dealer *dealer, struct bytes message)
 {
-    switch (event) {
-    case ZMQ_EVENT_CONNECTED: d->state = HANDSHAKING; break;
-    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: d->state = UP; break;
-    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: set_down(d, "it does not authorize our key"); break;
-    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
-    case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
-        set_down(d, "handshake failed: only one side uses encryption, or its key is not the one configured here");
-        break;
-    case ZMQ_EVENT_CLOSED:
-    case ZMQ_EVENT_DISCONNECTED: disconnected(d); break;
-    default: break;
-    }
-}
-
-/* An event has two parts: number and value, and the address. */
-static bool next_event(struct zmq_dealer *d)
-{
-    uint8_t head[6];
-    uint16_t event = 0;
-    int size = zmq_recv(d->monitor, head, sizeof head, ZMQ_DONTWAIT), more = 0;
-    size_t more_size = sizeof more;
-    if (size < 0)
-        return false;
-    if ((size_t)size >= sizeof event)
-        memcpy(&event, head, sizeof event);
-    while (zmq_getsockopt(d->monitor, ZMQ_RCVMORE, &more, &more_size) == 0 && more)
-        if (zmq_recv(d->monitor, NULL, 0, ZMQ_DONTWAIT) < 0)
-            break;
-    handle_event(d, event);
-    return true;
+    if (dealer->state == DOWN)
+        return GONE;
+    if (dealer->state != UP)
+        return queue(dealer, message);
+    if (dealer->out.size)
+        write_output(dealer);
+    if (dealer->out.size > QUEUE_MAX)
+        return AGAIN;
+    zmtp_client_send(&dealer->client, message, &dealer->out);
+    enum err err = buf_err(&dealer->out);
+    if (!err)
+        write_output(dealer);
+    return err;
 }
 
 bool zmq_dealer_is_up(struct zmq_dealer *dealer, char *error, size_t error_size)
 {
-    while (next_event(dealer))
-        ;
     snprintf(error, error_size, "%s", dealer->error);
     return dealer->state == UP;
 }

@@ -80,26 +80,6 @@ void zmq_module_set(void *socket, int option, int value)
     zmq_setsockopt(socket, option, &value, sizeof value);
 }
 
-static bool set_key(void *socket, int option, const char *key)
-{
-    return key && strlen(key) == ZMQ_KEY_MAX - 1 && zmq_setsockopt(socket, option, key, ZMQ_KEY_MAX) == 0;
-}
-
-enum err zmq_module_set_keys(void *socket, const struct zmq_keys *keys, char *error, size_t error_size)
-{
-    if (!keys || !keys->secret_key)
-        return OK;
-    if (!zmq_has("curve")) {
-        snprintf(error, error_size, "libzmq was built without encryption (CURVE)");
-        return ABSENT;
-    }
-    if (set_key(socket, ZMQ_CURVE_SECRETKEY, keys->secret_key) && set_key(socket, ZMQ_CURVE_PUBLICKEY, keys->public_key)
-        && set_key(socket, ZMQ_CURVE_SERVERKEY, keys->server_key))
-        return OK;
-    snprintf(error, error_size, "not a CURVE key (expected 40 characters, as written by 'sonde keygen')");
-    return USAGE;
-}
-
 int zmq_module_fd(void *socket)
 {
     int fd = -1;

@@ -18,9 +18,6 @@ enum err zmq_module_error(char *error, size_t error_size);
 /* Sets an integer option. */
 void zmq_module_set(void *socket, int option, int value);
 
-/* Sets the keys of a connecting socket; NULL: nothing to do. USAGE: not valid keys. */
-enum err zmq_module_set_keys(void *socket, const struct zmq_keys *keys, char *error, size_t error_size);
-
 int zmq_module_fd(void *socket);
 
 /* The next message, its parts joined. AGAIN, FULL as zmq_pull_next. */

@@ -1,15 +1,10 @@
-/* Greeting, handshake and framing. */
+/* Greeting, handshake and messages. */
 #include "transport/zmtp.h"
+
+#include "transport/zmtp_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define GREETING 64
-#define VERSION 3 /* major version; the minor version 1 is sent but not required, because nothing we send depends on it */
-#define HANDSHAKE_MAX 4096 /* bytes of a command before the connection is open */
-#define HEAD_MAX 9
-
-enum frame_flag { FRAME_MORE = 1, FRAME_LONG = 2, FRAME_COMMAND = 4 };
 
 static const char metadata[] = "\13Socket-Type\0\0\0\6ROUTER\10Identity\0\0\0";
 
@@ -32,14 +27,10 @@ static const char *mechanism_of(const struct zmtp_server *server)
 
 void zmtp_init(struct zmtp *peer, const struct zmtp_server *server, struct buf *out)
 {
-    char greeting[GREETING] = "\xff\0\0\0\0\0\0\0\0\x7f\3\1";
-    const char *mechanism = mechanism_of(server);
     *peer = (struct zmtp){ .state = ZMTP_GREETING };
     buf_init(&peer->rest, server->message_max + CURVE_MESSAGE_EXTRA + (1u << 20));
     buf_init(&peer->parts, server->message_max);
-    memcpy(greeting + 12, mechanism, strlen(mechanism));
-    greeting[32] = server->keys != NULL; /* we are the server in the CURVE handshake */
-    buf_add(out, greeting, sizeof greeting);
+    zmtp_frame_add_greeting(out, mechanism_of(server), server->keys != NULL);
 }
 
 static void end_handshake(struct zmtp *peer)
@@ -58,42 +49,12 @@ void zmtp_clear(struct zmtp *peer)
     buf_clear(&peer->parts);
 }
 
-static void add_head(struct buf *out, unsigned flags, size_t size)
-{
-    uint8_t head[HEAD_MAX] = { (uint8_t)flags, (uint8_t)size };
-    if (size < 256) {
-        buf_add(out, head, 2);
-        return;
-    }
-    head[0] |= FRAME_LONG;
-    for (int i = 8; i > 0; i--, size >>= 8)
-        head[i] = (uint8_t)size;
-    buf_add(out, head, sizeof head);
-}
-
-/* Adds the frame header to a command whose body starts at place + 2. All of them are short. */
-static void frame_command(struct buf *out, size_t start)
-{
-    size_t size = out->size - start - 2;
-    if (out->failed)
-        return;
-    out->data[start] = FRAME_COMMAND;
-    out->data[start + 1] = (char)size;
-}
-
-static size_t begin_command(struct buf *out)
-{
-    size_t start = out->size;
-    buf_add(out, "\0\0", 2);
-    return start;
-}
-
 /* The error of ZAP (RFC 27): libzmq reports to its user that the key is not authorized. */
 static enum err deny(struct buf *out)
 {
-    size_t start = begin_command(out);
+    size_t start = zmtp_frame_begin_command(out);
     buf_add(out, "\5ERROR\003400", 10);
-    frame_command(out, start);
+    zmtp_frame_end_command(out, start);
     return DENIED;
 }
 
@@ -125,17 +86,15 @@ static enum err read_metadata(struct bytes left)
 
 static void add_ready(struct buf *out)
 {
-    size_t start = begin_command(out);
+    size_t start = zmtp_frame_begin_command(out);
     buf_add(out, "\5READY", 6);
     buf_add(out, metadata, sizeof metadata);
-    frame_command(out, start);
+    zmtp_frame_end_command(out, start);
 }
 
 static enum err read_greeting(struct zmtp_server *server, struct zmtp *peer, const char *greeting, struct buf *out)
 {
-    char mechanism[20] = "";
-    memcpy(mechanism, mechanism_of(server), strlen(mechanism_of(server)));
-    if (!(greeting[9] & 1) || (uint8_t)greeting[10] < VERSION || memcmp(greeting + 12, mechanism, sizeof mechanism) != 0)
+    if (!zmtp_frame_fits_greeting(greeting, mechanism_of(server)))
         return CORRUPT;
     peer->state = server->keys ? ZMTP_HELLO : ZMTP_READY;
     if (server->keys) {
@@ -150,9 +109,9 @@ static enum err read_greeting(struct zmtp_server *server, struct zmtp *peer, con
 
 static enum err read_hello(struct zmtp_server *server, struct zmtp *peer, struct bytes body, struct buf *out)
 {
-    size_t start = begin_command(out);
+    size_t start = zmtp_frame_begin_command(out);
     enum err err = curve_read_hello(server->keys, &peer->curve, peer->handshake, body, out);
-    frame_command(out, start);
+    zmtp_frame_end_command(out, start);
     peer->state = ZMTP_INITIATE;
     return err;
 }
@@ -169,9 +128,9 @@ static enum err read_initiate(struct zmtp_server *server, struct zmtp *peer, str
         return err;
     if (!server->authorize(server->context, peer, client))
         return deny(out);
-    size_t start = begin_command(out);
+    size_t start = zmtp_frame_begin_command(out);
     curve_add_ready(&peer->curve, (struct bytes){ metadata, sizeof metadata }, out);
-    frame_command(out, start);
+    zmtp_frame_end_command(out, start);
     peer->state = ZMTP_OPEN;
     return OK;
 }
@@ -192,7 +151,7 @@ static void read_command(const struct zmtp_server *server, struct zmtp *peer, st
         return;
     size_t size = 5 + body.size - 7;
     memcpy(pong + 5, body.data + 7, body.size - 7);
-    add_head(out, server->keys ? 0 : FRAME_COMMAND, size + (server->keys ? CURVE_MESSAGE_EXTRA : 0));
+    zmtp_frame_add_head(out, server->keys ? 0 : ZMTP_COMMAND, size + (server->keys ? CURVE_MESSAGE_EXTRA : 0));
     if (server->keys)
         curve_add_message(&peer->curve, CURVE_COMMAND, (struct bytes){ pong, size }, out);
     else
@@ -214,7 +173,7 @@ static enum err read_part(struct zmtp_server *server, struct zmtp *peer, struct 
 
 static enum err read_open(struct zmtp_server *server, struct zmtp *peer, unsigned flags, struct bytes body, struct buf *out)
 {
-    bool is_command = flags & FRAME_COMMAND, has_more = flags & FRAME_MORE;
+    bool is_command = flags & ZMTP_COMMAND, has_more = flags & ZMTP_MORE;
     if (server->keys) {
         enum err err = curve_open_message(&peer->curve, body, &server->plain, &flags, &body);
         if (err)
@@ -239,31 +198,14 @@ static enum err read_frame(struct zmtp_server *server, struct zmtp *peer, unsign
     }
 }
 
-/* AGAIN: incomplete. */
-static enum err find_frame(const struct zmtp_server *server, const struct zmtp *peer, struct bytes left, size_t *head,
-                           size_t *size)
-{
-    const uint8_t *at = (const uint8_t *)left.data;
-    uint64_t announced = 0;
-    bool is_long = left.size && at[0] & FRAME_LONG;
-    *head = is_long ? HEAD_MAX : 2;
-    if (left.size < *head)
-        return AGAIN;
-    for (size_t i = 1; i < *head; i++)
-        announced = announced << 8 | at[i];
-    if (announced > (peer->state == ZMTP_OPEN ? server->message_max + CURVE_MESSAGE_EXTRA : HANDSHAKE_MAX))
-        return CORRUPT;
-    *size = (size_t)announced;
-    return left.size - *head < announced ? AGAIN : OK;
-}
-
 static enum err read_next(struct zmtp_server *server, struct zmtp *peer, struct bytes *left, struct buf *out)
 {
-    size_t head = 0, size = GREETING;
+    size_t head = 0, size = ZMTP_GREETING_BYTES;
     bool is_greeting = peer->state == ZMTP_GREETING;
     if (is_greeting && left->size && (uint8_t)left->data[0] != 0xff)
         return CORRUPT;
-    enum err err = !is_greeting ? find_frame(server, peer, *left, &head, &size) : left->size < size ? AGAIN : OK;
+    size_t max = peer->state == ZMTP_OPEN ? server->message_max + CURVE_MESSAGE_EXTRA : ZMTP_HANDSHAKE_MAX;
+    enum err err = !is_greeting ? zmtp_frame_find(*left, max, &head, &size) : left->size < size ? AGAIN : OK;
     if (err)
         return err;
     const char *at = left->data;
@@ -303,7 +245,7 @@ enum err zmtp_receive(struct zmtp_server *server, struct zmtp *peer, struct byte
 
 void zmtp_send(const struct zmtp_server *server, struct zmtp *peer, struct bytes message, struct buf *out)
 {
-    add_head(out, 0, message.size + (server->keys ? CURVE_MESSAGE_EXTRA : 0));
+    zmtp_frame_add_head(out, 0, message.size + (server->keys ? CURVE_MESSAGE_EXTRA : 0));
     if (server->keys)
         curve_add_message(&peer->curve, 0, message, out);
     else

@@ -3,6 +3,7 @@
 #include "fuzz/mutate.h"
 #include "tools/curve_script.h"
 #include "tools/unit.h"
+#include "transport/zmq.h"
 #include "transport/zmtp.h"
 
 #include <arpa/inet.h>
@@ -250,9 +251,54 @@ static void the_same_clients(void **state)
     assert_true(tally.messages > 50); /* the scripts do reach an open connection */
 }
 
+/* Our DEALER with libzmq's ROUTER: a message up, a reply down. */
+static void our_dealer(void **state)
+{
+    (void)state;
+    struct their_side side;
+    struct zmq_dealer *dealer;
+    struct curve_pair client;
+    char server_key[41], public_key[41], secret_key[41], address[64], error[256], part[64];
+    struct zmq_keys keys = { public_key, secret_key, server_key };
+    struct buf message;
+    const struct zmq_module *zmq;
+    int size = 0;
+    assert_int_equal(zmq_load(&zmq, error, sizeof error), OK);
+    crypto_box_keypair(pair.public_key, pair.secret_key);
+    crypto_box_keypair(client.public_key, client.secret_key);
+    zmq_z85_encode(server_key, pair.public_key, CURVE_KEY);
+    zmq_z85_encode(public_key, client.public_key, CURVE_KEY);
+    zmq_z85_encode(secret_key, client.secret_key, CURVE_KEY);
+    open_theirs(&side);
+    buf_init(&message, 4096);
+    snprintf(address, sizeof address, "tcp://127.0.0.1:%u", side.port);
+    assert_int_equal(zmq->dealer_open(&dealer, address, &keys, error, sizeof error), OK);
+    assert_int_equal(zmq->dealer_send(dealer, bytes_of("up")), OK);
+    zmq_pollitem_t item = { .socket = side.router, .events = ZMQ_POLLIN };
+    for (int tries = 0; tries < 500 && zmq_poll(&item, 1, 10) == 0; tries++)
+        assert_int_equal(zmq->dealer_next(dealer, &message), AGAIN);
+    assert_true((size = zmq_recv(side.router, part, sizeof part, ZMQ_DONTWAIT)) > 0);
+    zmq_send(side.router, part, (size_t)size, ZMQ_SNDMORE);
+    assert_int_equal(zmq_recv(side.router, part, sizeof part, 0), 2);
+    zmq_send(side.router, "do", 2, ZMQ_SNDMORE);
+    zmq_send(side.router, "wn", 2, 0);
+    enum err err = AGAIN;
+    for (int tries = 0; tries < 500 && err == AGAIN; tries++) {
+        struct pollfd ready = { .fd = zmq->dealer_fd(dealer), .events = POLLIN };
+        poll(&ready, 1, 10);
+        err = zmq->dealer_next(dealer, &message);
+    }
+    assert_int_equal(err, OK);
+    assert_string_equal(buf_text(&message), "down");
+    zmq->dealer_close(&dealer);
+    buf_clear(&message);
+    close_theirs(&side);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(our_dealer),
         cmocka_unit_test(the_same_clients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,20 @@ static void subtract_before(const struct counters *before, bool rss_is_own, stru
         counters->known &= ~BIT(rssmax); /* the peak was reached by an earlier image */
 }
 
+/* The kernel's peak for a pid includes what it had before its exec: the memory of the process that forked it. Only a larger
+ * peak is its own. */
+static void drop_inherited_rss(const struct image_counters *n, uint32_t index, struct process *process)
+{
+    const struct process_image *image = &n->images->list[index];
+    struct counters before = { 0 };
+    if (image->exec == NONE && image->kernel_exec == NONE && image->image == NONE)
+        return; /* a copy that never executed anything: its memory is its parent's */
+    if (!read_usage_before(n, index, &before) && process->parent != PROCESS_NO_PARENT)
+        before = n->run->processes[process->parent].counters;
+    if (counters_get(&process->counters, COUNTER_rssmax) <= counters_get(&before, COUNTER_rssmax))
+        process->counters.known &= ~BIT(rssmax);
+}
+
 static struct threads_window window_of(const struct image_counters *n, uint32_t index)
 {
     const struct process_instance *instance = &n->instances->list[n->images->list[index].instance];
@@ -266,7 +280,7 @@ static bool fill_counters(struct image_counters *n, uint32_t index, struct proce
     struct usage_records reported = { 0 };
     struct counters before;
     struct io_before io_before;
-    bool is_last = index + 1 == instance->first_image + instance->image_count, exact, known;
+    bool is_last = index + 1 == instance->first_image + instance->image_count, exact = true, known;
     if (is_last) {
         usage_records_read(n->records, instance, &reported);
         take_main_end(&reported, &threads[0]);
@@ -290,13 +304,15 @@ static bool fill_counters(struct image_counters *n, uint32_t index, struct proce
     if (known && find_usage_before(n, index, &before, &exact)) {
         if (after_threads)
             replace(&before, &whole_io);
-        subtract_before(&before, reported.has_tasks && counters_has(&reported.tasks, COUNTER_rssmax), &process->counters);
+        subtract_before(&before, usage_records_have_own_rss(&reported), &process->counters);
         subtract_exec_caller(n, index, &before, &threads[0].counters);
         exact = exact && !(process->counters.known & OF_THREADS & ~before.known);
     }
     subtract_probe_overhead(n, index, after_threads, &process->counters, &threads[0].counters);
     if (is_last && instance->image_count > 1 && find_io_before(n, index, &io_before))
         io_with_children_fill(n->io, n->images->list[index].instance, &reported, &io_before, &process->counters);
+    if (!usage_records_have_own_rss(&reported)) /* also if it is not the last image */
+        drop_inherited_rss(n, index, process);
     return !known || exact;
 }
 

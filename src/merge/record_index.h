@@ -68,7 +68,7 @@ struct bytes record_index_body(const struct record_index *records, const struct 
 /* Numeric fields before the counters of any record kind; fields that a kind does not have are 0. */
 struct record_numbers {
     uint64_t pid, ppid, tid, pgid, sid, uid, start_ticks, time_ns, start_ns, end_ns, alive, copied, exit_code, threads,
-        waiter, status, stat_known, process_ended, opened_ns, since;
+        waiter, status, stat_known, process_ended, opened_ns, since, rss_is_own;
 };
 
 /* false: the body is too short. */

@@ -321,7 +321,7 @@ bool usage_of_instance(const struct usage *u, uint32_t index, const struct usage
         take_wait(reported, children, own);
     if (reported->has_tasks && counters_has(&reported->tasks, COUNTER_rssmax))
         counters_set(own, COUNTER_rssmax, reported->tasks.value[COUNTER_rssmax]); /* of the last image alone */
-    else if (reported->has_wait)
+    else if (reported->has_wait && !usage_records_have_own_rss(reported))
         take_rss(reported, children, own);
     if (use->extra_us)
         add_extra(reported, use->extra_us, own);

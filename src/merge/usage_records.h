@@ -14,6 +14,13 @@ struct usage_records {
     struct counters alive; /* of the latest alive record */
 };
 
+/* The peak memory is known for the last image alone, and not for all that the pid executed. */
+static inline bool usage_records_have_own_rss(const struct usage_records *reported)
+{
+    return (reported->has_tasks && counters_has(&reported->tasks, COUNTER_rssmax))
+           || (reported->has_end && reported->end.rss_is_own);
+}
+
 void usage_records_read(const struct record_index *records, const struct process_instance *instance,
                         struct usage_records *reported);
 

@@ -65,10 +65,12 @@
  *
  * Normal end of a process: exit, _exit, or return from main. main: the main thread only. self: getrusage of the process.
  * children: of children it has waited for. whole_io: /proc/self/io, which includes all threads that have ended AND all
- * children waited for. threads: number started, including the main thread; name: of the main thread, if there are others. */
+ * children waited for. threads: number started, including the main thread; name: of the main thread, if there are others.
+ * rss_is_own: rssmax of self is that of the image (VmHWM). The peak of getrusage survives exec: it may be that of the process
+ * that forked this one. */
 #define RECORD_END(X) \
     X(number, pid) X(number, time_ns) X(number, exit_code) X(number, pgid) X(number, sid) X(number, threads) \
-    X(counters, main) X(counters, self) X(counters, children) X(counters, whole_io) X(text, name)
+    X(counters, main) X(counters, self) X(counters, children) X(counters, whole_io) X(text, name) X(number, rss_is_own)
 
 /* A child was waited for, by a process with the probe or by sonde run (waiter = its pid). status as from wait4. usage: of the
  * child and all children that it had waited for. */

@@ -297,6 +297,70 @@ static void precedence_of_exit_status(void **state)
     (void)state;
 }
 
+static struct counters usage_kb(uint64_t cpu_us, uint64_t rss_kb)
+{
+    struct counters counters = usage_us(cpu_us, 0);
+    counters_set(&counters, COUNTER_rssmax, rss_kb);
+    return counters;
+}
+
+/* The kernel's peak of a pid includes the copy of its parent that it was before exec. */
+static void memory_before_exec_is_not_its_own(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/big");
+    for (uint32_t pid = 11; pid <= 13; pid++) {
+        spool_fork(s, pid, 10, pid);
+        spool_add(s, exec, .pid = pid, .time_ns = AT(pid + 0.1), .copied = RECORD_EXEC_COPIED, .path = bytes_of("/bin/small"),
+                  .self = usage_kb(10, 800000));
+    }
+    spool_add(s, end, .pid = 11, .time_ns = AT(20), .threads = 1, .self = usage_kb(100, 1500), .rss_is_own = 1);
+    spool_add(s, wait, .waiter = 10, .pid = 11, .time_ns = AT(21), .usage = usage_kb(110, 800000));
+    spool_add(s, wait, .waiter = 10, .pid = 12, .time_ns = AT(22), .status = SIGKILL, .usage = usage_kb(110, 800000));
+    spool_add(s, wait, .waiter = 10, .pid = 13, .time_ns = AT(23), .status = SIGKILL, .usage = usage_kb(110, 900000));
+    spool_add(s, end, .pid = 10, .time_ns = AT(30), .threads = 1, .self = usage_kb(100, 800000), .rss_is_own = 1);
+    const struct run *run = merge(f);
+    assert_int_equal(counters_get(&run_process(run, 10, 0)->counters, COUNTER_rssmax), 800000);
+    assert_int_equal(counters_get(&run_process(run, 11, 0)->counters, COUNTER_rssmax), 1500);
+    assert_false(counters_has(&run_process(run, 12, 0)->counters, COUNTER_rssmax)); /* killed: nobody read it */
+    assert_int_equal(counters_get(&run_process(run, 13, 0)->counters, COUNTER_rssmax), 900000);
+}
+
+/* The same for an image that executes another one. */
+static void memory_before_the_first_of_two_images(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_add(s, image, .pid = 10, .ppid = MAKER_RUN_PID, .time_ns = AT(1), .path = bytes_of("/bin/sh"),
+              .self = usage_kb(10, 800000));
+    spool_add(s, exec, .pid = 10, .time_ns = AT(2), .copied = RECORD_EXEC_COPIED, .path = bytes_of("/bin/true"),
+              .self = usage_kb(20, 800000));
+    spool_add(s, image, .pid = 10, .ppid = MAKER_RUN_PID, .time_ns = AT(3), .path = bytes_of("/bin/true"),
+              .self = usage_kb(30, 800000));
+    spool_add(s, end, .pid = 10, .time_ns = AT(30), .threads = 1, .self = usage_kb(100, 1500), .rss_is_own = 1);
+    const struct run *run = merge(f);
+    assert_int_equal(run->process_count, 2);
+    assert_false(counters_has(&run->processes[0].counters, COUNTER_rssmax));
+    assert_int_equal(counters_get(&run->processes[1].counters, COUNTER_rssmax), 1500);
+}
+
+/* Without a record of its own: less than its parent had says nothing. */
+static void memory_of_an_unprobed_child(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/big");
+    for (uint32_t pid = 11; pid <= 12; pid++)
+        spool_add(s, spawn, .pid = pid, .ppid = 10, .time_ns = AT(pid), .path = bytes_of("/bin/static"));
+    spool_add(s, wait, .waiter = 10, .pid = 11, .time_ns = AT(21), .usage = usage_kb(110, 700000));
+    spool_add(s, wait, .waiter = 10, .pid = 12, .time_ns = AT(22), .usage = usage_kb(110, 800001));
+    spool_add(s, end, .pid = 10, .time_ns = AT(30), .threads = 1, .self = usage_kb(100, 800000), .rss_is_own = 1);
+    const struct run *run = merge(f);
+    assert_false(counters_has(&run_process(run, 11, 0)->counters, COUNTER_rssmax));
+    assert_int_equal(counters_get(&run_process(run, 12, 0)->counters, COUNTER_rssmax), 800001);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,7 +368,8 @@ int main(void)
         T(children_without_usage), T(taskstats_and_one_wait), T(rest_too_large_for_teardown),
         T(threads_shorter_than_a_tick),
         T(one_taskstats_and_its_wait), T(unrecorded_waits), T(end_record_alone), T(missing_taskstats),
-        T(still_running), T(disappeared), T(peak_memory_of_parent_or_child), T(precedence_of_exit_status),
+        T(still_running), T(disappeared), T(peak_memory_of_parent_or_child), T(memory_before_exec_is_not_its_own),
+        T(memory_before_the_first_of_two_images), T(memory_of_an_unprobed_child), T(precedence_of_exit_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,18 @@ static void add_children(struct counters *main, const struct counters *children)
     counters_set(main, COUNTER_cmajflt, counters_get(children, COUNTER_majflt));
 }
 
+/* If the peak has not grown since the image started, it was reached by an earlier one, such as a forked copy of a large
+ * process. */
+static void read_own_rss(struct end_record *record)
+{
+    uint64_t kb = counters_get(&record->self, COUNTER_rssmax);
+    if (probe.has_taskstats)
+        return;
+    record->rss_is_own = kb > probe.rss_before_kb || read_image_rss(&kb);
+    if (record->rss_is_own)
+        counters_set(&record->self, COUNTER_rssmax, kb);
+}
+
 static void end_write(int status)
 {
     char name[17] = "";
@@ -69,6 +81,7 @@ static void end_write(int status)
     counters_set(&record.main, COUNTER_num_threads, threads_emit_live() + 1);
     record_batch_close();
     read_usage(&record.self, RUSAGE_SELF);
+    read_own_rss(&record);
 
     uint8_t frame[EMIT_BOUND(4)];
     struct packer packer = emit_begin(frame, sizeof frame);

@@ -46,6 +46,7 @@ struct probe {
     pid_t pid, forking_pid;   /* forking_pid: the process that is calling fork */
     uint64_t forking_ns;      /* time of that call */
     uint64_t start_ticks, ticks_per_s;
+    uint64_t rss_before_kb;   /* peak memory of the process when this image started: usually of an earlier image */
     uintptr_t main_thread;    /* probe_thread() of the main thread */
     _Atomic unsigned children;
     struct probe_overhead overhead_main, overhead_others; /* of the main thread; of all other threads */
@@ -174,6 +175,7 @@ void record_batch_reset(void); /* after fork: the records are the parent's */
 /* read.c: reads counters of this process from the kernel. Counters that cannot be read stay unknown. */
 void read_usage(struct counters *counters, int who); /* getrusage */
 void read_usage_from(struct counters *counters, const struct rusage *usage);
+bool read_image_rss(uint64_t *kb); /* peak memory of this image (VmHWM); 25 us, the slowest of these files */
 /* Selects which overhead of the probe is subtracted from an io file. */
 /* READ_ALONE: the main thread at exit, with no other threads */
 enum read_scope { READ_MAIN, READ_ALONE, READ_PROCESS, READ_OTHER };

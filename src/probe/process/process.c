@@ -205,9 +205,13 @@ static void on_end(int status, void *nothing)
 
 static void init_self(const struct probe_auxv *auxv)
 {
+    struct counters usage = { 0 };
     probe.pid = sys_getpid();
     probe.main_thread = probe_thread();
     probe.ticks_per_s = auxv->ticks_per_s;
+    if (!probe.has_taskstats) /* else the kernel's exit record has the peak memory of the last image */
+        read_usage(&usage, RUSAGE_SELF);
+    probe.rss_before_kb = counters_get(&usage, COUNTER_rssmax);
     emit_add_overhead((struct probe_overhead){ .rchar = LOADER_READ, .syscr = 1 });
 }
 

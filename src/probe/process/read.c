@@ -3,6 +3,7 @@
 
 #include "model/rusage.h"
 
+#define STATUS_MAX 1024 /* VmHWM is in the first 500 bytes, unless the user is in a hundred groups */
 #define READ_MAX 640 /* the longest file is stat: 52 numbers, most of them short */
 
 void read_usage_from(struct counters *c, const struct rusage *usage)
@@ -61,11 +62,25 @@ static bool read_file(int dir, const char *path, char *text, size_t size)
 static uint64_t number_at(const char **at)
 {
     uint64_t value = 0;
-    while (**at == ' ')
+    while (**at == ' ' || **at == '\t')
         ++*at;
     for (; **at >= '0' && **at <= '9'; ++*at)
         value = value * 10 + (uint64_t)(**at - '0');
     return value;
+}
+
+__attribute__((noinline)) bool read_image_rss(uint64_t *kb)
+{
+    static const char label[] = "\nVmHWM:";
+    char text[STATUS_MAX];
+    if (!read_file(AT_FDCWD, "/proc/self/status", text, sizeof text))
+        return false;
+    const char *at = strstr(text, label);
+    if (!at)
+        return false;
+    at += sizeof label - 1;
+    *kb = number_at(&at);
+    return true;
 }
 
 /* An array without pointers needs no relocations. */

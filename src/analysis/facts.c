@@ -120,6 +120,19 @@ static enum err each_event(void *context, const char *event, uint64_t sum)
     return OK;
 }
 
+/* Sums of resident sizes are kept in runs of older versions. */
+static void note_memory_source(struct facts *facts, const struct run_series *series)
+{
+    enum facts_memory_source *source = &facts->sampled_memory;
+    if (strcmp(series->set.name, "cgroup") == 0) {
+        *source = FACTS_MEMORY_CGROUP;
+    } else if (strcmp(series->set.name, SUMMARY_TREE_SET) == 0 && *source != FACTS_MEMORY_RSS) {
+        size_t column = summary_memory_column(series);
+        if (column != SUMMARY_NO_COLUMN)
+            *source = strcmp(series->set.metrics[column].name, SUMMARY_PSS_METRIC) == 0 ? FACTS_MEMORY_PSS : FACTS_MEMORY_RSS;
+    }
+}
+
 static enum err each_series(void *context, const char *host, const struct run_series *series)
 {
     struct facts *facts = context;
@@ -130,6 +143,7 @@ static enum err each_series(void *context, const char *host, const struct run_se
     bool by_agent = strcmp(series->set.name, "cgroup") == 0;
     if (by_agent && (facts->job.summary.images || series->instance[0]))
         return OK; /* sonde run recorded the same; a job step is part of the whole */
+    note_memory_source(facts, series);
     timeline_add(&facts->timeline, series);
     syscall_stats_gap_add(&facts->syscall_stats_gap, series);
     return job_metrics_add(&facts->metrics, host, series);

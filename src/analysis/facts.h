@@ -17,6 +17,15 @@ struct facts_thread {
     struct thread thread;
 };
 
+/* Where the peak memory of a job comes from. */
+enum facts_memory_source {
+    FACTS_MEMORY_UNKNOWN, /* also: sampled, but the samples were deleted */
+    FACTS_MEMORY_PROCESS, /* the largest process: the kernel's own maximum (VmHWM, ru_maxrss) */
+    FACTS_MEMORY_PSS,     /* samples of all processes, shared pages counted once */
+    FACTS_MEMORY_RSS,     /* samples of all processes, shared pages counted in each */
+    FACTS_MEMORY_CGROUP,  /* the cgroup's own maximum, with page cache */
+};
+
 struct facts_event {
     const char *name;
     uint64_t sum;
@@ -46,6 +55,7 @@ struct facts {
 
     struct timeline timeline;
     const char *series_host; /* host of the series read last */
+    enum facts_memory_source sampled_memory; /* the least reliable one of the job's series */
     struct job_metrics metrics;   /* metrics published by the job's programs */
     struct mpi mpi;     /* derived from them: MPI calls */
     struct syscall_stats calls; /* and system calls */
@@ -70,8 +80,7 @@ double facts_cores_wanted(const struct facts *facts);  /* the same plus those th
 double facts_cores_of_other_processes(const struct facts *facts); /* average number of cores used by processes outside the job */
 double facts_memory_limit(const struct facts *facts);  /* bytes; the limit, else all memory of the node */
 double facts_memory_peak(const struct facts *facts);   /* bytes, of all processes together; else of the largest one */
-bool facts_memory_is_of_largest_process(const struct facts *facts);  /* the peak is that of the largest process,
-    though there were others */
+enum facts_memory_source facts_memory_source(const struct facts *facts); /* of that peak */
 
 /* Runs of the job that sonde run recorded, as opposed to those of agents; and those of them that exited with a status
  * other than 0 or were terminated by a signal. */

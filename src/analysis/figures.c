@@ -4,7 +4,6 @@
 #include <math.h>
 
 #define ATTRIBUTED_MIN 0.99 /* share of the bytes that counts as all of them */
-#define SAMPLED_MIN 0.5 /* of the largest process: below it, the samples missed the peak of the job */
 #define COVERED_MIN 0.5 /* share of the CPU time that must be covered to speak for the whole job */
 
 bool facts_only_from_agents(const struct facts *facts)
@@ -106,16 +105,20 @@ double facts_memory_limit(const struct facts *facts)
     return facts->job.memory_bytes ? (double)facts->job.memory_bytes : NAN;
 }
 
-/* Sum over all processes. */
+/* Of all processes together. NAN also if it is more than there is: resident sizes were added, with shared pages in each. */
 static double sampled_peak(const struct facts *facts)
 {
     uint64_t peak_bytes = facts->job.summary.rss_peak_bytes;
-    return peak_bytes ? (double)peak_bytes : timeline_peak(&facts->timeline, TIMELINE_MEMORY);
+    double peak = peak_bytes ? (double)peak_bytes : timeline_peak(&facts->timeline, TIMELINE_MEMORY);
+    return facts->job.memory_bytes && peak > (double)facts->job.memory_bytes ? NAN : peak;
 }
 
-bool facts_memory_is_of_largest_process(const struct facts *facts)
+enum facts_memory_source facts_memory_source(const struct facts *facts)
 {
-    return facts->job.summary.live_peak > 1 && !(sampled_peak(facts) >= SAMPLED_MIN * facts_memory_peak(facts));
+    double peak = facts_memory_peak(facts);
+    if (isnan(peak))
+        return FACTS_MEMORY_UNKNOWN;
+    return sampled_peak(facts) >= peak ? facts->sampled_memory : FACTS_MEMORY_PROCESS;
 }
 
 double facts_memory_peak(const struct facts *facts)

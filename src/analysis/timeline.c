@@ -3,6 +3,7 @@
 #include "analysis/timeline.h"
 
 #include "base/clock.h"
+#include "model/summary.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static const struct source {
     double factor;
 } sources[] = {
     { "tree", "cpu", TIMELINE_CPU, 1e-6 },
-    { "tree", "rss", TIMELINE_MEMORY, 1 },
+    { "tree", SUMMARY_PSS_METRIC, TIMELINE_MEMORY, 1 }, /* or rss */
     { "tree", "threads", TIMELINE_THREADS, 1 },
     { "tree", "read_bytes", TIMELINE_STORAGE, 1 },
     { "tree", "write_bytes", TIMELINE_STORAGE, 1 },
@@ -154,6 +155,16 @@ static double value_of(const struct source *source, const struct timeline_spread
     return overlap ? fmax(host->largest[bin], host->sum[bin] / span) : host->largest[bin];
 }
 
+static size_t column_of(const struct source *source, const struct run_series *series)
+{
+    if (strcmp(source->set, SUMMARY_TREE_SET) == 0 && source->line == TIMELINE_MEMORY)
+        return summary_memory_column(series);
+    for (size_t column = 0; column < series->set.size; column++)
+        if (strcmp(series->set.metrics[column].name, source->metric) == 0)
+            return column;
+    return SUMMARY_NO_COLUMN;
+}
+
 void timeline_add(struct timeline *timeline, const struct run_series *series)
 {
     if (timeline->end_ns <= timeline->start_ns)
@@ -161,16 +172,15 @@ void timeline_add(struct timeline *timeline, const struct run_series *series)
     for (size_t i = 0; i < TIMELINE_SOURCES; i++) {
         if (strcmp(series->set.name, sources[i].set) != 0)
             continue;
-        for (size_t column = 0; column < series->set.size; column++) {
-            if (strcmp(series->set.metrics[column].name, sources[i].metric) != 0)
-                continue;
-            struct timeline_spread one = { 0 };
-            bool rate = is_rate(sources[i].line);
-            size_t known = spread_metric(&one, timeline, series, column, rate);
-            if (sources[i].line == TIMELINE_CPU && known > timeline->samples)
-                timeline->samples = known; /* many short runs with a few samples each make no timeline */
-            join(&timeline->host[i], &one, rate);
-        }
+        size_t column = column_of(&sources[i], series);
+        if (column == SUMMARY_NO_COLUMN)
+            continue;
+        struct timeline_spread one = { 0 };
+        bool rate = is_rate(sources[i].line);
+        size_t known = spread_metric(&one, timeline, series, column, rate);
+        if (sources[i].line == TIMELINE_CPU && known > timeline->samples)
+            timeline->samples = known; /* many short runs with a few samples each make no timeline */
+        join(&timeline->host[i], &one, rate);
     }
 }
 

@@ -92,19 +92,30 @@ static uint64_t in_bytes(const struct metric *metric, union value value)
     return strcmp(metric->unit, "KB") == 0 ? number * 1024 : number;
 }
 
-/* The peak of the sampled resident memory of all processes together. */
-static uint64_t rss_peak(const struct run_series *series)
+/* The first column of this name with a known value. */
+static size_t known_column(const struct run_series *series, const char *name)
+{
+    for (size_t column = 0; column < series->set.size; column++)
+        for (size_t row = 0; strcmp(series->set.metrics[column].name, name) == 0 && row < series->count; row++)
+            if (series->known[row * series->set.size + column])
+                return column;
+    return SUMMARY_NO_COLUMN;
+}
+
+size_t summary_memory_column(const struct run_series *series)
+{
+    size_t column = known_column(series, SUMMARY_PSS_METRIC);
+    return column == SUMMARY_NO_COLUMN ? known_column(series, SUMMARY_RSS_METRIC) : column;
+}
+
+static uint64_t memory_peak(const struct run_series *series)
 {
     uint64_t peak = 0;
-    for (size_t column = 0; column < series->set.size; column++) {
-        const struct metric *metric = &series->set.metrics[column];
-        if (strcmp(metric->name, SUMMARY_RSS_METRIC) != 0)
-            continue;
-        for (size_t row = 0; row < series->count; row++) {
-            size_t at = row * series->set.size + column;
-            if (series->known[at])
-                take_larger(&peak, in_bytes(metric, series->values[at]));
-        }
+    size_t column = summary_memory_column(series);
+    for (size_t row = 0; row < series->count && column != SUMMARY_NO_COLUMN; row++) {
+        size_t at = row * series->set.size + column;
+        if (series->known[at])
+            take_larger(&peak, in_bytes(&series->set.metrics[column], series->values[at]));
     }
     return peak;
 }
@@ -118,7 +129,7 @@ void summary_of_run(struct summary *summary, const struct run *run)
     check_calls(&summary->sum, run, COUNTER_wchar, COUNTER_syscw);
     for (size_t i = 0; i < run->series_count; i++) {
         if (strcmp(run->series[i].set.name, SUMMARY_TREE_SET) == 0)
-            take_larger(&summary->rss_peak_bytes, rss_peak(&run->series[i]));
+            take_larger(&summary->rss_peak_bytes, memory_peak(&run->series[i]));
     }
     concurrency_of_run(summary, run);
 }

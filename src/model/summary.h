@@ -17,7 +17,7 @@ struct summary {
     uint64_t short_processes;            /* shorter than SUMMARY_SHORT_NS */
     uint64_t short_wall_ns;              /* time in which only short processes and their ancestors ran */
     uint64_t short_cpu_us;
-    uint64_t rss_peak_bytes;             /* max: of the sampled sum; 0: never sampled */
+    uint64_t rss_peak_bytes;             /* max: of all processes together, sampled; 0: never sampled */
     uint64_t live_peak, threads_peak;    /* max: concurrent processes and threads */
     struct run_gaps gaps;
     uint64_t killed;                     /* signalled by SIGKILL, for example by the OOM killer */
@@ -31,9 +31,15 @@ struct summary {
 #define SUMMARY_GAPS(X) X(records_lost) X(bytes_damaged) X(events_lost) X(ticks_late) /* of gaps: summed too */
 #define SUMMARY_PEAKS(X) X(rss_peak_bytes) X(live_peak) X(threads_peak)
 
-/* The set and metric that rss_peak_bytes is computed from. */
+/* The set and metrics that rss_peak_bytes is computed from: PSS, else (older runs, older kernels) the sum of resident sizes. */
 #define SUMMARY_TREE_SET "tree"
+#define SUMMARY_PSS_METRIC "pss"
 #define SUMMARY_RSS_METRIC "rss"
+#define SUMMARY_NO_COLUMN SIZE_MAX
+
+/* The column with the memory of all processes together: that of the first metric, if it is known in any row, else that of
+ * the second. PSS is not read at every tick: never mix the two. */
+size_t summary_memory_column(const struct run_series *series);
 
 /* All processes of one executable of a job. */
 struct summary_executable {

@@ -61,6 +61,15 @@ enum err taskfile_parse_switches(const char *text, struct taskfile_switches *swi
     return whole ? OK : CORRUPT;
 }
 
+enum err taskfile_parse_pss(const char *text, uint64_t *bytes)
+{
+    uint64_t kb;
+    if (!scan_line_u64(text, "Pss:", &kb) || kb > UINT64_MAX / 1024)
+        return CORRUPT;
+    *bytes = kb * 1024;
+    return OK;
+}
+
 /* ENOENT means that the process has exited. */
 static enum err gone_or(int number)
 {
@@ -101,6 +110,14 @@ enum err taskfile_read_io(int proc_fd, uint32_t pid, struct taskfile_io *io)
     char path[32];
     snprintf(path, sizeof path, "%u/io", pid);
     return read_io(proc_fd, path, io);
+}
+
+enum err taskfile_read_pss(int proc_fd, uint32_t pid, uint64_t *bytes)
+{
+    char path[32], text[2048];
+    snprintf(path, sizeof path, "%u/smaps_rollup", pid);
+    enum err err = taskfile_read(proc_fd, path, text, sizeof text);
+    return err ? err : taskfile_parse_pss(text, bytes);
 }
 
 enum err taskfile_read_thread_io(int proc_fd, uint32_t pid, uint32_t tid, struct taskfile_io *io)

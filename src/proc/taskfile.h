@@ -32,6 +32,7 @@ struct taskfile_switches {
 enum err taskfile_parse_stat(const char *text, struct taskfile_stat *stat);
 enum err taskfile_parse_io(const char *text, struct taskfile_io *io);
 enum err taskfile_parse_switches(const char *text, struct taskfile_switches *switches);
+enum err taskfile_parse_pss(const char *text, uint64_t *bytes);
 
 /* path: relative to /proc, "27013/stat". GONE: the process has exited; DENIED. */
 enum err taskfile_read(int proc_fd, const char *path, char *text, size_t size);
@@ -40,6 +41,10 @@ enum err taskfile_read_stat(int proc_fd, uint32_t pid, struct taskfile_stat *sta
 
 /* Of the process with all its threads and the children that it waited for. */
 enum err taskfile_read_io(int proc_fd, uint32_t pid, struct taskfile_io *io);
+
+/* Resident memory in which a page shared by n processes counts 1/n. The kernel visits each page: about 10 ms per GB. DENIED:
+ * the process belongs to another user, or has more privileges. */
+enum err taskfile_read_pss(int proc_fd, uint32_t pid, uint64_t *bytes);
 
 /* Of one thread. */
 enum err taskfile_read_thread_io(int proc_fd, uint32_t pid, uint32_t tid, struct taskfile_io *io);

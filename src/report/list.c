@@ -60,7 +60,8 @@ bool list_memory_bytes(const struct store_job *job, uint64_t *bytes)
 {
     uint64_t largest = counters_get(&job->summary.sum, COUNTER_rssmax) * 1024;
     uint64_t waited = counters_get(&job->summary.total, COUNTER_rssmax) * 1024;
-    *bytes = job->summary.rss_peak_bytes;
+    bool is_plausible = !job->memory_bytes || job->summary.rss_peak_bytes <= job->memory_bytes; /* like analysis/figures.c */
+    *bytes = is_plausible ? job->summary.rss_peak_bytes : 0;
     *bytes = largest > *bytes ? largest : *bytes;
     *bytes = waited > *bytes ? waited : *bytes;
     return *bytes > 0;

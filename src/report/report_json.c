@@ -127,6 +127,10 @@ static void add_node(struct json *json, const struct facts *facts)
     json_end_object(json);
 }
 
+static const char *const memory_sources[] = {
+    [FACTS_MEMORY_PROCESS] = "process", [FACTS_MEMORY_PSS] = "pss", [FACTS_MEMORY_RSS] = "rss", [FACTS_MEMORY_CGROUP] = "cgroup",
+};
+
 static void add_usage(struct json *json, const struct facts *facts)
 {
     double used = facts_cores_used(facts), peak = facts_memory_peak(facts);
@@ -139,6 +143,7 @@ static void add_usage(struct json *json, const struct facts *facts)
     known_f64(json, "cores_used_share", used / facts_cores_allocated(facts));
     if (!isnan(peak))
         json_field_u64(json, "memory_peak_bytes", phrase_round(peak));
+    known_text(json, "memory_peak_source", memory_sources[facts_memory_source(facts)]);
     known_f64(json, "memory_peak_share", peak / facts_memory_limit(facts));
     known_f64(json, "run_queue_share", facts_run_queue_share(facts));
     add_counters(json, "sum", &facts->job.summary.sum);

@@ -66,19 +66,25 @@ static void add_cpu(struct page *page, const struct facts *facts)
     page_field(page, "", bytes_of(text));
 }
 
+static const char *const memory_sources[] = {
+    [FACTS_MEMORY_UNKNOWN] = "",           [FACTS_MEMORY_PROCESS] = " (one process)",
+    [FACTS_MEMORY_PSS] = " (PSS)",         [FACTS_MEMORY_RSS] = " (RSS sum)",
+    [FACTS_MEMORY_CGROUP] = " (cgroup)",
+};
+
 static void add_memory(struct page *page, const struct facts *facts)
 {
     double peak = facts_memory_peak(facts), limit = facts_memory_limit(facts);
-    const char *process = facts_memory_is_of_largest_process(facts) ? " (one process)" : "";
+    enum facts_memory_source from = facts_memory_source(facts);
+    const char *source = memory_sources[from], *prefix = from == FACTS_MEMORY_PROCESS ? "" : "peak "; /* 80 columns */
     char text[160];
     if (isnan(peak))
         return;
     if (isnan(limit)) {
-        page_printf(page, "memory", "%s%s%s", *process ? "" : "peak ", phrase_bytes(peak).s, process);
+        page_printf(page, "memory", "%s%s%s", prefix, phrase_bytes(peak).s, source);
         return;
     }
-    snprintf(text, sizeof text, "%s%s of %s%s", *process ? "" : "peak ", phrase_bytes(peak).s, phrase_bytes(limit).s,
-             process);
+    snprintf(text, sizeof text, "%s%s of %s%s", prefix, phrase_bytes(peak).s, phrase_bytes(limit).s, source);
     add_bar(page, "memory", peak / limit, 0, BLUE, short_share(peak / limit).s, text);
 }
 
@@ -142,6 +148,8 @@ static void add_timeline(struct page *page, const struct facts *facts, enum time
             most = columns[i];
     if (line == TIMELINE_STORAGE && most < DISK_TIMELINE_MIN)
         return;
+    if (line == TIMELINE_MEMORY && facts->job.memory_bytes && most > (double)facts->job.memory_bytes)
+        return; /* shared pages were counted in each process */
     page_label(page, label);
     spark_add(page->out, &page->terminal, columns, width, most, colour);
     if (line == TIMELINE_CPU)

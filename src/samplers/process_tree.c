@@ -38,9 +38,10 @@ static const struct metric metrics[] = {
     { "write_bytes", "B", COUNTER, U64, "bytes sent to storage, lower bound: without pages that the probe wrote" },
     { "vol_ctxsw", "1", COUNTER, U64, "voluntary context switches, lower bound: of observed threads and exited processes" },
     { "invol_ctxsw", "1", COUNTER, U64, "involuntary context switches, lower bound: likewise" },
+    { "pss", "B", GAUGE, U64, "resident memory, pages shared by several processes counted once" },
 };
 
-enum { CPU, RSS, PROCESSES, THREADS, RCHAR, WCHAR, READ_BYTES, WRITE_BYTES, VOL_CTXSW, INVOL_CTXSW, METRICS };
+enum { CPU, RSS, PROCESSES, THREADS, RCHAR, WCHAR, READ_BYTES, WRITE_BYTES, VOL_CTXSW, INVOL_CTXSW, PSS, METRICS };
 enum { IO_COUNTERS = 4 };
 
 static const struct set set = { "tree", metrics, METRICS };
@@ -48,10 +49,11 @@ _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each met
 
 #define SHARE_OF_ALL 20      /* at most 5 % of a CPU, by skipping ticks */
 #define SHARE_OF_SWITCHES 50 /* at most 2 %, by skipping these counters in some ticks */
+#define SHARE_OF_PSS 50      /* likewise */
 
 struct tree_member {
     uint32_t pid;
-    uint64_t start_ticks;
+    uint64_t start_ticks, rss_pages;
 };
 
 /* In the order in which they were found: parents before children. */
@@ -65,6 +67,7 @@ struct tree_sums {
     uint64_t parents; /* processes whose waited-for CPU time comes in ticks, rounded down */
     struct taskfile_io io;
     bool io_known;
+    uint64_t pss_bytes;
 };
 
 struct process_tree {
@@ -87,9 +90,10 @@ struct process_tree {
     struct taskfile_io reaped_io;
     bool reaped_io_known;
     struct monotonic_sum cpu, io[IO_COUNTERS];
-    struct pace pace, switches_pace;
+    struct pace pace, switches_pace, pss_pace;
     bool reads_switches; /* in this reading */
-    uint64_t switches_cost_ns;
+    bool has_pss;        /* the kernel has smaps_rollup */
+    uint64_t switches_cost_ns, pss_cost_ns;
 };
 
 static void process_tree_close(void *state)
@@ -184,6 +188,7 @@ static enum err process_tree_open(void *state, const struct sampler_context *con
     tree->is_live = !context->root[0] && context->pid == getpid();
     tree->ns_per_tick = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
     tree->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    tree->has_pss = faccessat(tree->proc_fd, "self/smaps_rollup", F_OK, 0) == 0;
     children_init(&tree->children, tree->proc_fd, tree->pid);
     if (tree->is_live)
         remember_before(tree);
@@ -278,6 +283,7 @@ static enum err read_member(struct process_tree *tree, struct tree_member *membe
     if (member->start_ticks && member->start_ticks != stat.start_ticks)
         return GONE;
     member->start_ticks = stat.start_ticks;
+    member->rss_pages = stat.rss_pages;
     add_stat(tree, pid, &stat, sums);
     add_io(tree, pid, sums);
     err = list_threads(tree, pid, stat.threads);
@@ -404,6 +410,25 @@ static enum err read_all(struct process_tree *tree, struct tree_sums *sums)
     return err;
 }
 
+static uint64_t pss_of(const struct process_tree *tree, const struct tree_member *member)
+{
+    uint64_t bytes, rss_bytes = member->rss_pages * tree->page_bytes;
+    bool is_known = rss_bytes && taskfile_read_pss(tree->proc_fd, member->pid, &bytes) == OK && bytes < rss_bytes;
+    return is_known ? bytes : rss_bytes;
+}
+
+/* A process that we may not inspect (set-uid) counts in full, and so does a single one: it shares nothing within the run. */
+static void read_pss(struct process_tree *tree, struct tree_sums *sums)
+{
+    const struct tree_members *members = &tree->members[tree->now];
+    uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (sums->processes <= 1)
+        sums->pss_bytes = sums->rss_pages * tree->page_bytes;
+    for (size_t i = 0; i < members->count && sums->processes > 1; i++)
+        sums->pss_bytes += pss_of(tree, &members->list[i]);
+    tree->pss_cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+}
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -432,7 +457,8 @@ static void set_io(struct process_tree *tree, const struct tree_sums *sums, stru
         sample_set_u64(sample, RCHAR + i, monotonic_sum_update(&tree->io[i], io[i], tree->page_bytes));
 }
 
-static enum err add_sample(struct process_tree *tree, const struct tree_sums *sums, uint64_t time_ns, struct batch *out)
+static enum err add_sample(struct process_tree *tree, const struct tree_sums *sums, uint64_t time_ns, bool reads_pss,
+                           struct batch *out)
 {
     struct sample *sample = batch_add(out, &set, time_ns, "");
     if (!sample)
@@ -445,6 +471,8 @@ static enum err add_sample(struct process_tree *tree, const struct tree_sums *su
     set_io(tree, sums, sample);
     if (tree->reads_switches)
         set_switches(tree, sample);
+    if (reads_pss)
+        sample_set_u64(sample, PSS, sums->pss_bytes);
     return OK;
 }
 
@@ -462,7 +490,12 @@ static enum err process_tree_read(void *state, struct batch *out)
     if (tree->reads_switches)
         pace_record(&tree->switches_pace, now_ns, tree->switches_cost_ns, SHARE_OF_SWITCHES);
     pace_record(&tree->pace, now_ns, cost_ns - tree->switches_cost_ns, SHARE_OF_ALL);
-    return err ? err : add_sample(tree, &sums, time_ns, out);
+    bool reads_pss = tree->has_pss && !err && pace_is_due(&tree->pss_pace, now_ns);
+    if (reads_pss) {
+        read_pss(tree, &sums);
+        pace_record(&tree->pss_pace, now_ns, tree->pss_cost_ns, SHARE_OF_PSS);
+    }
+    return err ? err : add_sample(tree, &sums, time_ns, reads_pss, out);
 }
 
 static void process_tree_before_last_read(void *state)

@@ -47,11 +47,8 @@ static enum err add_column(struct memory_steps *steps, const struct run_series *
 static enum err add_series(void *context, const char *host, const struct run_series *series)
 {
     (void)host;
-    enum err err = OK;
-    for (size_t column = 0; column < series->set.size && !err; column++)
-        if (strcmp(series->set.metrics[column].name, SUMMARY_RSS_METRIC) == 0)
-            err = add_column(context, series, column);
-    return err;
+    size_t column = summary_memory_column(series);
+    return column == SUMMARY_NO_COLUMN ? OK : add_column(context, series, column);
 }
 
 static int by_time(const void *a, const void *b)

@@ -124,19 +124,32 @@ static void memory(void **state)
     assert_about(facts_memory_peak(&facts) / GIB, 30);
 }
 
-/* The samples missed the peak when they show less than half of the largest process. */
-static void memory_of_the_largest_process(void **state)
+static void memory_names_its_source(void **state)
 {
     (void)state;
-    assert_false(facts_memory_is_of_largest_process(&facts));
-    plain_count(&facts, COUNTER_rssmax, 32 * GIB / 1024);
-    assert_false(facts_memory_is_of_largest_process(&facts));
-    plain_count(&facts, COUNTER_rssmax, 33 * GIB / 1024);
-    assert_true(facts_memory_is_of_largest_process(&facts));
-    facts.job.summary.live_peak = 2;
-    assert_true(facts_memory_is_of_largest_process(&facts));
-    facts.job.summary.live_peak = 1;
-    assert_false(facts_memory_is_of_largest_process(&facts));
+    facts.sampled_memory = FACTS_MEMORY_PSS;
+    assert_int_equal(facts_memory_source(&facts), FACTS_MEMORY_PSS);
+    plain_count(&facts, COUNTER_rssmax, 17 * GIB / 1024); /* the samples missed the peak of one process */
+    assert_int_equal(facts_memory_source(&facts), FACTS_MEMORY_PROCESS);
+    assert_about(facts_memory_peak(&facts) / GIB, 17);
+}
+
+/* More than the node has: resident sizes were added. */
+static void memory_is_never_more_than_there_is(void **state)
+{
+    (void)state;
+    facts.sampled_memory = FACTS_MEMORY_RSS;
+    facts.job.memory_limit_bytes = 0;
+    facts.job.summary.rss_peak_bytes = 64ull << 30;
+    assert_about(facts_memory_peak(&facts) / GIB, 64);
+    assert_int_equal(facts_memory_source(&facts), FACTS_MEMORY_RSS);
+    facts.job.summary.rss_peak_bytes = (64ull << 30) + 1;
+    plain_count(&facts, COUNTER_rssmax, 2 * GIB / 1024);
+    assert_about(facts_memory_peak(&facts) / GIB, 2);
+    assert_int_equal(facts_memory_source(&facts), FACTS_MEMORY_PROCESS);
+    plain_clear_counter(&facts, COUNTER_rssmax);
+    assert_nan(facts_memory_peak(&facts));
+    assert_int_equal(facts_memory_source(&facts), FACTS_MEMORY_UNKNOWN);
 }
 
 /* The total includes killed processes, the sum does not. */
@@ -260,7 +273,8 @@ int main(void)
         T(cores),
         T(cores_of_other_processes),
         T(memory),
-        T(memory_of_the_largest_process),
+        T(memory_names_its_source),
+        T(memory_is_never_more_than_there_is),
         T(io),
         T(waiting_for_a_cpu),
         T(runs_and_their_status),

@@ -56,6 +56,7 @@ static inline void plain_init(struct facts *facts)
         .summary = { .processes = 3, .images = 3, .threads = 18, .live_peak = 3, .threads_peak = 18,
                      .rss_peak_bytes = (uint64_t)(16 * GIB) },
     };
+    facts->sampled_memory = FACTS_MEMORY_PSS;
     timeline_init(&facts->timeline, 0, 1);
     plain_duration(facts, PLAIN_S);
     facts->timeline.samples = 100;

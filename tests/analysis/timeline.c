@@ -230,6 +230,22 @@ static void a_node_counts_once(void **state)
     assert_float_equal(timeline_mean(&timeline, TIMELINE_IOWAIT), 3, 1e-9);
 }
 
+/* Memory is PSS where it is known, else the sum of resident sizes, and never their sum. */
+static void memory_counts_shared_pages_once(void **state)
+{
+    (void)state;
+    static const struct metric both[] = { { "rss", "B", GAUGE, U64, "" }, { "pss", "B", GAUGE, U64, "" } };
+    uint64_t times_ns[] = { 0, 5 * S, 10 * S };
+    union value values[] = { { 800 }, { 100 }, { 900 }, { 0 }, { 800 }, { 120 } };
+    uint8_t known[] = { 1, 1, 1, 0, 1, 1 };
+    struct run_series series = { .set = { "tree", both, 2 }, .instance = "", .count = 3, .times_ns = times_ns,
+                                 .values = values, .known = known };
+    timeline_init(&timeline, 0, 10 * S);
+    timeline_add(&timeline, &series);
+    timeline_end_host(&timeline);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_MEMORY), 120, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +261,7 @@ int main(void)
         cmocka_unit_test(load_of_the_node),
         cmocka_unit_test(a_node_counts_once),
         cmocka_unit_test(widths_that_do_not_divide),
+        cmocka_unit_test(memory_counts_shared_pages_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

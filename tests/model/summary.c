@@ -112,6 +112,28 @@ static void the_memory_peak_is_that_of_the_samples(void **state)
     assert_int_equal(summary.rss_peak_bytes, 700); /* 9000 is not known */
 }
 
+/* PSS is not read at every tick: the sum of resident sizes in the other rows must not be taken instead. */
+static void the_memory_peak_counts_shared_pages_once(void **state)
+{
+    (void)state;
+    const struct metric metrics[] = { { "rss", "B", GAUGE, U64, "" }, { "pss", "B", GAUGE, U64, "" } };
+    union value values[] = { { 5000 }, { 700 }, { 6000 }, { 0 }, { 800 }, { 600 } };
+    uint8_t known[] = { 1, 1, 1, 0, 1, 1 }, without[] = { 1, 0, 1, 0, 1, 0 };
+    uint64_t times_ns[] = { 1, 2, 3 };
+    struct run_series series = { .set = { "tree", metrics, 2 }, "", 3, times_ns, values, known };
+    struct run run = { .series = &series, .series_count = 1 };
+    struct summary summary;
+    summary_of_run(&summary, &run);
+    assert_int_equal(summary.rss_peak_bytes, 700);
+    assert_int_equal(summary_memory_column(&series), 1);
+    series.known = without; /* an older version or kernel */
+    summary_of_run(&summary, &run);
+    assert_int_equal(summary.rss_peak_bytes, 6000);
+    assert_int_equal(summary_memory_column(&series), 0);
+    series.set.size = 0;
+    assert_true(summary_memory_column(&series) == SUMMARY_NO_COLUMN);
+}
+
 static void two_runs_are_summed_and_peaks_maximized(void **state)
 {
     (void)state;
@@ -144,6 +166,7 @@ int main(void)
         cmocka_unit_test(calls_are_unknown_if_missing_for_some_bytes),
         cmocka_unit_test(short_processes_are_those_under_ten_ms),
         cmocka_unit_test(the_memory_peak_is_that_of_the_samples),
+        cmocka_unit_test(the_memory_peak_counts_shared_pages_once),
         cmocka_unit_test(two_runs_are_summed_and_peaks_maximized),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

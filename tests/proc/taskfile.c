@@ -39,6 +39,9 @@ static void truncated_text_is_corrupt(void **state)
     assert_int_equal(taskfile_parse_stat("1 (x) R 2 3 4", &stat), CORRUPT);
     assert_int_equal(taskfile_parse_io("rchar: 1\nwchar: 2\nread_bytes: 3\n", &io), CORRUPT);
     assert_int_equal(taskfile_parse_switches("voluntary_ctxt_switches:\t1\n", &switches), CORRUPT);
+    uint64_t pss;
+    assert_int_equal(taskfile_parse_pss("Rss: 8 kB\n", &pss), CORRUPT);
+    assert_int_equal(taskfile_parse_pss("Pss: 99999999999999999 kB\n", &pss), CORRUPT);
 }
 
 static void cancelled_bytes_are_not_written_bytes(void **state)

@@ -375,13 +375,28 @@ static void jobs_between_samples(struct facts *job)
     job->job.summary.rss_peak_bytes = 1 << 20;
 }
 
-static void unsampled_memory_is_of_one_process(void **state)
+static void jobs_with_added_rss(struct facts *job)
+{
+    jobs_good(job);
+    job->sampled_memory = FACTS_MEMORY_RSS;
+}
+
+static void memory_names_its_source(void **state)
 {
     (void)state;
-    print(jobs_good, &ascii);
-    assert_non_null(strstr(buf_text(&out), " peak "));
-    print(jobs_between_samples, &ascii);
-    assert_non_null(strstr(buf_text(&out), " (one process)"));
+    static const struct { void (*job)(struct facts *job); const char *text, *json; } rows[] = {
+        { jobs_good, " (PSS)\n", "\"pss\"" },
+        { jobs_between_samples, " (one process)\n", "\"process\"" },
+        { jobs_with_added_rss, " (RSS sum)\n", "\"rss\"" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[64];
+        snprintf(json, sizeof json, "\"memory_peak_source\": %s", rows[i].json);
+        print(rows[i].job, &ascii);
+        assert_non_null(strstr(buf_text(&out), rows[i].text));
+        print(rows[i].job, NULL);
+        assert_non_null(strstr(buf_text(&out), json));
+    }
 }
 
 /* The first rank waits for the two that work. */
@@ -468,7 +483,7 @@ int main(void)
         cmocka_unit_test(inexact_numbers_are_marked),
         cmocka_unit_test(missing_bytes_are_reported),
         cmocka_unit_test(batch_system_is_mentioned),
-        cmocka_unit_test(unsampled_memory_is_of_one_process),
+        cmocka_unit_test(memory_names_its_source),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -116,6 +116,60 @@ static void a_child_missing_from_the_kernels_list_is_found(void **state)
     temp_remove(root);
 }
 
+/* Pages shared by several processes count once; a process that may not be inspected counts in full. */
+static void shared_memory_counts_once(void **state)
+{
+    (void)state;
+    char root[TEMP_PATH_MAX];
+    struct sampling s;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    temp_dir(root);
+    put(root, "proc/self/smaps_rollup", "Pss: 0 kB\n");
+    put(root, "proc/10/task/10/children", "11 ");
+    put_process(root, 11, 5, 100);
+    sampling_begin(&s, &sampler_process_tree, root, 10);
+    assert_int_equal(sampling_read(&s), 1);
+    assert_int_equal(sampling_u64(&s, "pss"), page); /* one process: its resident memory */
+    put(root, "proc/10/task/10/children", "11 12 13 ");
+    put_process(root, 12, 7, 101);
+    put_process(root, 13, 7, 102);
+    put(root, "proc/11/smaps_rollup", "00400000-7fff ---p 00000000 00:00 0 [rollup]\nRss: 4 kB\nPss: 1 kB\nPss_Dirty: 9 kB\n");
+    put(root, "proc/12/smaps_rollup", "Rss: 4 kB\nPss: 2 kB\n");
+    assert_int_equal(read_when_due(&s), 1);
+    assert_int_equal(sampling_u64(&s, "rss"), 3 * page);
+    assert_int_equal(sampling_u64(&s, "pss"), 3 * 1024 + page);
+    sampling_end(&s);
+    temp_remove(root);
+}
+
+/* 32 MiB and four forked copies of it: the sum of resident sizes is five times as large as what exists. */
+static void forked_copies_share_their_memory(void **state)
+{
+    (void)state;
+    size_t size = 32 << 20;
+    struct sampling s;
+    pid_t pids[4];
+    char *memory = malloc(size);
+    assert_non_null(memory);
+    memset(memory, 1, size);
+    for (int i = 0; i < 4; i++)
+        if ((pids[i] = fork()) == 0) {
+            pause();
+            _exit(0);
+        }
+    sampling_begin(&s, &sampler_process_tree, "", getpid());
+    size_t count = sampling_read(&s);
+    for (int i = 0; i < 4; i++) {
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    free(memory);
+    assert_int_equal(count, 1);
+    assert_true(sampling_u64(&s, "rss") > 4 * size);
+    assert_in_range(sampling_u64(&s, "pss"), size / 2, size * 3 / 2); /* we ourselves are not part of the run */
+    sampling_end(&s);
+}
+
 static void without_a_run_it_is_absent(void **state)
 {
     (void)state;
@@ -416,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_captured_tree_adds_up),
         cmocka_unit_test(without_children_files_it_adds_up),
         cmocka_unit_test(a_child_missing_from_the_kernels_list_is_found),
+        cmocka_unit_test(shared_memory_counts_once),
         cmocka_unit_test(without_a_run_it_is_absent),
         cmocka_unit_test(a_live_tree_agrees_with_the_kernel),
         cmocka_unit_test(probe_io_is_subtracted_and_short_processes_are_counted),
@@ -423,6 +478,7 @@ int main(void)
         cmocka_unit_test(usage_of_unwaited_children_is_kept),
         cmocka_unit_test(the_last_reading_is_not_skipped),
         cmocka_unit_test(nothing_is_allocated_once_it_is_warm),
+        cmocka_unit_test(forked_copies_share_their_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,43 @@ static void concurrent_runs_share_a_node(void **state)
     assert_float_equal(others_of("m"), 3, 1e-6);
 }
 
+/* A job that only an agent recorded: the timeline is that of its cgroup. Steps are part of it; and sonde run recorded the same
+ * if there are processes. */
+static void timeline_of_a_job_recorded_by_an_agent(void **state)
+{
+    (void)state;
+    static const struct metric metrics[] = { { "cpu", "us", COUNTER, U64, "" } };
+    uint64_t start_ns = 1700000000000000000ull, times_ns[SAMPLES];
+    union value values[SAMPLES];
+    uint8_t known[SAMPLES] = { 1, 1, 1, 1, 1 };
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        times_ns[i] = start_ns + i * 2500000000;
+        values[i].u64 = i * 5000000;
+    }
+    struct run_series series[2];
+    for (size_t i = 0; i < 2; i++)
+        series[i] = (struct run_series){ .set = { "cgroup", metrics, 1 }, .instance = i ? "step_0" : "", .count = SAMPLES,
+                                         .times_ns = times_ns, .values = values, .known = known };
+    struct process process = { .pid = 10, .parent = PROCESS_NO_PARENT, .thread_count = 1 };
+    struct run run = { .id = bytes_of("agent/n/s"), .job_id = bytes_of("s"), .host.name = bytes_of("n"), .start_ns = start_ns,
+                       .end_ns = start_ns + 10000000000, .ended = true, .series = series, .series_count = 2 };
+    for (size_t processes = 0; processes < 2; processes++) {
+        struct store_job job;
+        struct facts *facts = NULL;
+        run.processes = &process;
+        run.process_count = processes;
+        assert_int_equal(store_save_run(store, &run), OK);
+        assert_int_equal(store_job(store, "s", &job), OK);
+        assert_int_equal(facts_read(&facts, store, &job), OK);
+        if (processes)
+            assert_int_equal(facts->timeline.samples, 0);
+        else
+            assert_float_equal(timeline_mean(&facts->timeline, TIMELINE_CPU), 2, 1e-6);
+        facts_free(&facts);
+        store_job_clear(&job);
+    }
+}
+
 /* The kernel's total lacks processes that are still running or were not waited for, and ends with sonde run; the sum
  * lacks processes that were not recorded. */
 static void cpu_time_is_maximum_of_total_and_sum(void **state)
@@ -186,6 +223,7 @@ int main(void)
         cmocka_unit_test(no_samples_no_timeline),
         cmocka_unit_test(rules_work_on_real_facts),
         cmocka_unit_test(concurrent_runs_share_a_node),
+        cmocka_unit_test(timeline_of_a_job_recorded_by_an_agent),
         cmocka_unit_test(cpu_time_is_maximum_of_total_and_sum),
     };
     return cmocka_run_group_tests(tests, begin, end);

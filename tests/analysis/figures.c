@@ -58,6 +58,9 @@ static void cpu_time(void **state)
     set_total(COUNTER_systemtime, 3e6);
     facts.job.summary.sum = (struct counters){ 0 };
     assert_about(facts_cpu_s(&facts), 3);
+    facts.job.summary.total = (struct counters){ 0 };
+    set_total(COUNTER_usertime, 2e6);
+    assert_about(facts_cpu_s(&facts), 2);
 }
 
 /* Only when it is known for half of the CPU time. */

@@ -26,7 +26,7 @@ static void parts_are_added_and_duplicates_count_once(void **state)
 {
     (void)state;
     struct job_metrics metrics;
-    double three[] = { 3 }, calls[MPI_SIZE] = { 10, 4e9, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    double three[] = { 3 }, calls[MPI_SIZE] = { 10, 4e9, 7, NAN, NAN, NAN, NAN, NAN, NAN };
     job_metrics_init(&metrics);
     metrics_fixture_between(&metrics, &program_counter_set, "x", 1, 2, three);
     metrics_fixture_between(&metrics, &program_counter_set, "x", 1, 2, three); /* another host */
@@ -36,6 +36,8 @@ static void parts_are_added_and_duplicates_count_once(void **state)
     assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_CALLS) == 10);
     metrics_fixture_between(&metrics, &mpi_set, "0/MPI_Send", 30, 40, calls); /* a second mpirun */
     assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_CALLS) == 20);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_TIME) == 8e9);
+    assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_BYTES_OUT) == 14);
     metrics_fixture_of(&metrics, "agent of n2", &mpi_set, "0/MPI_Send", 12, 15, calls); /* another rank on another host */
     metrics_fixture_of(&metrics, "agent of n3", &mpi_set, "0/MPI_Send", 50, 60, calls);
     metrics_fixture_of(&metrics, "agent of n4", &mpi_set, "0/MPI_Send", 50, 60, calls);

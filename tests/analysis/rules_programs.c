@@ -85,8 +85,12 @@ static void mpi_time(void **state)
     expect_advice("mpi-time", SEVERITY_HINT,
                   "30 % of the time of 4 ranks is spent in MPI, most of it in MPI_Allreduce (50 %, 1,000 calls).",
                   "Use fewer ranks");
-    functions[1].name = "MPI_Init"; /* 20 s of the 120 */
-    expect_silent("mpi-time");
+    static const char *const startup[] = { "MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Finalize",
+                                           "MPI_Session_finalize" };
+    for (size_t i = 0; i < 5; i++) {
+        functions[1].name = startup[i]; /* 20 s of the 120 */
+        expect_silent("mpi-time");
+    }
     facts.mpi.all.time_s = 140;
     assert_non_null(find("mpi-time"));
     functions[1].sum.time_s = 70; /* the most time, but no communication */
@@ -232,6 +236,11 @@ static void call_errors(void **state)
     calls[1].calls = 20000;
     plain_duration(&facts, 101);
     expect_silent("call-errors");
+    plain_duration(&facts, 10);
+    calls[1].calls = calls[1].errors = 9999; /* too few in total, although all of them and 1,000 per second */
+    expect_silent("call-errors");
+    calls[1].calls = calls[1].errors = 10000;
+    assert_non_null(find("call-errors"));
     plain_duration(&facts, 100);
     calls[1].name = "futex";
     calls[1].name_size = 5;

@@ -4,6 +4,8 @@
 #include "tools/unit.h"
 
 #include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define ROWS 5000
 #define COLUMNS 6
@@ -116,12 +118,36 @@ static void damaged_bytes_are_refused(void **state)
     buf_clear(&data);
 }
 
+/* A prefix ends where memory ends: nothing after it is read. */
+static void decoding_stops_at_the_end(void **state)
+{
+    (void)state;
+    static struct rows rows, back;
+    struct run_series series = series_of(&rows);
+    struct buf data;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    fill(&rows);
+    buf_init(&data, 1 << 24);
+    assert_int_equal(series_encode(&data, &series, 0, 60), OK);
+    assert_in_range(data.size, 1, page);
+    char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED && mprotect(memory + page, page, PROT_NONE) == 0);
+    for (size_t size = 0; size < data.size; size++) {
+        char *start = memory + page - size;
+        memcpy(start, data.data, size);
+        assert_int_equal(series_decode((struct bytes){ start, size }, back.times_ns, back.values, back.known), CORRUPT);
+    }
+    munmap(memory, 2 * page);
+    buf_clear(&data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bit_round_trips),
         cmocka_unit_test(a_steady_series_takes_few_bytes),
         cmocka_unit_test(damaged_bytes_are_refused),
+        cmocka_unit_test(decoding_stops_at_the_end),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void read_numbers(struct statement *statement, struct store_job *job)
     job->period_ns = statement_u64(statement, JOB_period_ns);
 }
 
-void job_row_read(struct statement *statement, bool brief, struct store_job *job, struct buf *args)
+enum err job_row_read(struct statement *statement, bool brief, struct store_job *job, struct buf *args)
 {
     *job = (struct store_job){
         .job_id = statement_text(statement, JOB_job_id), .name = statement_text(statement, JOB_name),
@@ -45,6 +45,7 @@ void job_row_read(struct statement *statement, bool brief, struct store_job *job
                    : columns_read_summary(statement, JOB_summary, &job->summary);
     job->row = statement_i64(statement, id);
     job->running = statement_i64(statement, id + 1);
+    return buf_err(args);
 }
 
 static void move_string(char **to, const char **text)

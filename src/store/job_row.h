@@ -18,8 +18,8 @@
 #define JOB_ROW_COLUMNS_BRIEF JOB_STRINGS(COLUMNS_NAME) JOB_NUMBERS(COLUMNS_NAME) COLUMNS_SUMMARY_BRIEF "id" JOB_ROW_RUNNING
 
 /* Strings are borrowed from statement until its next step, the command from args. brief: JOB_ROW_COLUMNS_BRIEF were
- * selected instead of JOB_ROW_COLUMNS. */
-void job_row_read(struct statement *statement, bool brief, struct store_job *job, struct buf *args);
+ * selected instead of JOB_ROW_COLUMNS. NOMEM. */
+enum err job_row_read(struct statement *statement, bool brief, struct store_job *job, struct buf *args);
 
 /* Copies all strings into memory owned by job. */
 enum err job_row_own(struct store_job *job);

@@ -21,8 +21,9 @@ static enum err read_rows(struct store *store, struct statement *statement, bool
         err = db_step(store, statement, "read jobs", &row);
         if (err != OK || !row)
             break;
-        job_row_read(statement, brief, &job, &args);
-        err = each(context, &job);
+        err = job_row_read(statement, brief, &job, &args);
+        if (err == OK)
+            err = each(context, &job);
     }
     buf_clear(&args);
     return err;
@@ -46,8 +47,11 @@ enum err store_jobs(struct store *store, const struct store_filter *filter,
     struct buf sql;
     buf_init(&sql, SQL_MAX);
     add_sql(store, &sql, filter);
-    enum err err = buf_err(&sql) == OK ? db_prepare(store, &statement, "find jobs", buf_text(&sql))
-                                       : db_error(store, USAGE, "too many tags");
+    enum err err = buf_err(&sql);
+    if (err == OK)
+        err = db_prepare(store, &statement, "find jobs", buf_text(&sql));
+    else if (err == FULL)
+        err = db_error(store, USAGE, "too many tags");
     buf_clear(&sql);
     if (err != OK)
         return err;
@@ -132,6 +136,8 @@ enum err store_job(struct store *store, const char *job_id, struct store_job *jo
     if (err == OK)
         err = read_row(store, row, job);
     db_read_end(store, begun);
+    if (err != OK)
+        store_job_clear(job);
     return err;
 }
 

@@ -250,17 +250,20 @@ enum err store_node_series(struct store *store, const char *host,
                            enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
 {
     struct statement *statement;
-    bool found = false;
-    enum err err = db_prepare(store, &statement, "find a node", "SELECT id FROM runs WHERE run_id = ?1");
-    if (err != OK)
-        return err;
     struct buf id;
+    int64_t run = 0;
     buf_init(&id, 4096);
     buf_printf(&id, "node/%s", host);
-    columns_bind_bytes(statement, 1, (struct bytes){ id.data, id.size });
-    err = db_step(store, statement, "find a node", &found);
-    int64_t run = found ? statement_i64(statement, 0) : 0;
-    statement_free(statement);
+    enum err err = buf_err(&id);
+    if (err == OK)
+        err = db_prepare(store, &statement, "find a node", "SELECT id FROM runs WHERE run_id = ?1");
+    if (err == OK) {
+        bool found;
+        columns_bind_bytes(statement, 1, (struct bytes){ id.data, id.size });
+        err = db_step(store, statement, "find a node", &found);
+        run = found ? statement_i64(statement, 0) : 0;
+        statement_free(statement);
+    }
     buf_clear(&id);
     return err == OK && run ? read_by(store, CHUNKS_SELECT "s.job = 0 AND s.run = ?1" CHUNKS_ORDER, run, each, context) : err;
 }

@@ -1,6 +1,8 @@
 /* A list of chunks; interned strings in an open-addressing hash table. */
 #include "merge/arena.h"
 
+#include "base/map.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,29 +80,10 @@ void arena_strings_clear(struct arena_strings *strings)
     *strings = (struct arena_strings){ .arena = strings->arena };
 }
 
-/* Eight bytes per step and without a key, unlike base/map.h: a million processes look up several paths each, and colliding
- * paths would slow down only the merge of the user's own job. */
-size_t bytes_hash(struct bytes string)
-{
-    uint64_t mix = 0x9e3779b97f4a7c15ull ^ string.size;
-    size_t i = 0;
-    for (; i + 8 <= string.size; i += 8) {
-        uint64_t word;
-        memcpy(&word, string.data + i, 8);
-        mix = (mix ^ word) * 0xff51afd7ed558ccdull;
-        mix ^= mix >> 32;
-    }
-    uint64_t rest = 0;
-    if (i < string.size)
-        memcpy(&rest, string.data + i, string.size - i);
-    mix = (mix ^ rest) * 0xff51afd7ed558ccdull;
-    return (size_t)(mix ^ mix >> 32);
-}
-
 /* The slot of this string, or the free slot where it belongs. */
 static struct bytes *slot_of(const struct arena_strings *strings, struct bytes string)
 {
-    for (size_t i = bytes_hash(string);; i++) {
+    for (size_t i = map_hash(0, string.data, string.size);; i++) {
         struct bytes *position = &strings->slots[i & (strings->capacity - 1)];
         if (!position->data || bytes_equal(*position, string))
             return position;

@@ -18,8 +18,6 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size);
 /* A copy of the bytes, followed by a NUL that is not counted. data is NULL if out of memory. */
 struct bytes arena_copy(struct arena *arena, struct bytes string);
 
-size_t bytes_hash(struct bytes string);
-
 /* Interned strings: equal strings share one copy. Paths, directories and tags repeat in nearly every process. */
 struct arena_strings {
     struct arena *arena;

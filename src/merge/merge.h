@@ -10,7 +10,8 @@ struct merged {
     struct merged_memory *memory; /* the mapped spool and the arena */
 };
 
-/* Reads a whole spool. Errors: ABSENT, DENIED, IO, NOMEM; CORRUPT if it has no run record. */
+/* Reads a whole spool. Errors: ABSENT, DENIED, IO, NOMEM; CORRUPT if it has no run record or an invalid id; FULL if
+ * it takes longer than the thread's base/cpu_budget.h. */
 enum err merge_spool(struct merged *merged, const char *path);
 
 /* The same from memory, which must remain valid until merge_clear. */

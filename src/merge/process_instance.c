@@ -7,6 +7,7 @@
 #include "merge/process_instance.h"
 
 #include "base/clock.h"
+#include "base/cpu_budget.h"
 #include "base/vec.h"
 #include "merge/match.h"
 #include "merge/sort.h"
@@ -254,6 +255,8 @@ static enum err split_pid(struct instance_walk *w, struct pid_entry *pid, uint32
     pid->first_instance = w->instances->count;
     for (f->at = 0; f->at < count; f->at++) {
         const struct record_entry *e = &w->records->list[order[f->at]];
+        if (cpu_budget_is_spent())
+            return FULL;
         if (needs_numbers(e))
             record_index_numbers(w->records, e, &f->numbers);
         enum match_result result = match_record(f);

@@ -3,6 +3,7 @@
 #include "merge/record_index.h"
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "spool/probe_env.h"
 
@@ -163,9 +164,10 @@ bool record_index_numbers(const struct record_index *records, const struct recor
     return record_numbers((enum record_kind)entry->kind, record_index_body(records, entry), numbers);
 }
 
+/* The pids of a spool are whatever its sender wrote. */
 static uint32_t hash_of(uint32_t pid)
 {
-    return pid * 0x9e3779b1u >> 7;
+    return (uint32_t)map_hash(0, &pid, sizeof pid);
 }
 
 static bool grow_table(struct record_index *records)

@@ -1,6 +1,8 @@
 /* Samples are collected first and decoded at the end, when the number of samples of each series is known. */
 #include "merge/series.h"
 
+#include "base/cpu_budget.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "merge/sort.h"
 #include "spool/record.h"
@@ -105,7 +107,7 @@ enum err series_add_set(struct series *series, struct bytes body)
 
 static uint32_t slot_of(const struct series *series, uint32_t set, struct bytes instance)
 {
-    for (size_t i = bytes_hash(instance) + set;; i++) {
+    for (size_t i = map_hash(set, instance.data, instance.size);; i++) {
         uint32_t at = (uint32_t)i & (series->table_size - 1);
         uint32_t one = series->table[at];
         if (one == NONE_SERIES || (series->ones[one].set == set && bytes_equal(series->ones[one].instance, instance)))
@@ -233,8 +235,9 @@ enum err series_finish(struct series *series, struct run *run)
         for (uint32_t i = 0; i < series->sample_count; i++)
             order[i] = i;
         sort_by_time(series->samples, sizeof *series->samples, order, order + series->sample_count, series->sample_count);
-        for (uint32_t i = 0; i < series->sample_count; i++)
+        for (uint32_t i = 0; i < series->sample_count && !cpu_budget_is_spent(); i++)
             add_row(series->ones[series->samples[order[i]].one].out, &series->samples[order[i]]);
+        err = cpu_budget_is_spent() ? FULL : OK;
     }
     free(order);
     return err;

@@ -226,10 +226,22 @@ static enum err merge_left(struct merged *merged, const char *path, struct submi
     }
 }
 
+/* root saves spools of all users: each speaks only for its owner. */
+static bool is_foreign(const char *path, const struct run *run)
+{
+    struct stat st;
+    return geteuid() == 0 && stat(path, &st) == 0 && st.st_uid != 0 && st.st_uid != run->uid;
+}
+
 static enum err submit_left(struct spool_search *search, const char *path, struct submitted *result)
 {
     struct merged merged;
     enum err err = merge_left(&merged, path, result);
+    result->is_foreign = !err && is_foreign(path, &merged.run);
+    if (result->is_foreign) {
+        merge_clear(&merged);
+        return DENIED;
+    }
     return err ? err : submit_save_clear(search->store, &merged, path, search->keep || result->is_alive);
 }
 

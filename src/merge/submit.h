@@ -11,6 +11,7 @@ struct submitted {
     struct run_gaps gaps;
     bool running;   /* some processes had not exited */
     bool is_alive;  /* submit_dir: some processes are still running and writing; the spool is saved as it is, and kept */
+    bool is_foreign; /* with DENIED: recorded by another user than the owner of the file */
     int lock_error; /* with AGAIN: errno if the lock cannot be tested; 0 if its sonde run is still writing */
 };
 
@@ -31,7 +32,7 @@ enum err submit_spool(struct store *store, const char *spool_path, bool keep, st
 /* Submits every *.spool below dir (dir may also be a spool file). Calls each for every one; continues after errors and
  * returns the first. A spool whose sonde run was killed but whose processes are still running is saved and kept, to be
  * saved again when they have exited. AGAIN: sonde run is still writing, or the lock cannot be tested. ABSENT: there is
- * none. */
+ * none. DENIED: not readable, or it states another user than the file's owner (unless that is root). */
 enum err submit_dir(struct store *store, const char *dir, bool keep,
                     void (*each)(void *context, const char *path, enum err err, const struct submitted *result),
                     void *context);

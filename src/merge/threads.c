@@ -4,6 +4,7 @@
 #include "merge/threads.h"
 
 #include "base/clock.h"
+#include "base/cpu_budget.h"
 #include "base/vec.h"
 #include "merge/io_with_children.h"
 
@@ -53,7 +54,7 @@ static bool has_piece(const struct threads_scratch *scratch, uint32_t count, con
                       uint32_t tid,
                       unsigned kind)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count && !cpu_budget_is_spent(); i++)
         if (scratch->pieces[i].tid == tid && (!kind || records->list[scratch->pieces[i].entry].kind == kind))
             return true;
     return false;
@@ -88,6 +89,8 @@ static enum err gather(struct threads_scratch *scratch, const struct record_inde
     *count = 0;
     for (uint32_t i = window.first; i != NONE; i = records->list[i].next) {
         const struct record_entry *e = &records->list[i];
+        if (cpu_budget_is_spent())
+            return FULL;
         if (window.stops && e->time_ns >= window.until_ns && !is_within(e->time_ns, window.until_ns, LATE_END_NS))
             break;
         if (!is_piece(e) || !is_of_image(scratch, *count, records, e, &window))

@@ -47,7 +47,7 @@ bool command_store_job(const struct command_call *call, struct store *store, con
     else if (err == ABSENT)
         command_fail(call, "no jobs recorded yet; record one with 'sonde run -- COMMAND'");
     else if (err == USAGE)
-        command_fail(call, "job id %s is ambiguous; give more of it ('sonde list' shows all jobs)", job_id);
+        command_fail(call, "%s ('sonde list' shows all jobs)", store_message(store));
     else
         command_fail(call, "cannot read the job: %s", store_message(store));
     return false;

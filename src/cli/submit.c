@@ -102,6 +102,8 @@ static void print_failed(struct submission *s, const char *path, enum err err, c
         command_fail(s->call, "skipped %s: it is still being written; try again when its sonde run has exited", path);
     else if (err == CORRUPT)
         command_fail(s->call, "skipped %s: it is not a spool, or the description of its run is missing", path);
+    else if (result->is_foreign)
+        command_fail(s->call, "skipped %s: its run is another user's than the owner of the file", path);
     else if (err == ABSENT || err == DENIED || err == NOMEM)
         command_fail(s->call, "cannot read %s: %s", path, err_text(err));
     else

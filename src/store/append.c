@@ -55,10 +55,12 @@ void append_roll_back(struct append *append)
     clear(append);
 }
 
-static struct bytes run_id(const struct append_run *run, char *text)
+/* other: a job of this id and of another owner has the usual name on this host. No host has an empty name. */
+static struct bytes run_id(const struct append_run *run, bool other, char *text)
 {
-    int size = run->job ? snprintf(text, RUN_ID_MAX, "agent/%s/%s", run->host, run->job->id)
-                        : snprintf(text, RUN_ID_MAX, "node/%s", run->host);
+    int size = !run->job ? snprintf(text, RUN_ID_MAX, "node/%s", run->host)
+               : other   ? snprintf(text, RUN_ID_MAX, "agent//%u/%s/%s", run->job->uid, run->host, run->job->id)
+                         : snprintf(text, RUN_ID_MAX, "agent/%s/%s", run->host, run->job->id);
     return (struct bytes){ text, (size_t)size < RUN_ID_MAX ? (size_t)size : RUN_ID_MAX - 1 };
 }
 
@@ -79,17 +81,25 @@ static void describe(const struct append_run *append, struct bytes id, struct ru
     run->memory_limit_bytes = job->memory_bytes;
 }
 
-static enum err find_run(struct store *store, struct bytes id, int64_t *job, int64_t *row)
+/* The saved row of a run. */
+struct known_run {
+    int64_t job, row; /* 0: not saved yet */
+    uint32_t uid;     /* UINT32_MAX: unknown */
+};
+
+static enum err find_run(struct store *store, struct bytes id, struct known_run *run)
 {
     struct statement *statement;
     bool found = false;
-    enum err err = db_prepare(store, &statement, "look up a run", "SELECT job, id FROM runs WHERE run_id = ?1");
+    enum err err = db_prepare(store, &statement, "look up a run",
+                              "SELECT job, id, coalesce(uid, 4294967295) FROM runs WHERE run_id = ?1");
     if (err != OK)
         return err;
     columns_bind_bytes(statement, 1, id);
     err = db_step(store, statement, "look up a run", &found);
-    *job = found ? statement_i64(statement, 0) : 0;
-    *row = found ? statement_i64(statement, 1) : 0;
+    *run = found ? (struct known_run){ statement_i64(statement, 0), statement_i64(statement, 1),
+                                       (uint32_t)statement_i64(statement, 2) }
+                 : (struct known_run){ .uid = UINT32_MAX };
     statement_free(statement);
     return err;
 }
@@ -98,7 +108,8 @@ static enum err find_run(struct store *store, struct bytes id, int64_t *job, int
 static enum err update_run(struct saving *saving)
 {
     static const char sql[] =
-        "UPDATE runs SET \"user\" = ?1, uid = ?2, start_ns = ?3, end_ns = ?4, ended = ?5, cores_allowed_milli = ?6,"
+        "UPDATE runs SET \"user\" = coalesce(?1, \"user\"), uid = coalesce(?2, uid), start_ns = ?3, end_ns = ?4,"
+        " ended = ?5, cores_allowed_milli = ?6,"
         " memory_limit_bytes = ?7, period_ns = ?8, rss_peak_bytes = ?9, records_lost = ?10, total_usertime = ?11,"
         " total_systemtime = ?12, total_read_bytes = ?13, total_write_bytes = ?14 WHERE id = ?15";
     static const enum counter totals[] = { COUNTER_usertime, COUNTER_systemtime, COUNTER_read_bytes, COUNTER_write_bytes };
@@ -131,18 +142,61 @@ static enum err update_run(struct saving *saving)
     return err;
 }
 
+/* Both have the job in their key. An agent's run has no other rows. */
+static enum err set_job(struct saving *saving, int64_t old_job, const char *sql)
+{
+    struct statement *statement;
+    enum err err = db_prepare(saving->store, &statement, "move a run", sql);
+    if (err != OK)
+        return err;
+    statement_bind_i64(statement, 1, saving->job);
+    statement_bind_i64(statement, 2, old_job);
+    statement_bind_i64(statement, 3, saving->run_row);
+    err = db_run(saving->store, statement, "move a run");
+    statement_free(statement);
+    return err;
+}
+
+/* The owner became known: the run belongs to the job of that owner, which may have been saved before. */
+static enum err settle_owner(struct saving *saving, int64_t old_job)
+{
+    saving->job = 0;
+    enum err err = save_job_find(saving);
+    if (err != OK || saving->job == old_job)
+        return err;
+    err = set_job(saving, old_job, "UPDATE runs SET job = ?1 WHERE job = ?2 AND id = ?3");
+    if (err == OK)
+        err = set_job(saving, old_job, "UPDATE series SET job = ?1 WHERE job = ?2 AND run = ?3");
+    return err == OK ? save_job(saving, old_job) : err;
+}
+
+static enum err find_or_insert(struct saving *saving, const struct append_run *it, struct run *run, char *id)
+{
+    struct known_run known;
+    enum err err = find_run(saving->store, run->id, &known);
+    if (err == OK && it->job && run->uid != UINT32_MAX && known.uid != UINT32_MAX && known.uid != run->uid) {
+        run->id = run_id(it, true, id);
+        err = find_run(saving->store, run->id, &known);
+    }
+    saving->job = known.job;
+    saving->run_row = known.row;
+    if (err != OK || (known.row && (!it->job || known.uid == run->uid || run->uid == UINT32_MAX)))
+        return err;
+    if (known.row)
+        return settle_owner(saving, known.job);
+    return it->job ? save_run_row_with_job(saving) : save_run_row(saving);
+}
+
 enum err append_run(struct append *append, const struct append_run *it, int64_t *job, int64_t *row)
 {
     char id[RUN_ID_MAX];
     struct run run;
-    struct saving saving = { .store = append->store, .run = &run };
-    describe(it, run_id(it, id), &run);
-    enum err err = find_run(append->store, run.id, &saving.job, &saving.run_row);
+    struct saving saving = { .store = append->store, .run = &run, .by_agent = true };
+    describe(it, run_id(it, false, id), &run);
     saving.summary.total = it->total;
     saving.summary.rss_peak_bytes = it->memory_peak_bytes;
     saving.summary.gaps.records_lost = it->lost;
-    if (err == OK && !saving.run_row)
-        err = it->job ? save_run_row_with_job(&saving) : save_run_row(&saving);
+    enum err err = find_or_insert(&saving, it, &run, id);
     if (err == OK)
         err = update_run(&saving);
     if (err == OK && it->job)

@@ -5,7 +5,10 @@
 #include "store/filter.h"
 #include "store/job_row.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define SQL_MAX 65536
 
@@ -61,48 +64,95 @@ enum err store_jobs(struct store *store, const struct store_filter *filter,
     return err;
 }
 
-/* The row of the job with this id, or else of jobs whose id starts with it: at most two, to detect ambiguity. */
-static enum err find_by_id(struct store *store, const char *job_id, int64_t rows[2], int *count)
+/* At most two rows, to detect ambiguity. */
+struct found_jobs {
+    int64_t rows[2];
+    int count;
+};
+
+/* value: of ?2; NULL: there is none. */
+static enum err find(struct store *store, const char *sql, struct bytes job_id, struct bytes value, struct found_jobs *found)
 {
-    static const char *const sql[] = {
-        "SELECT id FROM jobs WHERE job_id = ?1",
-        "SELECT id FROM jobs WHERE job_id BETWEEN ?1 AND ?2 AND substr(job_id, 1, length(?1)) = ?1 LIMIT 2",
-    };
+    struct statement *statement;
+    bool row = true;
+    enum err err = db_prepare(store, &statement, "find a job", sql);
+    if (err != OK)
+        return err;
+    statement_bind_text(statement, 1, job_id);
+    if (value.data)
+        statement_bind_text(statement, 2, value);
+    while (err == OK && row && found->count < 2) {
+        err = db_step(store, statement, "find a job", &row);
+        if (row)
+            found->rows[found->count++] = statement_i64(statement, 0);
+    }
+    statement_free(statement);
+    return err;
+}
+
+/* Several users may have a job of this id: then the caller's own, else the one that an agent has seen on a node. */
+static enum err find_whole_id(struct store *store, struct bytes job_id, struct found_jobs *found)
+{
+    char uid[16];
+    snprintf(uid, sizeof uid, "%u", (unsigned)geteuid());
+    enum err err = find(store, "SELECT id FROM jobs WHERE job_id = ?1 ORDER BY id LIMIT 2", job_id, (struct bytes){ 0 }, found);
+    if (err != OK || found->count < 2)
+        return err;
+    struct found_jobs best = { .count = 0 };
+    err = find(store, "SELECT id FROM jobs WHERE job_id = ?1 AND CAST(uid AS TEXT) = ?2", job_id, bytes_of(uid), &best);
+    if (err == OK && !best.count)
+        err = find(store, "SELECT DISTINCT jobs.id FROM jobs JOIN runs ON runs.job = jobs.id WHERE job_id = ?1"
+                   " AND run_id LIKE 'agent/%' LIMIT 2", job_id, (struct bytes){ 0 }, &best);
+    if (best.count == 1)
+        *found = best;
+    return err;
+}
+
+/* "4711@ada", with a name or a uid. */
+static enum err find_id_of_user(struct store *store, const char *text, struct found_jobs *found)
+{
+    const char *at = strrchr(text, '@');
+    if (!at)
+        return OK;
+    return find(store, "SELECT id FROM jobs WHERE job_id = ?1 AND (\"user\" = ?2 OR CAST(uid AS TEXT) = ?2) LIMIT 2",
+                (struct bytes){ text, (size_t)(at - text) }, bytes_of(at + 1), found);
+}
+
+static enum err find_prefix(struct store *store, const char *job_id, struct found_jobs *found)
+{
     struct buf last;
     buf_init(&last, SQL_MAX);
     buf_printf(&last, "%s\xf4\x8f\xbf\xbf", job_id); /* the highest code point */
     enum err err = buf_err(&last);
-    for (int i = 0; i < 2 && err == OK && !*count; i++) {
-        struct statement *statement;
-        bool row = true;
-        err = db_prepare(store, &statement, "find a job", sql[i]);
-        if (err != OK)
-            break;
-        statement_bind_text(statement, 1, bytes_of(job_id));
-        if (i == 1)
-            statement_bind_text(statement, 2, (struct bytes){ last.data, last.size });
-        while (err == OK && row && *count < 2) {
-            err = db_step(store, statement, "find a job", &row);
-            if (row)
-                rows[(*count)++] = statement_i64(statement, 0);
-        }
-        statement_free(statement);
-    }
+    if (err == OK)
+        err = find(store, "SELECT id FROM jobs WHERE job_id BETWEEN ?1 AND ?2 AND substr(job_id, 1, length(?1)) = ?1 LIMIT 2",
+                   bytes_of(job_id), (struct bytes){ last.data, last.size }, found);
     buf_clear(&last);
+    return err;
+}
+
+static enum err find_by_id(struct store *store, const char *job_id, struct found_jobs *found)
+{
+    enum err err = find_whole_id(store, bytes_of(job_id), found);
+    if (err == OK && found->count > 1)
+        return db_error(store, USAGE, "several users have a job %s; select one with %s@USER", job_id, job_id);
+    if (err == OK && !found->count)
+        err = find_id_of_user(store, job_id, found);
+    if (err == OK && !found->count)
+        err = find_prefix(store, job_id, found);
+    if (err == OK && found->count > 1)
+        return db_error(store, USAGE, "job id %s is ambiguous; give more of it", job_id);
     return err;
 }
 
 static enum err find_row(struct store *store, const char *job_id, int64_t *row)
 {
-    int64_t rows[2] = { 0 };
-    int count = 0;
-    enum err err = job_id ? find_by_id(store, job_id, rows, &count)
-                          : db_number(store, "find a job", "SELECT job FROM runs ORDER BY id DESC LIMIT 1", 0, rows);
-    *row = rows[0];
-    if (err != OK || (*row && count < 2))
+    struct found_jobs found = { .count = 0 };
+    enum err err = job_id ? find_by_id(store, job_id, &found)
+                          : db_number(store, "find a job", "SELECT job FROM runs ORDER BY id DESC LIMIT 1", 0, found.rows);
+    *row = found.rows[0];
+    if (err != OK || *row)
         return err;
-    if (count > 1)
-        return db_error(store, USAGE, "job id %s is ambiguous: several jobs start with it", job_id);
     if (job_id)
         return db_error(store, ABSENT, "no job %s in the job database %s; list its jobs with 'sonde list'", job_id,
                         store->path);

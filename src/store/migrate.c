@@ -12,6 +12,8 @@ const struct migration migrations[] = {
       .postgres_before = schema_postgres_functions_1, .postgres_after = schema_postgres_indexes_1 },
     { .about = "add the tables of collectors", .sql = schema_version_2 },
     { .about = "add the table of saved sequences", .sql = schema_version_3 },
+    { .about = "identify jobs by id and owner", .sqlite_after = schema_sqlite_version_4,
+      .postgres_after = schema_postgres_version_4 },
 };
 const int migration_count = sizeof migrations / sizeof migrations[0];
 

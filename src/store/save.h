@@ -10,6 +10,7 @@ struct saving {
     const struct run *run;
     struct summary summary;
     struct summary_executables executables;
+    bool by_agent;         /* the run is what an agent saw of a job: it knows the job's owner, or will */
     int64_t job, run_row;  /* rows in jobs and runs */
     int64_t *executable_rows;
     uint32_t first;        /* number of the run's first process in the job */
@@ -41,6 +42,7 @@ void top_list_offer(struct top_list *top, uint64_t value, uint32_t a, uint32_t b
 
 /* The steps of saving a run, in order. */
 enum err save_run_row_remove(struct saving *saving, int64_t *old_job); /* rows saved before; *old_job 0: none */
+enum err save_job_find(struct saving *saving);                         /* row of the job, found or inserted */
 enum err save_run_row_with_job(struct saving *saving);                 /* rows of host, job and run */
 enum err save_run_row(struct saving *saving);                          /* only host and run; saving->job is known */
 enum err save_processes(struct saving *saving);

@@ -11,12 +11,14 @@
 #define SET_COUNTER(name, kind, unit, help) #name " = ?,"
 #define SET_TOTAL(name, kind, unit, help) "total_" #name " = ?,"
 
-/* Strings and facts come from the first run that has a command: those of agents have none. The status is that of the last
- * run that failed, otherwise of the last one that has a status. Hosts are listed by name, and the
- * allocation of several runs on one host counts once. A total is unknown if one host lacks it. */
+/* The name of the user is the one stated first: later runs cannot change it. Strings and facts come from the first run that
+ * has a command: those of agents have none. The status is that of the last run that failed, otherwise of the last one that
+ * has a status. Hosts are listed by name, and the allocation of several runs on one host counts once. A total is unknown if
+ * one host lacks it. */
 #define FACTS_SQL \
-    "UPDATE jobs SET (name, \"user\", uid, cwd, command, period_ns) =" \
-    " (SELECT name, \"user\", uid, cwd, command, period_ns FROM runs WHERE job = ?1" \
+    "UPDATE jobs SET \"user\" = (SELECT \"user\" FROM runs WHERE job = ?1 AND \"user\" IS NOT NULL" \
+    " ORDER BY CASE WHEN uid = (SELECT uid FROM jobs WHERE id = ?1) THEN 0 ELSE 1 END, id LIMIT 1)," \
+    " (name, cwd, command, period_ns) = (SELECT name, cwd, command, period_ns FROM runs WHERE job = ?1" \
     " ORDER BY command IS NULL, start_ns NULLS FIRST, id LIMIT 1)," \
     " (exit_code, exit_signal) = (SELECT exit_code, exit_signal FROM runs WHERE job = ?1 AND exit_code IS NOT NULL" \
     " ORDER BY exit_code = 0 AND exit_signal = 0, end_ns DESC NULLS LAST, id DESC LIMIT 1)," \

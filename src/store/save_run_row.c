@@ -59,8 +59,10 @@ enum err save_run_row_remove(struct saving *saving, int64_t *old_job)
     struct statement *statement;
     struct saved_run range = { 0 };
     bool found;
+    uint32_t uid = saving->run->uid;
     enum err err = db_prepare(saving->store, &statement, "look up a run",
-                              "SELECT job, id, first_process, last_process FROM runs WHERE run_id = ?1");
+                              "SELECT job, id, first_process, last_process, coalesce(uid, 4294967295) FROM runs"
+                              " WHERE run_id = ?1");
     if (err != OK)
         return err;
     columns_bind_bytes(statement, 1, saving->run->id);
@@ -68,9 +70,12 @@ enum err save_run_row_remove(struct saving *saving, int64_t *old_job)
     if (found)
         range = (struct saved_run){ statement_i64(statement, 0), statement_i64(statement, 1),
                                 statement_i64(statement, 2), statement_i64(statement, 3) };
+    bool is_foreign = found && (uint32_t)statement_i64(statement, 4) != uid;
     statement_free(statement);
     if (err != OK || !found)
         return err;
+    if (is_foreign)
+        return db_error(saving->store, USAGE, "another user has saved a run with the same id");
     *old_job = range.job;
     return remove_rows(saving->store, &range);
 }
@@ -111,19 +116,6 @@ static enum err save_host(struct saving *saving, int64_t *row)
     return err;
 }
 
-/* Finds or inserts the job's row; save_job fills its columns. */
-static enum err find_job(struct saving *saving)
-{
-    struct bytes job_id = saving->run->job_id.size ? saving->run->job_id : saving->run->id;
-    struct intern jobs;
-    enum err err = intern_open(&jobs, saving->store, "SELECT id FROM jobs WHERE job_id = ?1",
-                               "INSERT INTO jobs (job_id) VALUES (?1)");
-    if (err == OK)
-        err = intern_id(&jobs, job_id, &saving->job);
-    intern_close(&jobs);
-    return err;
-}
-
 static void bind_run(struct statement *statement, const struct saving *saving, int64_t host, struct bytes command)
 {
     const struct run *run = saving->run;
@@ -137,7 +129,8 @@ static void bind_run(struct statement *statement, const struct saving *saving, i
     statement_bind_i64(statement, RUN_host, host);
     statement_bind_i64(statement, RUN_first_process, saving->first);
     statement_bind_i64(statement, RUN_last_process, (int64_t)saving->first + (int64_t)run->process_count - 1);
-    statement_bind_i64(statement, RUN_uid, run->uid);
+    if (run->uid != UINT32_MAX)
+        statement_bind_i64(statement, RUN_uid, run->uid);
     columns_bind_known(statement, RUN_start_ns, run->start_ns);
     columns_bind_known(statement, RUN_end_ns, run->end_ns);
     statement_bind_i64(statement, RUN_ended, run->ended);
@@ -178,7 +171,7 @@ enum err save_run_row(struct saving *saving)
 enum err save_run_row_with_job(struct saving *saving)
 {
     int64_t last = -1;
-    enum err err = find_job(saving);
+    enum err err = save_job_find(saving);
     if (err == OK)
         err = db_number(saving->store, "look up runs", "SELECT max(last_process) FROM runs WHERE job = ?1",
                         saving->job, &last);

@@ -135,3 +135,21 @@ const char schema_version_2[] =
 const char schema_version_3[] =
     "CREATE TABLE filed (host TEXT, stream INTEGER, first_sequence INTEGER, last_sequence INTEGER,"
     " PRIMARY KEY (host, stream, first_sequence)) WITHOUT ROWID;";
+
+/* Version 4: a job is identified by its id and its owner. SQLite cannot drop a constraint, so the table is copied; with
+ * legacy_alter_table the views that name it stay as they are. */
+#define JOB_COLUMNS JOB_STRINGS(COLUMNS_NAME) JOB_NUMBERS(COLUMNS_NAME) \
+    COLUMNS_SUMMARY(COLUMNS_NAME, COLUMNS_COUNTER_NAME, COLUMNS_TOTAL_NAME) "id"
+const char schema_sqlite_version_4[] =
+    "PRAGMA legacy_alter_table = ON;"
+    "CREATE TABLE new_jobs (id INTEGER PRIMARY KEY," JOB_STRINGS(COLUMNS_TEXT) JOB_NUMBERS(COLUMNS_INTEGER) SUMMARY_COLUMNS
+    " UNIQUE (job_id, uid));"
+    "INSERT INTO new_jobs (" JOB_COLUMNS ") SELECT " JOB_COLUMNS " FROM jobs;"
+    "DROP TABLE jobs;"
+    "ALTER TABLE new_jobs RENAME TO jobs;"
+    "PRAGMA legacy_alter_table = OFF;"
+    "CREATE INDEX jobs_by_start ON jobs (start_ns);"
+    "CREATE INDEX jobs_by_user ON jobs (\"user\", start_ns);";
+const char schema_postgres_version_4[] =
+    "ALTER TABLE jobs DROP CONSTRAINT jobs_job_id_key;"
+    "ALTER TABLE jobs ADD UNIQUE (job_id, uid);";

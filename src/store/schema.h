@@ -6,7 +6,7 @@
 
 extern const char schema_version_1[];
 extern const char schema_version_2[], schema_version_3[];
-extern const char schema_indexes_1[]; /* SQLite */
-extern const char schema_postgres_functions_1[], schema_postgres_indexes_1[];
+extern const char schema_indexes_1[], schema_sqlite_version_4[];
+extern const char schema_postgres_functions_1[], schema_postgres_indexes_1[], schema_postgres_version_4[];
 
 #endif

@@ -27,8 +27,8 @@ void store_close(struct store **store);
 /* The last error message; never NULL. */
 const char *store_message(const struct store *store);
 
-/* Saves a run in one transaction. A run saved before (same run.id) is replaced. Several runs with one job id share the
- * job. */
+/* Saves a run in one transaction. A run saved before (same run.id) is replaced; USAGE if it is another user's. Several
+ * runs of one user with one job id share the job. */
 enum err store_save_run(struct store *store, const struct run *run);
 
 /* A row of the list of jobs. Strings are owned by the struct if it comes from store_job, and borrowed in callbacks. */
@@ -63,7 +63,8 @@ struct store_filter {
 enum err store_jobs(struct store *store, const struct store_filter *filter,
                     enum err (*each)(void *context, const struct store_job *job), void *context);
 
-/* By job id or a unique prefix of one; NULL: the job saved last. ABSENT: none; USAGE: the prefix is ambiguous. */
+/* By job id, ID@USER or a unique prefix of an id; NULL: the job saved last. If several users have a job of this id: that of
+ * the caller, else the one that an agent has seen. ABSENT: none; USAGE: ambiguous. */
 enum err store_job(struct store *store, const char *job_id, struct store_job *job);
 void store_job_clear(struct store_job *job);
 

@@ -112,13 +112,81 @@ static void run_is_inserted_and_then_updated(void **state)
     assert_sql(fixture->path, "SELECT run_id || ' ' || ended || ' ' || rss_peak_bytes || ' ' || records_lost FROM runs",
                "agent/node7/4711 1 7000 2");
     assert_sql(fixture->path, "SELECT total_usertime || ' ' || total_write_bytes FROM runs", "123 456");
-    assert_sql(fixture->path, "SELECT total_read_bytes IS NULL AND total_systemtime IS NULL AND uid IS NULL FROM runs", "1");
+    assert_sql(fixture->path, "SELECT total_read_bytes IS NULL AND total_systemtime IS NULL AND uid = 1000 FROM runs", "1");
     struct store_job saved = fixture_job(fixture->store, "4711");
     assert_true(saved.ended);
     assert_int_equal(saved.end_ns, ended.end_ns);
     assert_string_equal(saved.user, "anna");
     assert_int_equal(saved.cores_allowed_milli, 4000);
     store_job_clear(&saved);
+}
+
+static int64_t append_job(struct store_fixture *fixture, const struct job *job)
+{
+    struct append append;
+    struct append_run run = run_of(job);
+    int64_t row, job_row;
+    begin(&append, fixture);
+    assert_int_equal(append_run(&append, &run, &job_row, &row), OK);
+    assert_int_equal(append_commit(&append), OK);
+    return job_row;
+}
+
+static void save_run_of(struct store_fixture *fixture, const char *run_id, uint32_t uid, const char *user)
+{
+    struct fake_run fake;
+    fake_run_make(&fake, &(struct fake_shape){ .run_id = run_id, .job_id = "4711", .user = user, .processes = 3 });
+    fake.run.uid = uid;
+    fixture_file(fixture->store, &fake.run);
+    fake_run_clear(&fake);
+}
+
+/* The same id of another owner is another job, whoever comes first, and nothing of the first one changes. */
+static void owners_have_jobs_of_their_own(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct job theirs = running;
+    theirs.uid = 1001;
+    theirs.user = "eve";
+    save_run_of(fixture, "r1", 1001, "eve");
+    int64_t job = append_job(fixture, &running);
+    save_run_of(fixture, "r2", 1001, "eve");
+    save_run_of(fixture, "r3", 1000, "anna");
+    assert_int_not_equal(append_job(fixture, &theirs), job);
+    assert_int_equal(append_job(fixture, &running), job);
+    assert_sql(fixture->path, "SELECT group_concat(uid || user || processes, ' ') FROM jobs", "1001eve6 1000anna3");
+    assert_sql(fixture->path, "SELECT group_concat(run_id, ' ') FROM (SELECT run_id FROM runs WHERE uid = 1001 ORDER BY id)",
+               "r1 r2 agent//1001/node7/4711");
+    assert_sql(fixture->path, "SELECT group_concat(run_id, ' ') FROM (SELECT run_id FROM runs WHERE uid = 1000 ORDER BY id)",
+               "agent/node7/4711 r3");
+}
+
+/* An agent finds out late whose job it is: its run joins the job of the owner, with its series. */
+static void owner_that_becomes_known(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct job unknown = running;
+    unknown.uid = UINT32_MAX;
+    unknown.user = "";
+    struct append_run run = run_of(&unknown);
+    save_rows(fixture, &run, "0", (uint64_t[]){ 1 }, 1, 0, 0);
+    save_run_of(fixture, "r1", 1000, "anna");
+    assert_sql(fixture->path, "SELECT group_concat(coalesce(uid, '?'), ' ') FROM jobs", "? 1000");
+    run.job = &running;
+    save_rows(fixture, &run, "0", (uint64_t[]){ 2 }, 1, 0, 0);
+    assert_sql(fixture->path, "SELECT group_concat(coalesce(uid, '?'), ' ') FROM jobs", "1000");
+    assert_series(fixture->store, NULL, "node7/0 by agent: 1=1,0.5,-3 2=2,0.5,-3\n");
+    save_rows(fixture, &(struct append_run){ .host = "node8", .job = &unknown }, "0", (uint64_t[]){ 1 }, 1, 0, 0);
+    assert_sql(fixture->path, "SELECT count(*) FROM jobs", "1"); /* it is the job that another agent knows */
+}
+
+/* root may speak for everybody on a node, and its runs belong to the job in which they ran. */
+static void run_of_root_joins_the_job_that_an_agent_has_seen(void **state)
+{
+    struct store_fixture *fixture = *state;
+    append_job(fixture, &running);
+    save_run_of(fixture, "r1", 0, "root");
+    assert_sql(fixture->path, "SELECT group_concat(uid || user || processes, ' ') FROM jobs", "1000anna3");
 }
 
 static void running_job_has_not_ended(void **state)
@@ -340,6 +408,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(run_is_inserted_and_then_updated),
+        STORE_TEST(owners_have_jobs_of_their_own),
+        STORE_TEST(owner_that_becomes_known),
+        STORE_TEST(run_of_root_joins_the_job_that_an_agent_has_seen),
         STORE_TEST(running_job_has_not_ended),
         STORE_TEST(node_has_no_job),
         STORE_TEST(chunks_of_a_series_are_read_as_one),

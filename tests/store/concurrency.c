@@ -193,7 +193,7 @@ static void concurrent_creation(void **state)
             failed += wait(&status) < 0 || status != 0;
         close(go[0]);
         assert_int_equal(failed, 0);
-        assert_sql(path, "PRAGMA user_version", "3");
+        assert_sql(path, "PRAGMA user_version", "4");
     }
 }
 

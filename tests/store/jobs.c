@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "tools/store_fixture.h"
 
+#include <unistd.h>
+
 #define DAY_NS (86400 * NS_PER_S)
 #define DAY(n) (1700000000 * NS_PER_S + (n) * DAY_NS)
 
@@ -164,6 +166,54 @@ static void a_job_is_found_by_a_prefix_of_its_id(void **state)
     assert_job(store, NULL, OK, "1005");
 }
 
+static void save_for(struct store *store, const char *run_id, uint32_t uid, const char *user)
+{
+    struct fake_run fake;
+    fake_run_make(&fake, &(struct fake_shape){ .run_id = run_id, .job_id = "77", .user = user, .processes = 1 });
+    fake.run.uid = uid;
+    fixture_file(store, &fake.run);
+    fake_run_clear(&fake);
+}
+
+static void assert_user(struct store *store, const char *asked, const char *user)
+{
+    struct store_job job = fixture_job(store, asked);
+    assert_string_equal(job.user, user);
+    store_job_clear(&job);
+}
+
+static void jobs_of_one_id_and_several_users(void **state)
+{
+    struct store_fixture *fixture = *state;
+    save_for(fixture->store, "a", geteuid() + 1, "ada");
+    save_for(fixture->store, "b", geteuid() + 2, "bob");
+    assert_job(fixture->store, "77", USAGE, NULL);
+    assert_non_null(strstr(store_message(fixture->store), "77@USER"));
+    assert_user(fixture->store, "77@ada", "ada");
+    assert_user(fixture->store, "77@bob", "bob");
+    char by_uid[32];
+    snprintf(by_uid, sizeof by_uid, "77@%u", geteuid() + 2);
+    assert_user(fixture->store, by_uid, "bob");
+    assert_job(fixture->store, "77@eve", ABSENT, NULL);
+    save_for(fixture->store, "c", geteuid(), "me");
+    fixture_exec(fixture->path, "UPDATE runs SET run_id = 'agent/n/77' WHERE run_id = 'b'");
+    assert_user(fixture->store, "77", "me");
+    fixture_exec(fixture->path, "UPDATE jobs SET uid = 4000000000 WHERE user = 'me'");
+    assert_user(fixture->store, "77", "bob"); /* a node has seen it */
+}
+
+static void run_of_another_user_is_not_replaced(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct fake_run fake;
+    save_for(fixture->store, "a", 1000, "ada");
+    fake_run_make(&fake, &(struct fake_shape){ .run_id = "a", .job_id = "77", .user = "eve", .processes = 5 });
+    fake.run.uid = 1001;
+    assert_int_equal(store_save_run(fixture->store, &fake.run), USAGE);
+    fake_run_clear(&fake);
+    assert_sql(fixture->path, "SELECT user || processes FROM jobs", "ada1");
+}
+
 static void the_last_job_is_the_one_saved_last(void **state)
 {
     struct store *store = ((struct store_fixture *)*state)->store;
@@ -181,6 +231,8 @@ int main(void)
         STORE_TEST(brief_rows_equal_full_rows),
         STORE_TEST(a_callback_can_stop),
         STORE_TEST(a_job_is_found_by_a_prefix_of_its_id),
+        STORE_TEST(jobs_of_one_id_and_several_users),
+        STORE_TEST(run_of_another_user_is_not_replaced),
         STORE_TEST(the_last_job_is_the_one_saved_last),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

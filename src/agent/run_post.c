@@ -1,4 +1,4 @@
-/* Copies a user's spool file into records of the agent's stream. */
+/* Checks a user's spool file and queues a copy of it. */
 #include "agent/run_post.h"
 
 #include "api/schema.h"
@@ -9,13 +9,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define PIECE (256u << 10)
 #define SUFFIX ".spool"
 #define NAME_BYTES 256
 #ifndef FUSE_SUPER_MAGIC
@@ -86,31 +84,12 @@ static bool may_block(int fd)
     return fstatfs(fd, &facts) || facts.f_type == FUSE_SUPER_MAGIC || facts.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-static enum err send_pieces(struct sender *sender, int fd, struct batch_piece *piece)
-{
-    struct batch batch = { .piece = piece };
-    char *data = malloc(PIECE);
-    enum err err = data ? OK : NOMEM;
-    while (!err && piece->offset < piece->total) {
-        uint64_t left = piece->total - piece->offset;
-        ssize_t got = pread(fd, data, left < PIECE ? (size_t)left : PIECE, (off_t)piece->offset);
-        if (got <= 0)
-            err = got < 0 ? err_from_errno(errno) : IO; /* it was truncated */
-        piece->data = (struct bytes){ data, got > 0 ? (size_t)got : 0 };
-        if (!err)
-            err = sender_add_retryable(sender, &batch);
-        piece->offset += piece->data.size;
-    }
-    free(data);
-    return err;
-}
-
 static const char *error_message(enum err err)
 {
     switch (err) {
     case ABSENT: return "the agent cannot find the file, or has no collector";
     case DENIED: return "the file belongs to another user";
-    case FULL: return "the file is too large, or the agent's journal is full";
+    case FULL: return "the file is too large, or too many runs wait to be sent to the collector; try again later";
     default: return err_text(err);
     }
 }
@@ -129,14 +108,15 @@ static void write_answer(struct buf *answer, enum err err, uint64_t bytes)
     json_end(&json);
 }
 
-static enum err send_file(struct sender *sender, const struct run_post *post, const char *path, struct batch_piece *piece)
+static enum err send_file(struct sender *sender, const struct run_post *post, const char *path, const char *name,
+                          uint64_t *size)
 {
     bool is_passed = post->fd >= 0 && !may_block(post->fd);
     int fd = post->fd;
-    enum err err = is_passed ? check_file(fd, post->uid, &piece->total) : open_file(path, post->uid, &fd, &piece->total);
+    enum err err = is_passed ? check_file(fd, post->uid, size) : open_file(path, post->uid, &fd, size);
     if (err)
         return err;
-    err = send_pieces(sender, fd, piece);
+    err = sender_add_run(sender, post->uid, name, fd, *size);
     if (!is_passed)
         close(fd);
     return err;
@@ -146,14 +126,14 @@ enum err run_post(struct sender *sender, const struct run_post *post, struct buf
 {
     struct buf path;
     char name[NAME_BYTES];
-    struct batch_piece piece = { .name = name, .uid = post->uid };
+    uint64_t size = 0;
     buf_init(&path, PATH_MAX);
     enum err err = read_path(post->body, &path) && name_of(buf_text(&path), name) ? OK : USAGE;
     if (!err && (!sender || !sender_has_uplink(sender)))
         err = ABSENT;
     if (!err)
-        err = send_file(sender, post, buf_text(&path), &piece);
-    write_answer(answer, err, piece.total);
+        err = send_file(sender, post, buf_text(&path), name, &size);
+    write_answer(answer, err, size);
     buf_clear(&path);
     return err;
 }

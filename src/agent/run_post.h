@@ -1,5 +1,5 @@
-/* POST /run, sent by sonde run when it has finished: sends the spool of the run to the collector in pieces, after what
- * is already in the agent's journal. The file itself stays with its owner.
+/* POST /run, sent by sonde run when it has finished: queues a copy of the run's spool, which is sent to the collector in
+ * pieces, together with uid and name of the user (run_queue.h). The file itself stays with its owner.
  * Request: {"spool": "/path/of/RUN.spool"}, together with the open file itself (SCM_RIGHTS): the path may not exist in
  * the agent's mount namespace and then only provides the name. Without a descriptor (older versions) the path is
  * opened.

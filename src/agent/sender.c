@@ -2,6 +2,7 @@
  * in the next one. */
 #include "agent/sender.h"
 
+#include "agent/run_queue.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "journal/stream.h"
@@ -23,6 +24,7 @@ struct sender {
     struct uplink_config config;
     struct journal *journal;
     struct uplink *uplink;
+    struct run_queue *runs; /* of users, waiting to be sent */
     struct delta_stream *stream;
     uint64_t id, sequence, records, dropped;
     struct buf state, record;
@@ -87,6 +89,18 @@ static enum err open_journal(struct sender *sender, const struct uplink_config *
     return err;
 }
 
+static uint64_t bytes_of_journal(const struct sender *sender)
+{
+    return sender->config.journal_bytes ? sender->config.journal_bytes : JOURNAL_BYTES;
+}
+
+static enum err open_runs(struct sender *sender)
+{
+    char dir[PATH_BYTES + 8];
+    snprintf(dir, sizeof dir, "%s/runs", sender->dir);
+    return run_queue_open(&sender->runs, dir, bytes_of_journal(sender));
+}
+
 static void make_id(struct sender *sender)
 {
     if (getrandom(&sender->id, sizeof sender->id, 0) != (ssize_t)sizeof sender->id || !sender->id)
@@ -109,6 +123,8 @@ enum err sender_open(struct sender **sender, const struct uplink_config *config,
         err = open_uplink(s, config, error);
     if (!err)
         err = uplink_config_copy(&s->config, config);
+    if (!err)
+        err = open_runs(s);
     if (err)
         sender_close(sender, 0);
     return err;
@@ -121,6 +137,7 @@ void sender_close(struct sender **sender, uint64_t timeout_ns)
         return;
     if (s->uplink)
         uplink_close(&s->uplink, timeout_ns);
+    run_queue_close(&s->runs);
     if (s->journal)
         journal_close(&s->journal);
     stream_free(&s->stream);
@@ -286,8 +303,16 @@ enum err sender_add_retryable(struct sender *sender, const struct batch *batch)
     return err;
 }
 
+enum err sender_add_run(struct sender *sender, uint32_t uid, const char *name, int fd, uint64_t size)
+{
+    enum err err = run_queue_add(sender->runs, uid, name, fd, size);
+    run_queue_send(sender->runs, sender, age_of(&sender->config));
+    return err;
+}
+
 void sender_maintain(struct sender *sender)
 {
+    run_queue_send(sender->runs, sender, age_of(&sender->config));
     journal_maintain(sender->journal, clock_realtime_ns());
 }
 
@@ -295,6 +320,7 @@ void sender_figures(struct sender *sender, struct sender_figures *figures)
 {
     *figures = (struct sender_figures){ .records = sender->records, .dropped = sender->dropped,
                                         .journal_dir = sender->dir, .journal_error = sender->journal_error,
+                                        .journal_bytes = bytes_of_journal(sender),
                                         .has_uplink = sender->uplink };
     if (sender->uplink)
         uplink_figures(sender->uplink, &figures->uplink);

@@ -15,6 +15,7 @@ struct sender_figures {
     struct journal_figures spool;
     uint64_t records; /* written to the journal */
     uint64_t dropped; /* batches that could not be written to the journal because its disk was full: a gap */
+    uint64_t journal_bytes; /* limit */
     const char *journal_dir, *journal_error; /* borrowed; error: current problem, "" if none */
 };
 
@@ -41,6 +42,9 @@ void sender_add(struct sender *sender, const struct batch *batch);
 
 /* For a batch that the caller can send again: a failure is not counted as a gap. FULL, IO. */
 enum err sender_add_retryable(struct sender *sender, const struct batch *batch);
+
+/* Queues a copy of a run that a user has recorded (agent/run_queue.h). FULL: the user's limit, or that of all. */
+enum err sender_add_run(struct sender *sender, uint32_t uid, const char *name, int fd, uint64_t size);
 void sender_maintain(struct sender *sender); /* once a second */
 void sender_figures(struct sender *sender, struct sender_figures *figures);
 

@@ -172,16 +172,21 @@ static enum err decode_piece(struct delta_stream *stream, struct unpacker *u, st
     uint64_t uid = unpack_number(u);
     *piece = (struct batch_piece){ .uid = (uint32_t)uid, .offset = unpack_number(u), .total = unpack_number(u) };
     piece->data = unpack_text(u);
+    struct bytes user = u->at == u->end ? (struct bytes){ 0 } : unpack_text(u); /* version 0.1 sent none */
     bool fits = piece->offset <= piece->total && piece->data.size <= piece->total - piece->offset;
-    if (u->bad || u->at != u->end || !fits || uid > UINT32_MAX || !name.size || memchr(name.data, 0, name.size))
+    if (u->bad || u->at != u->end || !fits || uid > UINT32_MAX || !name.size || memchr(name.data, 0, name.size)
+        || (user.size && memchr(user.data, 0, user.size)))
         return CORRUPT;
-    if (name.size > STREAM_STRING_MAX || piece->data.size > STREAM_PIECE_MAX)
+    if (name.size > STREAM_STRING_MAX || user.size > STREAM_STRING_MAX || piece->data.size > STREAM_PIECE_MAX)
         return FULL;
     buf_reset(&stream->strings);
     buf_add(&stream->strings, name.data, name.size);
+    buf_add_char(&stream->strings, '\0');
+    buf_add(&stream->strings, user.data, user.size);
     if (buf_err(&stream->strings))
         return buf_err(&stream->strings);
     piece->name = buf_text(&stream->strings);
+    piece->user = piece->name + name.size + 1;
     out->piece = piece;
     return OK;
 }

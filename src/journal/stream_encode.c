@@ -128,12 +128,12 @@ static void write_record(struct delta_stream *stream, const struct batch *batch,
 static enum err encode_piece(const struct batch *batch, struct buf *out)
 {
     const struct batch_piece *piece = batch->piece;
-    struct bytes name = bytes_of(piece->name);
+    struct bytes name = bytes_of(piece->name), user = bytes_of(piece->user);
     if (batch->count || batch->event_count || batch->gap_count || !name.size)
         return USAGE;
-    if (piece->data.size > STREAM_PIECE_MAX || name.size > STREAM_STRING_MAX)
+    if (piece->data.size > STREAM_PIECE_MAX || name.size > STREAM_STRING_MAX || user.size > STREAM_STRING_MAX)
         return FULL;
-    size_t capacity = 1 + 5 * PACK_NUMBER_MAX + name.size + piece->data.size;
+    size_t capacity = 1 + 6 * PACK_NUMBER_MAX + name.size + piece->data.size + user.size;
     char *to = buf_reserve(out, capacity);
     if (!to)
         return buf_err(out);
@@ -144,6 +144,7 @@ static enum err encode_piece(const struct batch *batch, struct buf *out)
     pack_number(&p, piece->offset);
     pack_number(&p, piece->total);
     pack_text(&p, piece->data);
+    pack_text(&p, user);
     out->size += (size_t)(p.at - (uint8_t *)to);
     out->data[out->size] = '\0';
     return OK;

@@ -45,10 +45,11 @@ struct batch_gap {
 
 /* Part of the spool of a run that has ended on the host (sonde run). */
 struct batch_piece {
-    const char *name;       /* of the run, globally unique */
-    uint32_t uid;           /* user who submitted it */
+    const char *name;       /* of the run, unique for this user and host */
+    uint32_t uid;           /* user who submitted it, from the kernel of the host */
     uint64_t offset, total; /* in bytes */
     struct bytes data;
+    const char *user;       /* name of uid on the host; "" or NULL: unknown */
 };
 
 /* Memory is reused: nothing is allocated once it has grown to its peak. */

@@ -73,13 +73,18 @@ static void a_truncated_piece_is_refused(void **state)
     struct delta_stream *stream;
     struct buf record;
     struct batch batch;
-    const struct batch_piece piece = { "n1.x", 0, 0, 300, { "abc", 3 } };
+    const struct batch_piece piece = { "n1.x", 0, 0, 300, { "abc", 3 }, "ada" };
     buf_init(&record, 1 << 20);
     batch_init(&batch);
     assert_int_equal(stream_new(&stream), OK);
     encode(stream, &piece, &record, OK);
+    assert_int_equal(decode(stream, &record, record.size, &batch), OK);
+    assert_string_equal(batch.piece->user, "ada");
+    size_t without_user = record.size - 4; /* as version 0.1 sent it */
+    assert_int_equal(decode(stream, &record, without_user, &batch), OK);
+    assert_string_equal(batch.piece->user, "");
     for (size_t size = 0; size < record.size; size++)
-        assert_int_equal(decode(stream, &record, size, &batch), CORRUPT);
+        assert_int_equal(decode(stream, &record, size, &batch), size == without_user ? OK : CORRUPT);
     buf_add_char(&record, 'x');
     assert_int_equal(decode(stream, &record, record.size, &batch), CORRUPT);
     stream_free(&stream);

@@ -267,12 +267,12 @@ static void count_batch(struct sink_worker *worker, const struct batch *batch)
         worker->now.gaps += batch->gaps[i].batches;
 }
 
-static enum step take_piece(struct sink_worker *worker, const struct batch_piece *piece)
+static enum step take_piece(struct sink_worker *worker, const char *host, const struct batch_piece *piece)
 {
     struct buf error;
     enum step step = CONTINUE;
     buf_init(&error, sizeof worker->now.error * 4);
-    while (step == CONTINUE && worker->settings.take_piece(worker->settings.context, piece, &error)) {
+    while (step == CONTINUE && worker->settings.take_piece(worker->settings.context, host, piece, &error)) {
         step = fail(worker, "save a run in", buf_text(&error));
         buf_reset(&error);
     }
@@ -282,7 +282,7 @@ static enum step take_piece(struct sink_worker *worker, const struct batch_piece
 
 static enum step write_batch(struct sink_worker *worker, const struct batch *batch)
 {
-    enum step saved = batch->piece && worker->settings.take_piece ? take_piece(worker, batch->piece) : CONTINUE;
+    enum step saved = batch->piece && worker->settings.take_piece ? take_piece(worker, batch->host, batch->piece) : CONTINUE;
     if (saved != CONTINUE)
         return saved;
     for (;;) {

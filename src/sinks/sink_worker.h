@@ -32,9 +32,9 @@ struct sink_worker_settings {
     const struct sink_choice *choice; /* copied */
     void *state; /* from sink_choice_open of this choice, which must then live as long; NULL: the thread opens the sink */
 
-    /* Receives the parts of runs that are in the journal; NULL: ignore them. Called by the thread, which logs error
-     * and retries. */
-    enum err (*take_piece)(void *context, const struct batch_piece *piece, struct buf *error);
+    /* Receives the parts of runs that are in the journal, and the host whose agent sent them; NULL: ignore them. Called
+     * by the thread, which logs error and retries. */
+    enum err (*take_piece)(void *context, const char *host, const struct batch_piece *piece, struct buf *error);
     void *context;
 };
 

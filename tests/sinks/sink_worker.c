@@ -326,8 +326,9 @@ static void close_writes_the_rest_of_the_journal(void **state)
     assert_true(test_sink.flushed >= 1);
 }
 
-static enum err take_piece(void *context, const struct batch_piece *piece, struct buf *error)
+static enum err take_piece(void *context, const char *host, const struct batch_piece *piece, struct buf *error)
 {
+    assert_string_equal(host, "n1");
     unsigned *pieces = context;
     buf_add_text(error, "not yet");
     return piece->offset == 7 && ++*pieces > 2 ? OK : AGAIN;

@@ -87,45 +87,43 @@ static unsigned prepare_slots(struct batch_slots *slots, size_t message_max, siz
     return (unsigned)count;
 }
 
-static void pass_datagrams(const struct batch_slots *slots, int count,
-                           void (*each)(void *context, struct bytes datagram), void *context)
-{
-    for (int i = 0; i < count; i++)
-        if (slots->senders[i].nl_pid == 0)
-            each(context, (struct bytes){ slots->parts[i].iov_base, slots->messages[i].msg_len });
-}
-
-enum err netlink_read_some(int fd, size_t message_max, uint64_t *lost,
+/* Reads and passes on what one system call returns. AGAIN: there may be more. (The loop is not a function of its own: GCC 12
+ * at -O1 takes such a function for one without effect, and removes its calls.) */
+static enum err read_batch(int fd, size_t message_max, size_t most, uint64_t *lost, bool *is_empty,
                            void (*each)(void *context, struct bytes datagram), void *context)
 {
     struct batch_slots slots;
-    unsigned capacity = prepare_slots(&slots, message_max, NETLINK_READ_MAX);
+    unsigned capacity = prepare_slots(&slots, message_max, most);
     int count = recvmmsg(fd, slots.messages, capacity, MSG_DONTWAIT, NULL);
     if (count < 0 && errno == ENOBUFS) {
         count_overflow(fd, lost);
         return AGAIN;
     }
+    *is_empty = count < 0 && errno == EAGAIN;
     if (count < 0)
-        return errno == EAGAIN ? OK : err_from_errno(errno);
-    pass_datagrams(&slots, count, each, context);
+        return *is_empty ? OK : err_from_errno(errno);
+    for (int i = 0; i < count; i++)
+        if (slots.senders[i].nl_pid == 0)
+            each(context, (struct bytes){ slots.parts[i].iov_base, slots.messages[i].msg_len });
     return count == (int)capacity ? AGAIN : OK;
 }
 
+enum err netlink_read_some(int fd, size_t message_max, uint64_t *lost,
+                           void (*each)(void *context, struct bytes datagram), void *context)
+{
+    bool is_empty = false;
+    return read_batch(fd, message_max, NETLINK_READ_MAX, lost, &is_empty, each, context);
+}
+
+/* Continues even if fewer came than fit: only the next call reports an overflow after them. */
 enum err netlink_drain(int fd, size_t message_max, uint64_t *lost,
                        void (*each)(void *context, struct bytes datagram), void *context)
 {
-    struct batch_slots slots;
-    for (int batch = 0; batch < BATCHES_MAX; batch++) {
-        unsigned capacity = prepare_slots(&slots, message_max, BATCH_MAX);
-        int count = recvmmsg(fd, slots.messages, capacity, MSG_DONTWAIT, NULL);
-        if (count < 0 && errno == ENOBUFS) {
-            count_overflow(fd, lost);
-            continue;
-        }
-        if (count < 0)
-            return errno == EAGAIN ? OK : err_from_errno(errno);
-        pass_datagrams(&slots, count, each, context);
-        /* Continue even if fewer came than fit: only the next call reports an overflow after them. */
+    bool is_empty = false;
+    for (int batch = 0; batch < BATCHES_MAX && !is_empty; batch++) {
+        enum err err = read_batch(fd, message_max, BATCH_MAX, lost, &is_empty, each, context);
+        if (err && err != AGAIN)
+            return err;
     }
     return OK;
 }

@@ -8,6 +8,9 @@
 #include <time.h>
 
 #define FLUSH_NS (5 * NS_PER_S)
+/* Sinks with a thread may flush for so long; the rest stays in the journal. */
+#define STOP_NS (2 * NS_PER_S)
+#define RELOAD_NS (300 * NS_PER_MS)
 #define PAUSE_NS (250 * NS_PER_MS)
 
 static void free_sink(struct agent_sink *sink)
@@ -82,10 +85,10 @@ static enum err flush(struct agent_sink *sink)
 }
 
 /* What a sink with a thread could not write stays in the journal. */
-static bool close_sink(struct agent_sink *sink)
+static bool close_sink(struct agent_sink *sink, uint64_t linger_ns)
 {
     enum err err = OK;
-    sink_worker_close(&sink->worker, FLUSH_NS);
+    sink_worker_close(&sink->worker, linger_ns);
     if (sink->state) {
         err = flush(sink);
         if (err && err != GONE)
@@ -113,7 +116,7 @@ static void close_same_cursor(struct agent_sinks *sinks, const struct sink_choic
     sink_worker_name(choice, name);
     for (size_t i = 0; i < sinks->count; i++)
         if (sinks->list[i].worker && !strcmp(sink_worker_cursor_name(sinks->list[i].worker), name))
-            close_sink(&sinks->list[i]);
+            close_sink(&sinks->list[i], RELOAD_NS);
 }
 
 static enum err open_next(struct agent_sinks *sinks, struct agent_sinks *next, const struct sink_choice *choice,
@@ -131,7 +134,7 @@ static void close_all(struct agent_sinks *sinks)
 {
     for (size_t i = 0; i < sinks->count; i++)
         if (sinks->list[i].choice.sink)
-            close_sink(&sinks->list[i]);
+            close_sink(&sinks->list[i], RELOAD_NS);
 }
 
 static bool has_path(const struct sink_choice *choice)
@@ -205,10 +208,10 @@ bool agent_sinks_close(struct agent_sinks *sinks)
     bool ok = true;
     for (size_t i = 0; i < sinks->count; i++)
         if (sinks->list[i].worker)
-            sink_worker_begin_stop(sinks->list[i].worker, FLUSH_NS);
+            sink_worker_begin_stop(sinks->list[i].worker, STOP_NS);
     for (size_t i = 0; i < sinks->count; i++)
         if (sinks->list[i].choice.sink)
-            ok = close_sink(&sinks->list[i]) && ok;
+            ok = close_sink(&sinks->list[i], STOP_NS) && ok;
     *sinks = (struct agent_sinks){ 0 };
     return ok;
 }

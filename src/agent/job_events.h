@@ -7,11 +7,13 @@
 
 struct job_events {
     const struct job **jobs;
-    size_t count, capacity;
+    uint64_t *facts; /* for each job a hash of what its last event contained */
+    size_t count, capacity, facts_capacity;
     struct batch_event event; /* not in a batch yet; job NULL: none */
 };
 
-/* The event is sent with the next batch, which must be created before job_events_end. */
+/* The event is sent with the next batch, which must be created before job_events_end. A change of what only samplers
+ * use, such as its steps, is not sent. */
 enum err job_events_begin(struct job_events *events, const struct job *job, enum job_event event);
 
 /* Removes a job that ended. True: the event was sent. */

@@ -19,7 +19,9 @@
 #define MAINTAIN_NS NS_PER_S
 #define SAVE_NS (60 * NS_PER_S)
 #define MESSAGES_PER_TURN 2000 /* so that other sources get their turn */
-#define STOP_TIMEOUT_NS (5 * NS_PER_S)
+/* Sinks may flush for so long; the rest stays in the journal. */
+#define STOP_NS (2 * NS_PER_S)
+#define RELOAD_NS (300 * NS_PER_MS)
 #define ERROR_MAX 4096
 
 enum source { SOURCE_ROUTER, SOURCE_COLMET, SOURCE_KAFKA, SOURCE_COMMITTER, SOURCE_HTTP, SOURCE_SIGNALS, SOURCE_COUNT };
@@ -245,12 +247,12 @@ static bool same_sinks(const struct collector *collector, const struct collector
     return is_same;
 }
 
-static void close_sinks(struct collector *collector)
+static void close_sinks(struct collector *collector, uint64_t linger_ns)
 {
     for (size_t i = 0; i < collector->sink_worker_count; i++)
-        sink_worker_begin_stop(collector->sink_workers[i], STOP_TIMEOUT_NS);
+        sink_worker_begin_stop(collector->sink_workers[i], linger_ns);
     for (size_t i = 0; i < collector->sink_worker_count; i++) {
-        sink_worker_close(&collector->sink_workers[i], STOP_TIMEOUT_NS);
+        sink_worker_close(&collector->sink_workers[i], linger_ns);
         run_assembler_close(&collector->assembler[i]);
     }
     collector->sink_worker_count = 0;
@@ -261,7 +263,7 @@ static enum err apply_sinks_take(struct collector *collector, struct collector_c
 {
     bool is_same = same_sinks(collector, next);
     if (!is_same)
-        close_sinks(collector);
+        close_sinks(collector, RELOAD_NS);
     collector_config_clear(&collector->config);
     collector->config = *next;
     *next = (struct collector_config){ 0 };
@@ -411,7 +413,7 @@ static enum err collector_close(struct collector *collector)
     committer_close(&collector->committer); /* waits for a running sync */
     finish_commits(collector);
     endpoints_close(collector);
-    close_sinks(collector);
+    close_sinks(collector, STOP_NS);
     collector_http_close(&collector->http);
     colmet_port_close(&collector->colmet);
     kafka_port_close(&collector->kafka);

@@ -194,6 +194,14 @@ static size_t on_body(char *data, size_t one, size_t size, void *user)
     return answer->body.failed ? 0 : one * size;
 }
 
+/* libcurl calls it at least once a second. */
+static int on_progress(void *user, curl_off_t download, curl_off_t downloaded, curl_off_t upload, curl_off_t uploaded)
+{
+    const struct curl_client *client = user;
+    (void)download, (void)downloaded, (void)upload, (void)uploaded;
+    return sink_deadline(client->stop_ns, UINT64_MAX) <= clock_monotonic_ns();
+}
+
 static struct curl_slist *build_headers(const struct curl_client *client, const struct curl_request *request)
 {
     char type[128];
@@ -220,7 +228,7 @@ static void set_security(const struct curl_client *client)
     }
 }
 
-static void set_request(const struct curl_client *client, const struct curl_request *request, long limit_ms)
+static void set_request(struct curl_client *client, const struct curl_request *request, long limit_ms)
 {
     CURL *curl = client->curl;
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -229,6 +237,9 @@ static void set_request(const struct curl_client *client, const struct curl_requ
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, limit_ms < CONNECT_MS ? limit_ms : CONNECT_MS);
     curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, client);
     if (request->content_type) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body.size ? request->body.data : "");

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "model/setting.h"
+#include "sinks/sink.h"
 
 #define CURL_CLIENT_RESPONSE_MAX (64u << 20)
 
@@ -19,6 +20,7 @@ struct curl_client {
     char shown[256]; /* url without user and password, for messages */
     char error[512];   /* the last error message; "": none */
     bool was_slow;   /* the last request timed out */
+    const atomic_ullong *stop_ns; /* as in sinks/sink.h; NULL: none */
     char authorization[1024];
 };
 

@@ -147,6 +147,7 @@ enum err http_sender_flush(struct http_sender *sender, uint64_t deadline_ns)
     if (!deadline_ns)
         deadline_ns = begin_ns + sender->client.timeout_ns;
     while (sender->outbox.count) {
+        deadline_ns = sink_deadline(sender->client.stop_ns, deadline_ns);
         enum err err = wait_back_off(sender, begin_ns + PATIENCE_NS, deadline_ns);
         if (err)
             return err;

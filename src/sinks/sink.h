@@ -6,6 +6,7 @@
 #include "model/batch.h"
 #include "model/setting.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* The journal reader that feeds a sink, for sinks that store their position at the destination. */
@@ -14,6 +15,13 @@ struct sink_source {
     uint64_t opening;   /* random number of this opening of the journal */
     uint64_t opened_at; /* batches with a larger position were appended after the journal was opened */
 };
+
+/* The earlier of deadline_ns and the time by which the caller wants to stop (see struct sink); NULL or 0: no such time. */
+static inline uint64_t sink_deadline(const atomic_ullong *stop_ns, uint64_t deadline_ns)
+{
+    uint64_t until_ns = stop_ns ? atomic_load(stop_ns) : 0;
+    return until_ns && until_ns < deadline_ns ? until_ns : deadline_ns;
+}
 
 /* One constant per sink. The caller allocates state_size zeroed bytes, applies the settings and calls open; then
  * write and flush any number of times, and close; it frees the state. All calls come from one thread. A sink logs
@@ -67,6 +75,10 @@ struct sink {
 
     /* Optional. Called once after open if batches come from a journal. */
     void (*source)(void *state, const struct sink_source *source);
+
+    /* Optional, for sinks that wait for a server. Called once after open. *stop_ns (CLOCK_MONOTONIC) is 0 until the caller
+     * wants to stop; it is set by another thread, while write or flush runs, which should then return by that time. */
+    void (*watch_stop)(void *state, const atomic_ullong *stop_ns);
 
     /* Set if write or flush can wait for a network, a server or another process, or if the sink buffers for more
      * than a moment. Agent and collector then run it in a thread of its own that reads a journal. Without it the

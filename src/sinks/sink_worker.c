@@ -203,6 +203,8 @@ static enum step open_sink(struct sink_worker *worker)
     if (!worker->state)
         err = sink_choice_open(&worker->choice, &worker->state, &error);
     if (!err) {
+        if (worker->choice.sink->watch_stop)
+            worker->choice.sink->watch_stop(worker->state, &worker->stop_ns);
         pass_source(worker);
         err = seek_journal(worker);
     }
@@ -398,7 +400,7 @@ static void *run(void *argument)
     }
     if (worker->state && !stop_ns(worker))
         log_info("the reader of the sink %s has closed it: closing the sink", worker->label);
-    if (worker->state && worker->unflushed && stop_ns(worker))
+    if (worker->state && worker->unflushed && stop_ns(worker) && worker->now.state != SINK_WORKER_FAILING)
         flush(worker);
     close_sink(worker);
     journal_reader_close(&worker->reader);

@@ -140,6 +140,47 @@ load collecting
     run ! grep hush operator operator.tcp user log
 }
 
+# within SECONDS COMMAND...: fails if it takes longer.
+within() {
+    local begin=$EPOCHREALTIME
+    "${@:2}"
+    awk "BEGIN { exit !($EPOCHREALTIME - $begin < $1) }" || { echo "took $begin to $EPOCHREALTIME: $*"; return 1; }
+}
+
+# A server that accepts connections and never answers.
+start_silent_server() {
+    SILENT=$(free_port)
+    start python3 -c 'import socket, sys, time
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=64)
+time.sleep(1000)' "$SILENT"
+    wait_for 'timeout 1 bash -c "exec 4<>/dev/tcp/127.0.0.1/$SILENT"'
+}
+
+@test "reload and stop do not wait for servers that are down or silent" {
+    start_silent_server
+    printf 'sink = "kafka:brokers=127.0.0.1:1"\nsink = "kafka:brokers=127.0.0.1:1,topic=t,exactly_once=no"\nsink = "influx:url=http://127.0.0.1:%s,db=d"\n' \
+        "$SILENT" >collect.conf
+    start_collector -c collect.conf -v
+    start_agent
+    wait_for '[ "$(status_of "[.sinks[] | select(.batches > 0)] | length")" -eq 3 ]'
+    sleep 1 # all of them are sending now
+    sed -i 's/topic=t/topic=u/' collect.conf
+    kill -HUP "$COLLECTOR"
+    sleep 0.05
+    within 4 status_of .host # a request waits while the collector reloads
+    grep -q 'configuration reloaded' log
+    wait_for '[ "$(status_of "[.sinks[] | select(.waiting_bytes > 0)] | length")" -eq 3 ]'
+    sleep 1
+    within 5 stop "$COLLECTOR"
+    [ "$status" -eq 0 ]
+}
+
+@test "a message about Kafka names the broker and the reason" {
+    start_collector --sink "kafka:brokers=127.0.0.1:1"
+    start_agent
+    wait_for 'grep -q "cannot write to the sink kafka:brokers=127.0.0.1:1: 127.0.0.1:1/.*Connection refused" log'
+}
+
 @test "SIGHUP reloads the configuration; if it has an error nothing changes" {
     printf 'sink = csv:path=%s/one.csv\n' "$T" >collect.conf
     start_collector -c collect.conf

@@ -226,6 +226,11 @@ static enum err elasticsearch_flush(void *state, uint64_t deadline_ns)
     return http_sender_flush(&((struct elasticsearch_state *)state)->sender, deadline_ns);
 }
 
+static void elasticsearch_watch_stop(void *state, const atomic_ullong *stop_ns)
+{
+    ((struct elasticsearch_state *)state)->sender.client.stop_ns = stop_ns;
+}
+
 static void elasticsearch_close(void *state)
 {
     struct elasticsearch_state *s = state;
@@ -254,6 +259,7 @@ const struct sink sink_elasticsearch = {
     .write = elasticsearch_write,
     .flush = elasticsearch_flush,
     .close = elasticsearch_close,
+    .watch_stop = elasticsearch_watch_stop,
     .message = elasticsearch_message,
     .refused = elasticsearch_refused,
     .may_block = true,

@@ -220,6 +220,11 @@ static enum err influx_flush(void *state, uint64_t deadline_ns)
     return s->sender.client.url ? http_sender_flush(&s->sender, deadline_ns) : output_flush(&s->output);
 }
 
+static void influx_watch_stop(void *state, const atomic_ullong *stop_ns)
+{
+    ((struct influx_state *)state)->sender.client.stop_ns = stop_ns;
+}
+
 static void influx_close(void *state)
 {
     struct influx_state *s = state;
@@ -256,6 +261,7 @@ const struct sink sink_influx = {
     .write = influx_write,
     .flush = influx_flush,
     .close = influx_close,
+    .watch_stop = influx_watch_stop,
     .resume = influx_resume,
     .message = influx_message,
     .refused = influx_refused,

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define MESSAGE_BYTES_MAX (20u << 20)
+#define DISCONNECTED_NS (5 * NS_PER_S) /* then it is reported that the brokers cannot be reached */
 
 struct kafka_state {
     const char *topic, *format, *names, *ldms_producer, *idempotent, *exactly_once;
@@ -167,6 +168,11 @@ static void kafka_source(void *state, const struct sink_source *source)
     p->opened_at = source->opened_at;
 }
 
+static void kafka_watch_stop(void *state, const atomic_ullong *stop_ns)
+{
+    ((struct kafka_state *)state)->producer.stop_ns = stop_ns;
+}
+
 static struct kafka_batch_id batch_id_of(const struct kafka_state *s, const struct batch *batch)
 {
     bool has_id = batch->stream || batch->sequence;
@@ -278,8 +284,12 @@ static enum err kafka_write(void *state, const struct batch *batch)
 static enum err kafka_flush(void *state, uint64_t deadline_ns)
 {
     struct kafka_state *s = state;
-    uint64_t until_ns = deadline_ns ? deadline_ns : clock_monotonic_ns() + s->timeout_ns;
-    return explain_timeout(s, kafka_producer_flush(&s->producer, until_ns));
+    uint64_t now_ns = clock_monotonic_ns(), until_ns = deadline_ns ? deadline_ns : now_ns + s->timeout_ns;
+    uint64_t soon_ns = now_ns + DISCONNECTED_NS < until_ns ? now_ns + DISCONNECTED_NS : until_ns;
+    enum err err = kafka_producer_flush(&s->producer, soon_ns);
+    if (err == AGAIN && !s->producer.is_disconnected)
+        err = kafka_producer_flush(&s->producer, until_ns);
+    return explain_timeout(s, err);
 }
 
 static void kafka_close(void *state)
@@ -317,6 +327,7 @@ static const struct sink sink_kafka = {
     .message = kafka_message,
     .refused = kafka_refused,
     .source = kafka_source,
+    .watch_stop = kafka_watch_stop,
     .may_block = true,
 };
 

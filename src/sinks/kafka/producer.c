@@ -112,6 +112,7 @@ static void on_error(rd_kafka_t *kafka, int err, const char *reason, void *opaqu
     }
     if (err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !*p->error) /* the error before it says more */
         snprintf(p->error, sizeof p->error, "%s", reason);
+    p->is_disconnected = true;
 }
 
 /* Would be rejected however often it is sent. */
@@ -146,6 +147,7 @@ static void on_report(rd_kafka_t *kafka, const rd_kafka_message_t *report, void 
     kafka_queue_set_state(p->queue, message, kafka_transaction_is_used(p) ? KAFKA_UNCOMMITTED : KAFKA_DELIVERED);
     p->delivered++;
     p->wait_ns = 0;
+    p->is_disconnected = false;
 }
 
 static rd_kafka_headers_t *create_headers(const struct kafka_message *message)
@@ -267,7 +269,8 @@ enum err kafka_producer_flush(struct kafka_producer *p, uint64_t deadline_ns)
             return err;
     }
     for (;;) {
-        uint64_t now_ns = clock_monotonic_ns(), left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+        uint64_t now_ns = clock_monotonic_ns(), until_ns = sink_deadline(p->stop_ns, deadline_ns);
+        uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
         kafka_producer_poll(p, left_ns < TURN_MS * NS_PER_MS ? (int)(left_ns / NS_PER_MS) : TURN_MS);
         if (!p->queue->count)
             return OK;

@@ -4,6 +4,7 @@
 #define SONDE_SINKS_KAFKA_PRODUCER_H
 
 #include "sinks/kafka/queue.h"
+#include "sinks/sink.h"
 #include "transport/kafka_conf.h"
 
 enum kafka_mode { KAFKA_IF_SUPPORTED, KAFKA_ALWAYS, KAFKA_NEVER };
@@ -30,6 +31,7 @@ struct kafka_producer {
     /* set after it and before the first message, if there is a journal */
     char name[KAFKA_NAME_MAX];    /* transactional.id, the same after a restart; "": no transactions */
     uint64_t opening, opened_at;  /* as in sinks/sink.h */
+    const atomic_ullong *stop_ns; /* likewise; NULL: none */
 
     struct kafka_queue *queue; /* borrowed */
     rd_kafka_t *kafka;     /* NULL: to be created */
@@ -42,6 +44,7 @@ struct kafka_producer {
     uint64_t mark;         /* journal position of the last message in the transaction */
     uint64_t first_try_ns;      /* CLOCK_MONOTONIC, of the first attempt; 0: none */
     bool was_ready;
+    bool is_disconnected;  /* a connection has failed, and nothing was delivered since then: error has the reason */
     bool is_fatal;         /* librdkafka reported a fatal error: the producer must be recreated */
     uint64_t wait_ns, next_try_ns; /* back-off after failures */
     uint64_t delivered, refused;

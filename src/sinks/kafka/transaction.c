@@ -11,6 +11,7 @@
 
 #define BYTES_MAX (4u << 20) /* per transaction, so that it ends in time on a slow link too */
 #define STEP_MS 3000u
+#define SLICE_MS 250u /* of calls that can be repeated: between two of them we can stop */
 #define NAP_MS 50
 #define PATIENCE_NS (30 * NS_PER_S) /* with brokers that respond, but cannot run transactions */
 
@@ -122,7 +123,8 @@ static void handle_error(struct kafka_producer *p, rd_kafka_error_t *error, uint
 {
     rd_kafka_resp_err_t code = code_of(p, error);
     bool is_retriable = rd_kafka_error_is_retriable(error), needs_abort = rd_kafka_error_txn_requires_abort(error);
-    snprintf(p->error, sizeof p->error, "%s", rd_kafka_error_string(error));
+    if (code != RD_KAFKA_RESP_ERR__TIMED_OUT || !p->is_disconnected) /* the error of the connection says more */
+        snprintf(p->error, sizeof p->error, "%s", rd_kafka_error_string(error));
     rd_kafka_error_destroy(error);
     if (needs_abort)
         abort_transaction(p, deadline_ns);
@@ -147,7 +149,7 @@ static void init_producer(struct kafka_producer *p, uint64_t deadline_ns)
     }
     if (!p->first_try_ns)
         p->first_try_ns = clock_monotonic_ns();
-    rd_kafka_error_t *error = rd_kafka_init_transactions(p->kafka, left_ms(deadline_ns, STEP_MS));
+    rd_kafka_error_t *error = rd_kafka_init_transactions(p->kafka, left_ms(deadline_ns, SLICE_MS));
     rd_kafka_poll(p->kafka, 0);
     if (error)
         handle_error(p, error, deadline_ns);
@@ -221,7 +223,7 @@ static void mark_position(struct kafka_producer *p, uint64_t deadline_ns)
 
 static void commit_transaction(struct kafka_producer *p, uint64_t deadline_ns)
 {
-    rd_kafka_error_t *error = rd_kafka_commit_transaction(p->kafka, left_ms(deadline_ns, UINT32_MAX));
+    rd_kafka_error_t *error = rd_kafka_commit_transaction(p->kafka, left_ms(deadline_ns, SLICE_MS));
     if (error) {
         handle_error(p, error, deadline_ns);
         return;
@@ -237,6 +239,7 @@ static void commit_transaction(struct kafka_producer *p, uint64_t deadline_ns)
 enum err kafka_transaction_find_committed(struct kafka_producer *p, uint64_t deadline_ns)
 {
     while (kafka_transaction_is_used(p) && p->stage < KAFKA_STAGE_READY) {
+        deadline_ns = sink_deadline(p->stop_ns, deadline_ns);
         if (clock_monotonic_ns() >= deadline_ns)
             return AGAIN;
         if (p->stage == KAFKA_STAGE_NONE)
@@ -256,6 +259,7 @@ enum err kafka_transaction_flush(struct kafka_producer *p, uint64_t deadline_ns)
     while (kafka_transaction_is_used(p)) {
         if (!p->queue->count)
             return OK;
+        deadline_ns = sink_deadline(p->stop_ns, deadline_ns);
         if (clock_monotonic_ns() >= deadline_ns)
             return AGAIN;
         steps[p->stage](p, deadline_ns);

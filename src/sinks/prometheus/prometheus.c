@@ -205,6 +205,11 @@ static enum err prometheus_flush(void *state, uint64_t deadline_ns)
     return http_sender_flush(&((struct prometheus_state *)state)->sender, deadline_ns);
 }
 
+static void prometheus_watch_stop(void *state, const atomic_ullong *stop_ns)
+{
+    ((struct prometheus_state *)state)->sender.client.stop_ns = stop_ns;
+}
+
 static void prometheus_close(void *state)
 {
     struct prometheus_state *s = state;
@@ -232,6 +237,7 @@ const struct sink sink_prometheus = {
     .write = prometheus_write,
     .flush = prometheus_flush,
     .close = prometheus_close,
+    .watch_stop = prometheus_watch_stop,
     .message = prometheus_message,
     .refused = prometheus_refused,
     .may_block = true,

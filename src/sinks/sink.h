@@ -60,7 +60,8 @@ struct sink {
      * batches since then are delivered again after a crash: then a duplicate must do no harm. */
     enum err (*resume)(void *state, uint64_t *position);
 
-    /* Optional. One line about the last failure of any call: "HTTP 401: wrong password". Never returns NULL. */
+    /* Optional. One line about the last failure of any call: "HTTP 401: wrong password". After a successful open: what the
+     * administrator has to know, or "". Never returns NULL. */
     const char *(*message)(const void *state);
 
     /* Optional. Number of samples that the destination has rejected for good since open, for example because a value

@@ -2,6 +2,7 @@
 #include "sinks/sink_choice.h"
 
 #include "base/config_file.h"
+#include "base/log.h"
 #include "base/mask.h"
 #include "sinks/sink_module.h"
 
@@ -167,6 +168,8 @@ enum err sink_choice_open(const struct sink_choice *choice, void **state, struct
     enum err err = *state ? apply(choice, *state) : NOMEM;
     if (!err)
         err = choice->sink->open(*state);
+    if (!err && choice->sink->message && *choice->sink->message(*state))
+        log_warn("sink %s: %s", choice->sink->name, choice->sink->message(*state));
     if (!err)
         return OK;
     mask_add_text(error, sink_choice_message(choice, *state, err));

@@ -72,6 +72,7 @@ for record in json.load(open(sys.argv[1])):
     for name, value in record["counters"].items():
         got = table[name][0]
         if name == "involved_jobs":
+            assert got.decode() == value, (got, value)
             continue
         assert abs(got - value) < 1e-3, (record["metric_backend"], name, got, value)
 PY
@@ -83,6 +84,20 @@ PY
     stop
     grep -q "invalid message on Colmet's port" err
     [ "$(grep -c "invalid message on Colmet's port" err)" -eq 1 ]
+}
+
+@test "next to a file that Colmet has written a new one is started, with a message" {
+    need_hdf5
+    /usr/bin/python3 -c 'import tables; tables.open_file("colmet.hdf5", "w").close()'
+    cp colmet.hdf5 before
+    collect --hdf5-filepath "$T/colmet.hdf5"
+    push "$SOURCE/tests/compat/colmet/golden_all10.bin"
+    until_true /usr/bin/python3 -c '
+import glob, h5py
+assert len(h5py.File(glob.glob("colmet.*.hdf5")[0], "r")["job_42/taskstats_default"]) == 1'
+    stop
+    grep -qE "colmet.hdf5 was written by Colmet and is left as it is; rows go to .*/colmet\.[0-9]+\.hdf5" err
+    cmp colmet.hdf5 before
 }
 
 @test "a new file at SIGHUP, and no row in two of them" {
@@ -111,8 +126,8 @@ import json, sys
 expected = {}
 for record in json.load(open(sys.argv[1])):
     document = {name: value for name, value in record["counters"].items() if value != -1}
-    if record["job_id"] == 0: # Colmet's node uses "none", or nothing, for no job; but records of job 42 are in the same message
-        document["involved_jobs"] = [42]
+    if record["job_id"] == 0: # as it was sent, although records of job 42 are in the same message
+        document["involved_jobs"] = []
     document.update({name: record[name] for name in ("hostname", "job_id", "timestamp")})
     expected["colmet_" + record["metric_backend"].lower()] = document
 found = [json.loads(line) for line in open(sys.argv[2])]

@@ -128,7 +128,7 @@ assert numbers == list(range(1, 901)), (numbers[:3], numbers[-3:], len(numbers))
 PY
 }
 
-@test "two processes cannot write to one file, and a file of Colmet's own is left alone" {
+@test "two processes cannot write to one file; next to a file of Colmet's own a new one is started" {
     "$FEED" hdf5:path=f.hdf5,every=1ms 100000 1000 20 1 1000 >fed 2>&1 3>&- &
     pid=$!
     wait_for '[ -s f.hdf5 ]'
@@ -139,10 +139,14 @@ PY
     [[ $output == *"another process writes to it"* ]]
     /usr/bin/python3 -c 'import tables; tables.open_file("theirs.hdf5", "w").close()'
     cp theirs.hdf5 before
-    run "$FEED" hdf5:path=theirs.hdf5 10
-    [ "$status" -eq 1 ]
-    [[ $output == *"choose another path"* ]]
+    "$FEED" hdf5:path=theirs.hdf5,level=0 10
+    "$FEED" hdf5:path=theirs.hdf5,level=0 20 # continues
     cmp theirs.hdf5 before
+    [ "$(find . -name 'theirs.*.hdf5' | wc -l)" -eq 1 ]
+    check theirs.[0-9]*.hdf5 1000 20
+    echo text >text.hdf5
+    run -1 "$FEED" hdf5:path=text.hdf5 10
+    [[ $output == *"choose another path"* ]]
 }
 
 @test "a collector that is killed repeatedly stores every sample once" {

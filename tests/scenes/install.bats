@@ -18,6 +18,23 @@ installed() {
     [ "$(find "$T/root" -path '*/man1/sonde*.1' | wc -l)" -ge 3 ]
 }
 
+@test "drop-in names are in libexec/sonde, or in bin with a build option" {
+    install_to "$T/root"
+    node=$(find "$T/root" -path '*/libexec/sonde/colmet-node')
+    [ -L "$node" ]
+    "$node" -- --check
+    [ "$(find "$T/root" -path '*/share/sonde/grafana/*.json' | wc -l)" -eq 2 ]
+    meson setup "$T/build" "$SOURCE" -Dtests=disabled -Ddrop_in_names=bin >setup.log 2>&1
+    python3 - "$T/build/meson-private/install.dat" <<'PY'
+import pickle, sys
+sys.path.append("/usr/share/meson")
+links = {link.name: (link.target, link.install_path) for link in pickle.load(open(sys.argv[1], "rb")).symlinks}
+for name in ("colmet-collector", "colmet-node", "ldms_ls", "tau_metric_client", "tau_metric_proxy", "tau_metric_proxy_run"):
+    target, path = links[name]
+    assert target == "sonde" and path.endswith("bin"), (name, links[name])
+PY
+}
+
 @test "an installed binary finds its probe, also after a move" {
     install_to "$T/root"
     mv "$T/root" "$T/elsewhere"

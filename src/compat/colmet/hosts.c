@@ -87,17 +87,21 @@ static bool grow_jobs(struct colmet_host *host)
     return true;
 }
 
-const struct colmet_job *colmet_hosts_job(struct colmet_host *host, uint64_t number)
+const struct colmet_job *colmet_hosts_job(struct colmet_host *host, uint64_t number, bool is_involved)
 {
     for (size_t i = host->job_count; i > 0; i--)
-        if (host->jobs[i - 1]->number == number)
+        if (host->jobs[i - 1]->number == number) {
+            if (is_involved)
+                host->jobs[i - 1]->job.source = COLMET_INVOLVED;
             return host->jobs[i - 1];
+        }
     if (!grow_jobs(host))
         return NULL;
     struct colmet_job *job = host->jobs[host->job_count];
     job->number = number;
     snprintf(job->id, sizeof job->id, "%llu", (unsigned long long)number);
-    job->job = (struct job){ .id = job->id, .other_id = "", .source = "oar", .user = "", .uid = UINT32_MAX, .cgroup = "" };
+    job->job = (struct job){ .id = job->id, .other_id = "", .source = is_involved ? COLMET_INVOLVED : COLMET_NOT_INVOLVED,
+                             .user = "", .uid = UINT32_MAX, .cgroup = "" };
     host->list[host->job_count++] = &job->job;
     return job;
 }

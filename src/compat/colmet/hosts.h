@@ -29,8 +29,9 @@ void colmet_hosts_clear(struct colmet_records *records);
 /* The host of this name, added if it is new. NULL: *err is FULL, NOMEM, or CORRUPT (invalid name). */
 struct colmet_host *colmet_hosts_get(struct colmet_records *records, struct bytes name, enum err *err);
 
-/* The job of this number on the host, added if it is new; NULL: too many, or out of memory. */
-const struct colmet_job *colmet_hosts_job(struct colmet_host *host, uint64_t number);
+/* The job of this number on the host, added if it is new; NULL: too many, or out of memory. is_involved: it is in
+ * involved_jobs of a record. */
+const struct colmet_job *colmet_hosts_job(struct colmet_host *host, uint64_t number, bool is_involved);
 
 /* Call at the end of a message: completes the batches with hosts and jobs. */
 void colmet_hosts_finish(struct colmet_records *records);

@@ -69,12 +69,15 @@ enum err colmet_jobs_note(struct colmet_jobs *jobs, struct batch *batch)
     free_ended(jobs);
     if (!grow(jobs, jobs->count + batch->job_count))
         return NOMEM;
-    for (size_t i = 0; i < jobs->count; i++)
+    for (size_t i = 0; i < jobs->count; i++) {
         jobs->entries[i]->missed++;
+        jobs->entries[i]->job.job.source = COLMET_NOT_INVOLVED;
+    }
     for (size_t i = 0; i < batch->job_count && !err; i++) {
         struct colmet_jobs_entry *entry = find(jobs, batch->jobs[i]->id);
         if (entry) {
             entry->missed = 0;
+            entry->job.job.source = batch->jobs[i]->source;
             continue;
         }
         err = add(jobs, batch->jobs[i], time_ns);

@@ -105,7 +105,7 @@ static bool add_involved(struct colmet_host *host, struct bytes text)
             is_in_number = true;
             continue;
         }
-        if (is_in_number && number && !colmet_hosts_job(host, number))
+        if (is_in_number && number && !colmet_hosts_job(host, number, true))
             return false;
         is_in_number = false;
         number = 0;
@@ -122,7 +122,7 @@ static enum err read_record(struct colmet_records *records, const struct colmet_
     struct colmet_host *host = colmet_hosts_get(records, text_at(record + COLMET_NAME_SIZE, COLMET_NAME_SIZE), &err);
     if (!host)
         return err;
-    const struct colmet_job *job = job_number ? colmet_hosts_job(host, job_number) : NULL;
+    const struct colmet_job *job = job_number ? colmet_hosts_job(host, job_number, false) : NULL;
     if (job_number && !job)
         return FULL;
     struct sample *sample = batch_add(&host->batch, colmet_records_set(backend), time_s * NS_PER_S, "");

@@ -12,6 +12,10 @@
 #define COLMET_HOSTS_MAX 64 /* per message */
 #define COLMET_JOBS_MAX 4096
 
+/* Source of a job: whether Colmet's node has it in involved_jobs, which is stored as it was sent. */
+#define COLMET_INVOLVED "oar"
+#define COLMET_NOT_INVOLVED "colmet"
+
 struct colmet_records; /* owns what the batches of a message refer to */
 
 enum err colmet_records_new(struct colmet_records **records);

@@ -92,7 +92,7 @@ static enum err add_job(struct colmet_records *records, struct bytes name, uint6
     struct colmet_host *host = colmet_hosts_get(records, name, &err);
     if (!host)
         return err;
-    const struct colmet_job *job = colmet_hosts_job(host, number);
+    const struct colmet_job *job = colmet_hosts_job(host, number, true);
     if (!job)
         return FULL;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !err; i++)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "compat/colmet/records.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static enum err set_involved(struct colmet_slots *slots, const struct batch *bat
     if (array_reserve(slots->involved, slots->involved_capacity, batch->job_count, VEC_MAX))
         return NOMEM;
     for (size_t i = 0; i < batch->job_count; i++)
-        slots->involved[slots->involved_count++] = colmet_rows_job(batch->jobs[i]->id);
+        if (strcmp(batch->jobs[i]->source, COLMET_NOT_INVOLVED) != 0)
+            slots->involved[slots->involved_count++] = colmet_rows_job(batch->jobs[i]->id);
     if (slots->involved_count > 1)
         qsort(slots->involved, slots->involved_count, sizeof *slots->involved, compare_numbers);
     return OK;

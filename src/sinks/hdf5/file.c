@@ -99,6 +99,15 @@ enum err hdf5_file_open(struct hdf5_file *file, const struct hdf5_file_settings 
     return err;
 }
 
+bool hdf5_file_is_foreign(const char *path)
+{
+    hid_t file = H5Fis_hdf5(path) > 0 ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
+    bool is_ours = file < 0 || H5Lexists(file, HDF5_RECORD_NAME, H5P_DEFAULT) > 0;
+    if (file >= 0)
+        H5Fclose(file);
+    return !is_ours;
+}
+
 static void close_datasets(struct hdf5_file *file)
 {
     for (size_t i = 0; i < file->tables.count; i++) {

@@ -36,6 +36,9 @@ struct hdf5_file_settings {
  * by this sink. Other errors come from the system. message says more. */
 enum err hdf5_file_open(struct hdf5_file *file, const struct hdf5_file_settings *settings);
 
+/* An HDF5 file without our record, such as one of Colmet's collector. */
+bool hdf5_file_is_foreign(const char *path);
+
 /* Makes buffered rows durable. After an error none of them counts, and they stay buffered. */
 enum err hdf5_file_commit(struct hdf5_file *file);
 

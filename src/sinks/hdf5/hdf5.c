@@ -77,6 +77,35 @@ static enum err open_next(struct hdf5_state *s)
     return err ? err : open_file(s, name, position);
 }
 
+/* A file of Colmet's own stays as it is: its version of HDF5's format cannot be read while it is written. Continues the
+ * newest PATH.TIME.hdf5 next to PATH.hdf5, or creates it. message() is logged. */
+static enum err open_beside(struct hdf5_state *s)
+{
+    char base[PATH_MAX], name[PATH_MAX];
+    uint64_t time_s;
+    if (snprintf(base, sizeof base, "%.*s", (int)(strlen(s->path) - strlen(HDF5_SUFFIX)), s->path) >= (int)sizeof base)
+        return USAGE;
+    enum err err = hdf5_names_newest(base, &time_s);
+    if (err == ABSENT) {
+        time_s = clock_realtime_ns() / NS_PER_S;
+        err = OK;
+    }
+    if (!err)
+        err = hdf5_names_make(base, time_s, name);
+    if (!err)
+        err = open_file(s, name, 0);
+    if (!err)
+        snprintf(s->message, sizeof s->message, "%.200s was written by Colmet and is left as it is; rows go to %.200s", s->path,
+                 name);
+    return err;
+}
+
+static enum err open_fixed(struct hdf5_state *s)
+{
+    enum err err = open_file(s, s->path, 0);
+    return err == CORRUPT && hdf5_file_is_foreign(s->path) ? open_beside(s) : err;
+}
+
 static enum err check_settings(struct hdf5_state *s)
 {
     s->message[0] = '\0';
@@ -107,7 +136,7 @@ static enum err hdf5_open(void *state)
     if (!err)
         err = colmet_rows_new(&s->rows);
     if (!err)
-        err = hdf5_names_is_fixed(s->path) ? open_file(s, s->path, 0) : open_next(s);
+        err = hdf5_names_is_fixed(s->path) ? open_fixed(s) : open_next(s);
     if (err) {
         colmet_rows_free(&s->rows);
         return err;

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SUFFIX ".hdf5"
-
 static bool ends_with(const char *text, const char *end)
 {
     size_t size = strlen(text), end_size = strlen(end);
@@ -19,12 +17,12 @@ static bool ends_with(const char *text, const char *end)
 
 bool hdf5_names_is_fixed(const char *path)
 {
-    return ends_with(path, SUFFIX);
+    return ends_with(path, HDF5_SUFFIX);
 }
 
 enum err hdf5_names_make(const char *path, uint64_t time_s, char name[PATH_MAX])
 {
-    return snprintf(name, PATH_MAX, "%s.%llu" SUFFIX, path, (unsigned long long)time_s) < PATH_MAX ? OK : USAGE;
+    return snprintf(name, PATH_MAX, "%s.%llu" HDF5_SUFFIX, path, (unsigned long long)time_s) < PATH_MAX ? OK : USAGE;
 }
 
 /* BASE.<digits>.hdf5 */
@@ -34,7 +32,7 @@ static bool parse_name(const char *name, const char *base, uint64_t *time_s)
     if (strncmp(name, base, size) != 0 || name[size] != '.')
         return false;
     const char *at = name + size + 1;
-    return *at >= '0' && *at <= '9' && scan_u64(&at, time_s) && strcmp(at, SUFFIX) == 0;
+    return *at >= '0' && *at <= '9' && scan_u64(&at, time_s) && strcmp(at, HDF5_SUFFIX) == 0;
 }
 
 enum err hdf5_names_newest(const char *path, uint64_t *time_s)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define HDF5_SUFFIX ".hdf5"
+
 bool hdf5_names_is_fixed(const char *path);
 
 /* PATH.<time_s>.hdf5. USAGE: too long. */

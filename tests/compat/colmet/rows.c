@@ -150,7 +150,7 @@ static const struct set memory_set = { "meminfo", memory_metrics, 3 };
 static void the_sets_of_proc_are_one_row(void **state)
 {
     (void)state;
-    const struct job job43 = { .id = "43", .user = "" }, job9 = { .id = "9", .user = "" };
+    const struct job job43 = { .id = "43", .source = "", .user = "" }, job9 = { .id = "9", .source = "", .user = "" };
     const struct job *const jobs[] = { &job43, &job9 };
     batch.jobs = jobs;
     batch.job_count = 2;

@@ -7,7 +7,6 @@
 #include "journal/journal_blob.h"
 #include "journal/journal_segment.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -76,9 +75,12 @@ static enum err open_directory(struct journal *journal, const char *dir, struct 
 }
 
 /* A cursor that cannot be read restarts at the oldest entry: delivering twice is better than never. */
-static enum err load_cursor(struct journal *journal, const char *name)
+static enum err load_cursor(struct journal *journal, const char *file)
 {
+    char name[JOURNAL_NAME_MAX];
     struct journal_cursor *cursor;
+    if (!journal_cursor_name(file, name))
+        return OK;
     enum err err = journal_cursor_load(&cursor, journal->directory, name);
     if (err == CORRUPT) {
         log_warn("journal cursor %s is damaged; its reader restarts at the oldest entry", name);
@@ -95,26 +97,6 @@ static enum err load_cursor(struct journal *journal, const char *name)
     return OK;
 }
 
-static enum err load_cursors(struct journal *journal)
-{
-    int directory = openat(journal->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = directory < 0 ? NULL : fdopendir(directory);
-    if (!dir) {
-        enum err err = err_from_errno(errno);
-        if (directory >= 0)
-            close(directory);
-        return err;
-    }
-    enum err err = OK;
-    struct dirent *entry;
-    char name[JOURNAL_NAME_MAX];
-    while (!err && (entry = readdir(dir)))
-        if (journal_cursor_name(entry->d_name, name))
-            err = load_cursor(journal, name);
-    closedir(dir);
-    return err;
-}
-
 static uint64_t random_number(void)
 {
     uint64_t number;
@@ -127,11 +109,14 @@ static uint64_t load_id(const struct journal *journal)
     struct buf blob;
     struct bytes content;
     uint64_t id = 0;
-    if (!journal_blob_load(&blob, journal->directory, ID_FILE, &content)) {
+    enum err err = journal_blob_load(&blob, journal->directory, ID_FILE, &content);
+    if (!err) {
         bool is_valid = journal_blob_take_u64(&content, &id) && id;
         buf_clear(&blob);
         if (is_valid)
             return id;
+    } else if (err != ABSENT && err != CORRUPT) {
+        return 0; /* it is there, and the next start may be able to read it */
     }
     id = random_number();
     journal_blob_start(&blob);
@@ -158,7 +143,7 @@ static enum err load(struct journal *journal)
     if (err)
         return err;
     journal->opening = (struct journal_opening){ load_id(journal), random_number(), journal_newest(journal) };
-    err = load_cursors(journal);
+    err = journal_each_file(journal, load_cursor);
     if (!err)
         journal_retention_resume(journal);
     if (!err && journal->settings.after_sync)

@@ -45,9 +45,33 @@ static struct journal_segment *take_spare(struct journal *journal)
     return segment ? segment : malloc(sizeof *segment);
 }
 
-/* Inserts into the list, sorted by base. */
-static enum err add_found(struct journal *journal, uint64_t base)
+enum err journal_each_file(struct journal *journal, enum err (*each)(struct journal *journal, const char *file))
 {
+    int directory = openat(journal->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = directory < 0 ? NULL : fdopendir(directory);
+    enum err err = dir ? OK : err_from_errno(errno);
+    while (!err) {
+        errno = 0;
+        const struct dirent *entry = readdir(dir);
+        if (!entry) {
+            err = errno ? err_from_errno(errno) : OK;
+            break;
+        }
+        err = each(journal, entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    else if (directory >= 0)
+        close(directory);
+    return err;
+}
+
+/* Inserts a segment into the list, sorted by base. */
+static enum err add_segment(struct journal *journal, const char *file)
+{
+    uint64_t base;
+    if (!base_of(file, &base))
+        return OK;
     struct journal_segment *segment = calloc(1, sizeof *segment), **at = &journal->oldest;
     if (!segment)
         return NOMEM;
@@ -56,26 +80,6 @@ static enum err add_found(struct journal *journal, uint64_t base)
     *segment = (struct journal_segment){ .next = *at, .base = base, .fd = -1 };
     *at = segment;
     return OK;
-}
-
-static enum err find_all(struct journal *journal)
-{
-    int directory = openat(journal->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = directory < 0 ? NULL : fdopendir(directory);
-    if (!dir) {
-        enum err err = err_from_errno(errno);
-        if (directory >= 0)
-            close(directory);
-        return err;
-    }
-    enum err err = OK;
-    struct dirent *entry;
-    uint64_t base;
-    while (!err && (entry = readdir(dir)))
-        if (base_of(entry->d_name, &base))
-            err = add_found(journal, base);
-    closedir(dir);
-    return err;
 }
 
 static enum err load_entry(struct journal *journal, struct journal_segment *segment, const struct journal_entry *entry)
@@ -153,7 +157,7 @@ enum err journal_segments_load(struct journal *journal)
 {
     struct journal_scan scan;
     journal_scan_init(&scan);
-    enum err err = find_all(journal);
+    enum err err = journal_each_file(journal, add_segment);
     uint64_t end = 0;
     for (struct journal_segment **at = &journal->oldest; !err && *at;) {
         if ((*at)->base < end) {

@@ -53,6 +53,9 @@ struct journal {
 };
 
 /* DIR/<base>.journal */
+/* Calls each with the names in the journal's directory. An error of each ends it. */
+enum err journal_each_file(struct journal *journal, enum err (*each)(struct journal *journal, const char *file));
+
 void journal_segment_name(char name[JOURNAL_FILE_NAME_MAX], uint64_t base);
 
 /* Finds the segment files, oldest first, and scans them for streams, counts and damage. */

@@ -230,7 +230,7 @@ static void add_own(struct buf *out, const struct registry *registry, const stru
     buf_add_char(out, '\n');
 }
 
-static void add_figures(struct buf *out, const struct registry *registry, const struct program_page *page)
+static void add_figures(struct buf *out, struct registry *registry, const struct program_page *page)
 {
     const struct registry_stats *stats = &registry->stats;
     add_own(out, registry, page, "metrics", false, "metrics of programs", registry->metrics.by_name.count);
@@ -240,6 +240,8 @@ static void add_figures(struct buf *out, const struct registry *registry, const 
     add_own(out, registry, page, "left_out", true, "metrics and jobs over the limit", stats->left_out);
     add_own(out, registry, page, "refused", true, "metrics with two types, and invalid values of counters", stats->refused);
     add_own(out, registry, page, "bad_boards", true, "metrics segments that could not be read", stats->bad_segments);
+    add_own(out, registry, page, "over_budget", true, "times that a user's data was over the user's budget",
+            user_budgets_refused(&registry->budgets));
     add_own(out, registry, page, "no_room", true, "metrics without memory in their segment", stats->unpublished);
 }
 

@@ -12,6 +12,7 @@ enum err registry_open(struct registry **registry, const struct registry_setting
     if (!new)
         return NOMEM;
     pthread_mutex_init(&new->lock, NULL);
+    user_budgets_init(&new->budgets, settings->is_by_user);
     TAILQ_INIT(&new->evicted);
     metric_table_init(&new->metrics);
     quota_init(&new->quota, settings->metrics_max ? settings->metrics_max : REGISTRY_METRICS_MAX);
@@ -43,6 +44,7 @@ void registry_close(struct registry **registry)
             free_cells(old->metrics.metrics.items[i]);
     scopes_clear(&old->scopes);
     metric_table_clear(&old->metrics);
+    user_budgets_clear(&old->budgets);
     pthread_mutex_destroy(&old->lock);
     free(old);
     *registry = NULL;

@@ -9,6 +9,7 @@
 #define SONDE_APPMETRICS_REGISTRY_H
 
 #include "appmetrics/cells.h"
+#include "appmetrics/user_budgets.h"
 
 #include <pthread.h>
 
@@ -54,6 +55,7 @@ struct registry {
     struct metric_table metrics;
     struct scopes scopes;
     struct quota quota;
+    struct user_budgets budgets; /* of segments and clients of tau; has its own lock */
     registry_aliases *aliases;
     bool is_one_job;
     TAILQ_HEAD(, program_metric) evicted; /* linked by in_family; samples may still borrow their strings */

@@ -233,7 +233,7 @@ static void read_segments(struct unpacker *u, saved_state_on_segment *on_segment
     for (struct bytes name; (name = unpack_text(u)).size && !u->bad;) {
         char text[STRING_MAX];
         uint64_t inode = unpack_number(u);
-        if (u->bad || name.size >= sizeof text || memchr(name.data, '\0', name.size) || memchr(name.data, '/', name.size))
+        if (u->bad || name.size >= sizeof text || memchr(name.data, '\0', name.size))
             continue;
         memcpy(text, name.data, name.size);
         text[name.size] = '\0';
@@ -268,6 +268,8 @@ enum err saved_state_read(struct registry *registry, struct bytes file, struct b
     if (!is_readable || !bytes_equal(unpack_text(&u), bytes_of(boot)))
         return ABSENT;
     read_segments(&u, on_segment, context);
+    if (!registry)
+        return OK;
     for (struct bytes id; !u.bad && (id = unpack_text(&u)).size;) {
         struct scope *scope = find_scope(registry, id, unpack_number(&u));
         for (struct bytes name; !u.bad && (name = unpack_text(&u)).size;)
@@ -295,18 +297,18 @@ void saved_state_load(struct saved_state_file *file, const struct saved_state_se
     struct baselines unused = { 0 };
     const struct saved_state_segments none = { .baselines = &unused, .on_segment = ignore_segment };
     struct buf bytes;
-    if (!*file->path || registry->has_loaded_state)
+    if (!*file->path)
         return;
-    registry->has_loaded_state = true;
     buf_init(&bytes, STATE_FILE_MAX + 1);
     if (!state_file_read(file->path, &bytes)) {
         registry_lock(registry);
         const struct saved_state_segments *to = segments ? segments : &none;
-        if (saved_state_read(registry, (struct bytes){ bytes.data, bytes.size }, to->baselines, to->on_segment, to->context)
-            == CORRUPT)
+        if (saved_state_read(registry->has_loaded_state ? NULL : registry, (struct bytes){ bytes.data, bytes.size },
+                             to->baselines, to->on_segment, to->context) == CORRUPT)
             log_warn("%s is damaged: totals of jobs may lack what programs had counted that have ended", file->path);
         registry_unlock(registry);
     }
+    registry->has_loaded_state = true;
     baselines_clear(&unused);
     buf_clear(&bytes);
 }
@@ -315,10 +317,9 @@ void saved_state_load(struct saved_state_file *file, const struct saved_state_se
 static bool write_all(struct registry *registry, const struct saved_state_segments *segments, struct buf *bytes)
 {
     saved_state_begin(bytes);
-    if (segments)
-        segments->write(segments->context, bytes);
+    bool has_any = segments && segments->write(segments->context, bytes);
     registry_lock(registry);
-    bool has_any = saved_state_write_jobs(registry, bytes);
+    has_any |= saved_state_write_jobs(registry, bytes);
     if (segments)
         has_any |= segments->write_baselines(segments->context, bytes, false);
     baselines_write_end(bytes);

@@ -118,23 +118,29 @@ enum err segment_claim_take(const char *dir, const char *socket, int *fd)
     return OK;
 }
 
-static bool is_held(const char *path)
+static bool is_held(const char *path, uint32_t uid, bool must_be_locked)
 {
     struct stat st;
     struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool is_ours = fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
+    bool is_of_user = fstat(fd, &st) == 0 && st.st_uid == uid;
     bool is_locked = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
     close(fd);
-    return is_ours && (is_locked || time(NULL) - st.st_mtime < SEGMENT_CLAIM_LASTS_S);
+    return is_of_user && (is_locked || (!must_be_locked && time(NULL) - st.st_mtime < SEGMENT_CLAIM_LASTS_S));
 }
 
 bool segment_claim_is_held_by(const char *dir, uint32_t uid, const char *socket)
 {
     char path[FILE_PATH_MAX];
-    return path_of(path, dir, uid, socket, "") == OK && is_held(path);
+    return path_of(path, dir, uid, socket, "") == OK && is_held(path, uid, false);
+}
+
+bool segment_claim_is_locked_by(const char *dir, uint32_t uid, const char *socket)
+{
+    char path[FILE_PATH_MAX];
+    return path_of(path, dir, uid, socket, "") == OK && is_held(path, uid, true);
 }
 
 bool segment_claim_is_held(const char *dir, const char *socket)

@@ -31,6 +31,9 @@ bool segment_claim_is_held(const char *dir, const char *socket);
 /* The same for one claim: of root (0) or of a user, for all segments or for those that name the socket. */
 bool segment_claim_is_held_by(const char *dir, uint32_t uid, const char *socket);
 
+/* The same, for an agent that runs now. */
+bool segment_claim_is_locked_by(const char *dir, uint32_t uid, const char *socket);
+
 /* To be called at least once in SEGMENT_CLAIM_LASTS_S, which counts from here if the agent is killed. */
 void segment_claim_touch(int fd);
 

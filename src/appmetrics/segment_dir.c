@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define KILLED_RUN_NS (600 * NS_PER_S)
-#define AGENT_WAIT_S 60 /* how long root waits for the agent of a user */
+#define LIST_BYTES 32768
 
 /* "sonde-run.1000.abc": does it belong to the user in its name? */
 static bool is_named_after_owner(const char *run_name, const struct stat *st)
@@ -46,6 +46,8 @@ enum err segment_dir_open(struct segment_dir **dir, const char *path, const char
         return err;
     }
     new->uid = st.st_uid;
+    new->device = st.st_dev;
+    new->must_list = true;
     if (inotify_fd >= 0)
         new->watch = inotify_add_watch(inotify_fd, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW);
     return OK;
@@ -62,63 +64,45 @@ void segment_dir_close(struct segment_dir **dir, int inotify_fd)
     free(old);
 }
 
-/* Is the file locked by another process? *owner: the file's owner. */
-static bool is_locked(int dir_fd, const char *name, uid_t *owner)
+/* Is there an agent of the user that reads segments with this socket ("": all)? */
+static bool has_claim(const struct segment_dir *dir, uid_t reader, const char *socket, bool is_locked)
 {
-    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    struct stat st = { 0 };
-    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return false;
-    bool is = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && fstat(fd, &st) == 0;
-    close(fd);
-    *owner = st.st_uid;
-    return is;
-}
-
-static bool is_claimed_by(const struct segment_dir *dir, uid_t uid, const char *socket)
-{
-    char name[SEGMENT_CLAIM_NAME_MAX], claim[sizeof name + 3];
-    uid_t claimed_by;
-    segment_claim_name(name, uid, socket);
-    snprintf(claim, sizeof claim, "%s%s", dir->is_run ? "../" : "", name);
-    return is_locked(dir->fd, claim, &claimed_by) && claimed_by == uid;
-}
-
-/* A user's segment may be read by two agents, that of root and that of the user. Is there another one? */
-static bool has_other_reader(const struct segment_dir *dir, const char *name, uid_t owner)
-{
-    const char *socket = segment_name_socket(name);
-    uid_t other = geteuid() == 0 ? owner : 0;
-    return other != geteuid()
-           && (is_claimed_by(dir, other, "") || (*socket && is_claimed_by(dir, other, socket)));
+    char claims[SEGMENT_DIR_PATH_MAX + 4];
+    snprintf(claims, sizeof claims, dir->is_run ? "%s/.." : "%s", dir->path);
+    return is_locked ? segment_claim_is_locked_by(claims, reader, socket) : segment_claim_is_held_by(claims, reader, socket);
 }
 
 bool segment_dir_is_of_other_agent(const struct segment_dir *dir, const char *name)
 {
-    char claims[SEGMENT_DIR_PATH_MAX + 4];
     const char *socket = segment_name_socket(name);
-    snprintf(claims, sizeof claims, dir->is_run ? "%s/.." : "%s", dir->path);
-    return *socket && segment_claim_is_held_by(claims, geteuid(), socket);
+    return *socket && has_claim(dir, geteuid(), socket, false);
 }
 
-/* An agent that has read a segment to its end, and leaves it to the other agent to remove, marks it: root by a
- * modification time that no segment has, the user by the sticky bit, which has no meaning on a file. One mark cannot
- * overwrite the other, so if both agents finish at the same moment, at least one of them sees the mark of the other. */
-#define MARK_OF_ROOT_S 1
-
-static bool is_marked(const struct stat *segment, bool by_root)
+/* A segment may be read by root's agent, an agent of its owner, and a run, of which the last one to finish removes it.
+ * An agent that has read and saved it keeps it open, with a read lock on a byte of its own. It needs no permission to
+ * change the file, and nobody else may open it. */
+static struct flock mark_of(uid_t reader, short type)
 {
-    return by_root ? segment->st_mtim.tv_sec == MARK_OF_ROOT_S : segment->st_mode & S_ISVTX;
+    return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = reader ? 1 : 0, .l_len = 1 };
 }
 
-static void mark_as_read(int fd, const struct stat *segment)
+static bool is_marked(int fd, uid_t reader)
 {
-    static const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = MARK_OF_ROOT_S } };
-    if (geteuid() == 0)
-        futimens(fd, times);
-    else
-        fchmod(fd, (segment->st_mode & 07777) | S_ISVTX);
+    struct flock mark = mark_of(reader, F_WRLCK);
+    return fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type != F_UNLCK;
+}
+
+/* Has an agent other than this one still to read it? A run also waits for an agent that restarts. */
+static bool is_wanted(const struct segment_dir *dir, const char *name, int fd, uid_t owner, bool is_agent)
+{
+    const char *socket = segment_name_socket(name);
+    for (int i = 0; i < (owner ? 2 : 1); i++) {
+        uid_t reader = i ? owner : 0;
+        if (!(is_agent && reader == geteuid()) && !is_marked(fd, reader)
+            && (has_claim(dir, reader, "", is_agent) || (*socket && has_claim(dir, reader, socket, is_agent))))
+            return true;
+    }
+    return false;
 }
 
 /* A run that ends normally removes its lock file first. The lock file of a killed run is still there: then `sonde
@@ -129,83 +113,62 @@ static bool run_will_remove(const struct segment_dir *dir)
     return dir->is_run && fstatat(dir->fd, SEGMENT_DIR_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Marks the segment as read if the run or another agent reads it too. True: that one will remove it. */
-static bool other_reader_will_remove(const struct segment_dir *dir, const char *name, uint64_t inode)
+static void unlink_segment(const struct segment_dir *dir, const char *name, const struct stat *segment)
 {
     struct stat st;
-    int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == segment->st_ino && st.st_dev == segment->st_dev)
+        unlinkat(dir->fd, name, 0);
+}
+
+bool segment_dir_remove(const struct segment_dir *dir, const char *name, int fd, bool is_agent, bool is_overdue)
+{
+    struct stat st;
+    struct flock mark = mark_of(geteuid(), F_RDLCK);
+    if (fstat(fd, &st) || st.st_nlink == 0)
+        return true;
+    if (is_agent)
+        fcntl(fd, F_OFD_SETLK, &mark);
+    if ((is_agent && run_will_remove(dir)) || (!is_overdue && is_wanted(dir, name, fd, st.st_uid, is_agent)))
+        return false;
+    unlink_segment(dir, name, &st);
+    return fstat(fd, &st) || st.st_nlink == 0;
+}
+
+/* Through the descriptor of the directory, whose position is kept from call to call. */
+bool segment_dir_list(struct segment_dir *dir, size_t calls_max, segment_dir_on_name *on_name, void *context)
+{
+    _Alignas(struct dirent64) char names[LIST_BYTES];
+    ssize_t got = 0;
+    if (!dir->is_listing)
+        lseek(dir->fd, 0, SEEK_SET);
+    dir->is_listing = true;
+    for (size_t i = 0; i < calls_max; i++) {
+        if ((got = getdents64(dir->fd, names, sizeof names)) <= 0)
+            break;
+        for (ssize_t at = 0; at < got;) {
+            const struct dirent64 *entry = (const void *)(names + at);
+            on_name(context, dir, entry->d_name, entry->d_ino);
+            at += entry->d_reclen;
+        }
+    }
+    dir->is_listing = got > 0;
+    return !dir->is_listing;
+}
+
+static bool is_locked(int dir_fd, const char *name)
+{
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool is_left = fstat(fd, &st) == 0 && st.st_ino == inode && (dir->is_run || has_other_reader(dir, name, st.st_uid));
-    if (is_left) {
-        mark_as_read(fd, &st);
-        is_left = run_will_remove(dir)
-                  || (has_other_reader(dir, name, st.st_uid) && fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0));
-    }
+    bool is = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
     close(fd);
-    return is_left;
-}
-
-/* rmdir succeeds for the last segment of a run. */
-static void remove_segment(const struct segment_dir *dir, const char *name)
-{
-    unlinkat(dir->fd, name, 0);
-    if (dir->is_run)
-        rmdir(dir->path);
-}
-
-void segment_dir_remove(const struct segment_dir *dir, const char *name, uint64_t inode, int claim_fd)
-{
-    struct stat st;
-    if (claim_fd >= 0 && other_reader_will_remove(dir, name, inode))
-        return;
-    if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == inode)
-        remove_segment(dir, name);
-}
-
-/* The agent of a user reads every second. If it is stopped, segments must not fill the memory of the node. */
-static bool must_wait_for_agent(const struct stat *marked)
-{
-    return geteuid() != 0 || clock_realtime_ns() / NS_PER_S < (uint64_t)marked->st_ctim.tv_sec + AGENT_WAIT_S;
-}
-
-bool segment_dir_was_read(const struct segment_dir *dir, const char *name)
-{
-    struct stat st;
-    if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
-        return false;
-    if (!run_will_remove(dir) && (!must_wait_for_agent(&st) || !has_other_reader(dir, name, st.st_uid)))
-        remove_segment(dir, name);
-    return true;
-}
-
-static bool is_claimed_above(const char *above, uid_t uid, const char *socket)
-{
-    return segment_claim_is_held_by(above, uid, "") || (*socket && segment_claim_is_held_by(above, uid, socket));
-}
-
-static bool is_wanted(int dir_fd, const char *path, const char *name)
-{
-    char above[SEGMENT_DIR_PATH_MAX + 4];
-    const char *socket = segment_name_socket(name);
-    struct stat st;
-    if (strncmp(name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) != 0 || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0
-        || !S_ISREG(st.st_mode))
-        return false;
-    snprintf(above, sizeof above, "%s/..", path);
-    return (!is_marked(&st, true) && is_claimed_above(above, 0, socket))
-           || (geteuid() != 0 && !is_marked(&st, false) && is_claimed_above(above, geteuid(), socket));
-}
-
-bool segment_dir_is_wanted(const struct segment_dir *dir, const char *name)
-{
-    return is_wanted(dir->fd, dir->path, name);
+    return is;
 }
 
 bool segment_dir_is_abandoned(const struct segment_dir *dir)
 {
-    uid_t owner;
-    return dir->is_run && !is_locked(dir->fd, SEGMENT_DIR_LOCK, &owner);
+    return dir->is_run && !is_locked(dir->fd, SEGMENT_DIR_LOCK);
 }
 
 bool segment_dir_has_ended(struct segment_dir *dir)
@@ -220,10 +183,11 @@ bool segment_dir_has_ended(struct segment_dir *dir)
         return true;
     if (!dir->ended_ns)
         dir->ended_ns = now_ns;
-    if (now_ns - dir->ended_ns < KILLED_RUN_NS)
+    if (dir->unread || now_ns - dir->ended_ns < KILLED_RUN_NS)
         return false;
+    dir->ended_ns = now_ns; /* root's agent may not be permitted to: then the user's next run does it */
     segment_dir_delete(dir->path);
-    return true;
+    return fstat(dir->fd, &st) < 0 || st.st_nlink == 0;
 }
 
 static enum err lock_dir(int dir_fd, int *lock_fd)
@@ -260,22 +224,40 @@ enum err segment_dir_create(const char *parent, char path[SEGMENT_DIR_PATH_MAX],
     return err;
 }
 
-/* for_agents: leave segments that they have still to read. The lock is removed first: if an agent finishes a segment
- * at the same moment, either it sees that the run has ended, or we see its mark. */
+/* A segment that an agent has still to read goes to the directory above, where root's agent may remove it. */
+static bool leave_to_agents(const struct segment_dir *dir, const char *name)
+{
+    char above[SEGMENT_DIR_PATH_MAX];
+    struct stat st;
+    if (strncmp(name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) != 0
+        || (size_t)snprintf(above, sizeof above, "../" SEGMENT_FROM_RUN "%s", name + strlen(SEGMENT_PREFIX)) >= sizeof above)
+        return false;
+    int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool is_left = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && is_wanted(dir, name, fd, st.st_uid, false)
+                   && renameat(dir->fd, name, dir->fd, above) == 0;
+    close(fd);
+    return is_left;
+}
+
+static void remove_name(void *context, struct segment_dir *dir, const char *name, uint64_t inode)
+{
+    const bool *for_agents = context;
+    (void)inode;
+    if (!*for_agents || !leave_to_agents(dir, name))
+        unlinkat(dir->fd, name, 0);
+}
+
 static void empty(const char *path, bool for_agents)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    struct segment_dir dir = { .is_run = true, .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) };
+    if (dir.fd < 0)
         return;
-    }
-    unlinkat(fd, SEGMENT_DIR_LOCK, 0);
-    for (struct dirent *entry; (entry = readdir(dir));)
-        if (!for_agents || !is_wanted(fd, path, entry->d_name))
-            unlinkat(fd, entry->d_name, 0);
-    closedir(dir);
+    snprintf(dir.path, sizeof dir.path, "%s", path);
+    unlinkat(dir.fd, SEGMENT_DIR_LOCK, 0);
+    segment_dir_list(&dir, SIZE_MAX, remove_name, &for_agents);
+    close(dir.fd);
     rmdir(path);
 }
 

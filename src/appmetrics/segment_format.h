@@ -12,6 +12,7 @@
 
 #define SEGMENT_DIR "/dev/shm"
 #define SEGMENT_PREFIX "sonde."         /* of a name: sonde.<pid>.<library>.<16 hex digits>[.<socket>] */
+#define SEGMENT_FROM_RUN "sonde.r"      /* of the name of one that a run has left to an agent: sonde.r<pid>... */
 #define SEGMENT_ENV_DIR "SONDE_BOARDS"  /* another directory: sonde run gives one to its command */
 #define SEGMENT_ENV_SOCKET "TAU_METRIC_PROXY" /* of an agent, which may read only segments that name its socket */
 #define SEGMENT_RUN_PREFIX "sonde-run." /* of the directory of a run: sonde-run.<uid>.<random>, in SEGMENT_DIR */

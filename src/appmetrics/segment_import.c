@@ -284,14 +284,14 @@ void segment_import_leave_job(struct segment_import *import, struct registry *re
 
 /* --- the whole --- */
 
-void segment_import_update(struct segment_import *import, struct registry *registry, const struct program_jobs *jobs,
-                           const char *root)
+enum err segment_import_update(struct segment_import *import, struct registry *registry, const struct program_jobs *jobs,
+                               const char *root)
 {
     uint64_t now_ns = clock_realtime_ns();
     const struct segment_info *info = segment_reader_info(import->reader);
     import->is_finished = segment_reader_is_finished(import->reader, root);
     enum err err = segment_reader_read(import->reader);
-    bool is_bad = err && err != AGAIN;
+    bool is_bad = err && err != AGAIN && err != FULL;
     registry_lock(registry);
     registry->stats.bad_segments += is_bad && !import->is_bad;
     import->is_bad |= is_bad;
@@ -304,11 +304,10 @@ void segment_import_update(struct segment_import *import, struct registry *regis
     registry_unlock(registry);
     bool is_news = import->scope && !import->is_sampled_elsewhere
         && mpi_ranks_finish_reading(&import->ranks, info, import->is_finished, &scope_mpi(import->scope)->worlds);
-    if (!is_news || import->scope->kind != SCOPE_JOB)
-        return;
     registry_lock(registry);
-    registry->has_unsaved = true;
+    registry->has_unsaved |= is_news && import->scope->kind == SCOPE_JOB;
     registry_unlock(registry);
+    return err;
 }
 
 static void leave(struct segment_import *import, struct registry *registry, struct contribution *contribution, uint64_t now_ns)

@@ -29,9 +29,9 @@ struct segment_import {
 enum err segment_import_open(struct segment_import *import, const char *path);
 
 /* Reads it and adds what is new to the registry. root: directory that contains /proc. jobs NULL: everything is counted in
- * the node's scope. Takes the registry's lock. */
-void segment_import_update(struct segment_import *import, struct registry *registry, const struct program_jobs *jobs,
-                           const char *root);
+ * the node's scope. Takes the registry's lock. Errors of segment_reader_read. */
+enum err segment_import_update(struct segment_import *import, struct registry *registry, const struct program_jobs *jobs,
+                               const char *root);
 
 /* Its job has ended: what it counts from now on is its user's. Without memory it stays. Under the registry's lock. */
 void segment_import_leave_job(struct segment_import *import, struct registry *registry);

@@ -41,18 +41,10 @@ static bool is_left_run(const char *path, const char *name)
     return is_left;
 }
 
-/* A directory that a run has left to an agent, which has stopped: sonde submit does not need it. One that is just
- * being created has no lock file either. */
-static bool is_for_agents(const char *path, const char *name)
+/* What a run has left to an agent, which has stopped, is not needed by sonde submit. */
+static bool is_old(const char *name, uint64_t age_s, uint64_t old_s)
 {
-    char lock[FILE_PATH_MAX];
-    return begins(name, SEGMENT_RUN_PREFIX) && (size_t)snprintf(lock, sizeof lock, "%s/" SEGMENT_DIR_LOCK, path) < sizeof lock
-           && access(lock, F_OK) != 0;
-}
-
-static bool is_old(const char *path, const char *name, uint64_t age_s, uint64_t old_s)
-{
-    return age_s >= old_s || (age_s >= SEGMENT_LEFTOVERS_GRACE_S && is_for_agents(path, name));
+    return age_s >= old_s || begins(name, SEGMENT_FROM_RUN);
 }
 
 static void check(const char *path, const char *name, bool may_remove, struct segment_leftovers *leftovers)
@@ -84,7 +76,7 @@ void segment_leftovers_find(const char *dir, uint64_t old_s, bool may_remove, st
         if (!begins(name, SEGMENT_PREFIX) && !begins(name, SEGMENT_RUN_PREFIX))
             continue;
         if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path || lstat(path, &st) != 0
-            || st.st_uid != geteuid() || st.st_mtime > now || !is_old(path, name, (uint64_t)(now - st.st_mtime), old_s))
+            || st.st_uid != geteuid() || st.st_mtime > now || !is_old(name, (uint64_t)(now - st.st_mtime), old_s))
             continue;
         check(path, name, may_remove && !leftovers->is_claimed, leftovers);
     }

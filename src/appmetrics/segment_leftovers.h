@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #define SEGMENT_LEFTOVERS_OLD_S (24 * 3600) /* neither an agent that restarts nor sonde submit needs them any more */
-#define SEGMENT_LEFTOVERS_GRACE_S 60        /* the same for directories that were left to an agent, when there is none */
 
 struct segment_leftovers {
     size_t count;    /* segments and directories of runs whose process has ended */
@@ -17,7 +16,7 @@ struct segment_leftovers {
     bool is_claimed; /* an agent is running, and will read and remove them */
 };
 
-/* Finds those of this user in dir that were not written to for old_s seconds, or were left to an agent; removes them if
+/* Finds those of this user in dir that were not written to for old_s seconds, or were left to an agent by a run; removes them if
  * may_remove and no agent is running. */
 void segment_leftovers_find(const char *dir, uint64_t old_s, bool may_remove, struct segment_leftovers *leftovers);
 

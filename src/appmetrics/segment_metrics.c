@@ -19,7 +19,7 @@ static bool get_head(struct segment_descriptor *head, const char *bytes, size_t 
         return false;
     size_t needed = sizeof *head + head->bounds * sizeof(double) + head->name_bytes + head->label_bytes + head->unit_bytes
                     + head->help_bytes;
-    return head->bytes >= needed;
+    return head->bytes == (needed + 7) / 8 * 8;
 }
 
 static bool is_rising(const char *bounds, size_t count)
@@ -193,6 +193,13 @@ void segment_metrics_value(const struct segment_metrics *metrics, size_t index, 
     value->buckets = &slot->u64;
     for (size_t i = 0; i <= value->bound_count; i++)
         value->count += value->buckets[i];
+}
+
+uint64_t segment_metrics_bytes(const struct segment_metrics *metrics)
+{
+    uint64_t slots = (uint64_t)metrics->chunks * SEGMENT_CHUNK_SLOTS;
+    return metrics->descriptor_bytes + metrics->offsets.count * sizeof *metrics->offsets.items
+           + slots * (sizeof *metrics->slots + sizeof *metrics->types);
 }
 
 void segment_metrics_clear(struct segment_metrics *metrics)

@@ -29,6 +29,7 @@ enum err segment_metrics_add(struct segment_metrics *metrics, const char *bytes,
 void segment_metrics_reset_values(struct segment_metrics *metrics);
 void segment_metrics_sum(struct segment_metrics *metrics, uint32_t chunk, const uint64_t *page);
 void segment_metrics_value(const struct segment_metrics *metrics, size_t index, struct segment_value *value);
+uint64_t segment_metrics_bytes(const struct segment_metrics *metrics); /* that they take in memory */
 void segment_metrics_clear(struct segment_metrics *metrics);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define RUN_PAGES 64u /* to read in one call */
+#define PIECE_BYTES (512u << 10) /* more than the longest descriptor has */
 
 struct chunk_page {
     uint32_t page, chunk;
@@ -28,6 +29,7 @@ struct segment_reader {
     uint64_t block, block_used;        /* the last block of descriptors: its offset, and how far it was read */
     VEC(struct chunk_page) chunks;
     struct segment_metrics metrics;
+    uint64_t bytes_max;                /* of segment_reader_bytes */
     uint64_t *buffer;                  /* for the longest run so far: most segments have few pages, and there are many */
     size_t buffer_pages;
 };
@@ -96,25 +98,54 @@ static enum err read_header(struct segment_reader *reader, struct segment_header
     return OK;
 }
 
-/* Only the last block of descriptors grows. */
+/* What all readers of a user hold is limited: a file of a few real pages can have a length of 256 MiB. */
+static bool has_left(const struct segment_reader *reader, uint64_t bytes)
+{
+    return segment_reader_bytes(reader) + bytes <= reader->bytes_max;
+}
+
+/* The size of the complete descriptors among these bytes. */
+static size_t complete_bytes(const char *bytes, size_t size)
+{
+    uint32_t next;
+    size_t at = 0;
+    while (size - at >= sizeof next && (memcpy(&next, bytes + at, sizeof next), next && next <= size - at))
+        at += next;
+    return at;
+}
+
+/* One piece of the last block of descriptors, the only one that grows. */
+static enum err read_piece(struct segment_reader *reader, uint64_t end)
+{
+    size_t size = end - reader->block_used < PIECE_BYTES ? (size_t)(end - reader->block_used) : PIECE_BYTES;
+    if (!has_left(reader, size))
+        return FULL;
+    char *piece = malloc(size);
+    if (!piece)
+        return NOMEM;
+    enum err err = read_at(reader, piece, size, reader->block + reader->block_used) ? OK : IO;
+    size_t complete = err ? 0 : complete_bytes(piece, size);
+    if (!err)
+        err = complete ? segment_metrics_add(&reader->metrics, piece, complete) : CORRUPT;
+    reader->block_used += complete;
+    free(piece);
+    return err;
+}
+
 static enum err read_descriptors(struct segment_reader *reader)
 {
     struct segment_block block;
+    enum err err = OK;
     if (!reader->block)
         return OK;
     if (!read_at(reader, &block, sizeof block, reader->block))
         return IO;
     if (block.used < reader->block_used || block.used > SEGMENT_BYTES_MAX - reader->block)
         return CORRUPT;
-    size_t size = (size_t)(block.used - reader->block_used);
-    if (size == 0)
-        return OK;
-    char *fresh = malloc(size);
-    enum err err = !fresh ? NOMEM : !read_at(reader, fresh, size, reader->block + reader->block_used) ? IO : OK;
-    if (!err)
-        err = segment_metrics_add(&reader->metrics, fresh, size);
-    reader->block_used = block.used;
-    free(fresh);
+    while (!err && reader->block_used < block.used)
+        err = read_piece(reader, block.used);
+    if (err)
+        reader->block_used = block.used; /* the rest is left out */
     return err;
 }
 
@@ -122,6 +153,8 @@ static enum err add_chunk(struct segment_reader *reader, uint64_t page, const st
 {
     if (block->chunk >= SEGMENT_CHUNKS_MAX || block->pages != 1)
         return CORRUPT;
+    if (!has_left(reader, SEGMENT_PAGE))
+        return FULL;
     return vec_push(&reader->chunks, VEC_MAX, (struct chunk_page){ (uint32_t)page, block->chunk });
 }
 
@@ -216,6 +249,7 @@ enum err segment_reader_open(struct segment_reader **reader, const char *path)
     if (!new)
         return NOMEM;
     new->pages_seen = 1;
+    new->bytes_max = UINT64_MAX;
     new->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     enum err err = new->fd < 0 ? err_from_errno(errno) : OK;
     struct segment_header header;
@@ -244,6 +278,21 @@ void segment_reader_close(struct segment_reader **reader)
 const struct segment_info *segment_reader_info(const struct segment_reader *reader)
 {
     return &reader->info;
+}
+
+int segment_reader_fd(const struct segment_reader *reader)
+{
+    return reader->fd;
+}
+
+uint64_t segment_reader_bytes(const struct segment_reader *reader)
+{
+    return segment_metrics_bytes(&reader->metrics) + (uint64_t)reader->chunks.count * SEGMENT_PAGE;
+}
+
+void segment_reader_limit(struct segment_reader *reader, uint64_t bytes)
+{
+    reader->bytes_max = bytes;
 }
 
 size_t segment_reader_count(const struct segment_reader *reader)

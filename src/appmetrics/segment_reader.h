@@ -1,6 +1,6 @@
 /* Reads a metrics segment (segment_format.h) from outside the program: its metrics, summed over threads. For the agent
- * and sonde run. The program may have written anything: nothing in the file is trusted, and it is never mapped. Memory
- * is bounded by the size of the file, 256 MiB at most. */
+ * and sonde run. The program may have written anything: nothing in the file is trusted, and it is never mapped. The
+ * caller limits its memory. */
 #ifndef SONDE_APPMETRICS_SEGMENT_READER_H
 #define SONDE_APPMETRICS_SEGMENT_READER_H
 
@@ -50,8 +50,14 @@ struct segment_reader;
 enum err segment_reader_open(struct segment_reader **reader, const char *path);
 void segment_reader_close(struct segment_reader **reader);
 
-/* Reads header, new metrics and all values. CORRUPT: nothing new is accepted from here on; what was read before stays. */
+/* Reads header, new metrics and all values. CORRUPT: nothing new is accepted from here on; what was read before stays.
+ * FULL: some metrics, or values of threads, were left out because of the limit. */
 enum err segment_reader_read(struct segment_reader *reader);
+
+/* What it holds in memory or reads at each time, and the limit for that, which is none at first. */
+uint64_t segment_reader_bytes(const struct segment_reader *reader);
+void segment_reader_limit(struct segment_reader *reader, uint64_t bytes);
+int segment_reader_fd(const struct segment_reader *reader);
 
 const struct segment_info *segment_reader_info(const struct segment_reader *reader);
 size_t segment_reader_count(const struct segment_reader *reader); /* number of metrics; their indices never change */

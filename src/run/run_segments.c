@@ -190,4 +190,5 @@ void run_segments_recover(void)
         if (strncmp(entry->d_name, mine, strlen(mine)) == 0)
             recover_dir(entry->d_name);
     closedir(dir);
+    remove_leftovers();
 }

@@ -9,6 +9,7 @@
 #include "tools/temp.h"
 #include "tools/unit.h"
 
+#include <dirent.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +67,32 @@ static void run_program(void)
         _exit(0);
     }
     assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* It counts 1, reports that, and waits. */
+static pid_t begin_program(int ready[2], int stay[2])
+{
+    static struct segment segment;
+    struct segment_description description = { .name = "x_total", .kind = SEGMENT_COUNTER, .type = SEGMENT_U64 };
+    char c;
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    close(stay[1]);
+    segment_open(&segment, "sonde");
+    segment_add_u64(segment_slots(&segment, segment_metric(&segment, &description)), 1);
+    _exit(write(ready[1], "r", 1) == 1 && read(stay[0], &c, 1) == 0 ? 0 : 1);
+}
+
+static size_t segment_files(void)
+{
+    size_t count = 0;
+    DIR *stream = opendir(dir);
+    for (const struct dirent *entry; stream && (entry = readdir(stream));)
+        count += strncmp(entry->d_name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) == 0;
+    if (stream)
+        closedir(stream);
+    return count;
 }
 
 static struct segments *open_boards(bool is_run)
@@ -132,10 +159,35 @@ static void run_leaves_unread_segments_to_an_agent(void **state)
     segments_close(&run);
     segment_dir_release(path);
     close(lock_fd);
-    assert_int_equal(access(path, F_OK), 0);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(segment_files(), 2); /* under other names */
     tick(agent);
     assert_int_equal(total(of_agent), 2);
-    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(segment_files(), 0);
+    segments_close(&agent);
+}
+
+/* The agent has read one segment, and has the other one open, when the run moves them. */
+static void segments_that_a_run_moves_are_read_once(void **state)
+{
+    int ready[2], stay[2];
+    char c;
+    struct segments *agent = open_boards(false);
+    (void)state;
+    assert_int_equal(pipe(ready) | pipe(stay), 0);
+    run_program();
+    pid_t pid = begin_program(ready, stay);
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    tick(agent);
+    assert_int_equal(total(of_agent), 2);
+    segment_dir_release(path);
+    close(lock_fd);
+    close(stay[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    for (int i = 0; i < 3; i++)
+        tick(agent);
+    assert_int_equal(total(of_agent), 2);
+    assert_int_equal(segment_files(), 0);
     segments_close(&agent);
 }
 
@@ -154,7 +206,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(directory_of_a_run_is_known_by_its_lock), TEST(segment_is_read_once_by_run_and_agent_in_any_order),
-        TEST(run_leaves_unread_segments_to_an_agent), TEST(run_without_agent_leaves_nothing),
+        TEST(run_leaves_unread_segments_to_an_agent),
+        TEST(segments_that_a_run_moves_are_read_once), TEST(run_without_agent_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

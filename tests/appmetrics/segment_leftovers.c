@@ -113,24 +113,23 @@ static void directories_of_killed_runs_are_removed(void **state)
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
-/* For sonde submit a directory waits a day, for an agent that is not there it does not. */
-static void directories_left_to_an_agent_are_removed_without_one(void **state)
+/* For sonde submit a directory waits a day; what was left for an agent that is not there does not. */
+static void segments_left_to_an_agent_are_removed_without_one(void **state)
 {
-    char path[SEGMENT_DIR_PATH_MAX], killed[SEGMENT_DIR_PATH_MAX];
-    int lock_fd, killed_fd;
-    const struct timespec old[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = time(NULL) - SEGMENT_LEFTOVERS_GRACE_S - 1 } };
+    char path[SEGMENT_DIR_PATH_MAX];
+    int lock_fd, claim_fd;
     (void)state;
-    assert_int_equal(segment_dir_create(dir, path, &lock_fd) | segment_dir_create(dir, killed, &killed_fd), OK);
-    char lock[SEGMENT_DIR_PATH_MAX + 8];
-    snprintf(lock, sizeof lock, "%s/" SEGMENT_DIR_LOCK, path);
-    assert_int_equal(unlink(lock), 0);
+    assert_int_equal(segment_claim_take(dir, "", &claim_fd) | segment_dir_create(dir, path, &lock_fd), OK);
+    setenv(SEGMENT_ENV_DIR, path, 1);
+    end_program(start_program());
+    setenv(SEGMENT_ENV_DIR, dir, 1);
+    segment_dir_release(path);
     close(lock_fd);
-    close(killed_fd);
-    assert_int_equal(look(SEGMENT_LEFTOVERS_OLD_S, true).count, 0); /* it may be one that is being made */
-    assert_int_equal(utimensat(AT_FDCWD, path, old, 0) | utimensat(AT_FDCWD, killed, old, 0), 0);
-    assert_int_equal(look(SEGMENT_LEFTOVERS_OLD_S, true).removed, 1);
     assert_int_not_equal(access(path, F_OK), 0);
-    assert_int_equal(access(killed, F_OK), 0);
+    assert_int_equal(look(SEGMENT_LEFTOVERS_OLD_S, true).removed, 0); /* the agent will read it */
+    assert_int_equal(futimens(claim_fd, (struct timespec[]){ { 1, 0 }, { 1, 0 } }), 0);
+    close(claim_fd);
+    assert_int_equal(look(SEGMENT_LEFTOVERS_OLD_S, true).removed, 1);
 }
 
 static void other_files_with_such_names_stay(void **state)
@@ -169,7 +168,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(segments_of_ended_processes_are_removed, create_dir, remove_dir),
         cmocka_unit_test_setup_teardown(nothing_is_removed_while_an_agent_runs, create_dir, remove_dir),
         cmocka_unit_test_setup_teardown(directories_of_killed_runs_are_removed, create_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(directories_left_to_an_agent_are_removed_without_one, create_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(segments_left_to_an_agent_are_removed_without_one, create_dir, remove_dir),
         cmocka_unit_test_setup_teardown(other_files_with_such_names_stay, create_dir, remove_dir),
         cmocka_unit_test_setup_teardown(failed_lock_leaves_no_directory, create_dir, remove_dir),
     };

@@ -21,7 +21,7 @@ EOF
     with_own_shm <<'EOF'
         "$TOOLS/instrumented" wait 3 >log & waiting=$!
         eventually grep -q counted log
-        "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!
+        "$SOURCE/tests/tools/as-unit" "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!
         trap 'kill $agent' EXIT
         eventually has 'phase_total{part=a}' 3.0
         eventually has phase_level 7.25
@@ -39,7 +39,7 @@ EOF
 
 @test "counts of programs that exit while the agent is down are not lost" {
     with_own_shm <<'EOF'
-        start() { "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!; }
+        start() { "$SOURCE/tests/tools/as-unit" "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!; }
         trap 'kill $agent' EXIT
         start
         eventually test -e /dev/shm/sonde-agent
@@ -66,7 +66,7 @@ EOF
 @test "short programs of sonde run are in the agent's totals once, for any user, and nothing is left behind" {
     with_own_shm <<'EOF'
         is_empty() { [ -z "$(find /dev/shm -name 'sonde[.-]*' ! -name 'sonde-agent*')" ]; }
-        "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
+        "$SOURCE/tests/tools/as-unit" "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
         trap 'kill -KILL $agent' EXIT
         eventually "$SONDE" get >/dev/null
         for i in 1 2 3; do "$SONDE" run -q -- "$TOOLS/instrumented" count 10; done
@@ -81,7 +81,7 @@ EOF
         SECONDS=0
         "${as_nobody[@]}" "$SONDE" run -q -- "$TOOLS/instrumented" count 10
         [ "$SECONDS" -lt 20 ]
-        find /dev/shm/sonde-run.65534.* -name 'sonde.*' | grep sonde
+        find /dev/shm -name 'sonde.r*' -user nobody | grep sonde
         kill -CONT $agent
         eventually has 'phase_total{part=a}' 450.0
         eventually is_empty
@@ -90,8 +90,8 @@ EOF
         wait $agent || true
         "$SONDE" run -q -- "$BUILD/tests/segment_program" sonde counter later_total - 10
         "$SONDE" submit
-        find /dev/shm/sonde-run.0.* -name 'sonde.*' | grep sonde
-        "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
+        find /dev/shm -name 'sonde.r*' | grep sonde
+        "$SOURCE/tests/tools/as-unit" "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
         eventually has later_total 10.0
         eventually is_empty
         # If there is no next agent, sonde submit removes it.
@@ -105,11 +105,47 @@ EOF
 EOF
 }
 
+# Root's agent, which has no capability to write to other users' directories, can neither remove nor mark such segments.
+@test "segments that root's agent may not remove are counted once, and their user removes them" {
+    with_own_shm <<'EOF'
+        agent() { "$SOURCE/tests/tools/as-unit" "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!; }
+        as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+        agent
+        trap 'kill -KILL $agent' EXIT
+        eventually "$SONDE" get >/dev/null
+        "${as_nobody[@]}" "$SONDE" run -q -- sh -c '"$0" count 10; kill -KILL $PPID' "$TOOLS/instrumented" || true
+        eventually has 'phase_total{part=a}' 10.0
+        find /dev/shm/sonde-run.65534.* -name 'sonde.*' | grep sonde
+        # All directories are listed again, as every minute, because the kernel has lost events.
+        kill -STOP $agent
+        (cd /dev/shm && seq 17000 | sed 's/^/many-/' | xargs touch && find . -name 'many-*' -delete)
+        kill -CONT $agent
+        "$BUILD/tests/segment_program" sonde counter later_total - 1
+        eventually has later_total 1.0
+        sleep 0.5
+        has 'phase_total{part=a}' 10.0
+        # The next agent knows which segments were counted.
+        kill $agent
+        wait $agent || true
+        agent
+        "$BUILD/tests/segment_program" sonde counter later_total - 2
+        eventually has later_total 2.0
+        if has 'phase_total{part=a}' 10.0; then false; fi
+        "${as_nobody[@]}" "$SONDE" submit >/dev/null 2>&1 || true
+        # The kernel tells that a program in another pid namespace has ended.
+        unshare --pid --fork "${as_nobody[@]}" "$TOOLS/instrumented" killed || true
+        eventually has 'phase_total{part=a}' 1.0
+        is_gone() { [ -z "$(find /dev/shm -name 'sonde.*')" ]; }
+        eventually is_gone
+        [ -z "$(find /dev/shm -name 'sonde[.-]*' ! -name 'sonde-agent*')" ]
+EOF
+}
+
 @test "the environment of a set-uid program does not determine its job" {
     [[ $(findmnt -no OPTIONS -T "$T") != *nosuid* ]] || skip "$T is mounted without setuid"
     with_own_shm <<'EOF'
         install -m 4755 "$BUILD/tests/segment_program" raised
-        "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!
+        "$SOURCE/tests/tools/as-unit" "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!
         trap 'kill $agent' EXIT
         eventually "$SONDE" get >/dev/null
         "$SONDE" job begin 4711 --user daemon

@@ -110,7 +110,7 @@ PY
     chmod 666 "$T/stay"
     setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 "$T/idle.py" 100 <>"$T/stay" >"$T/idle" 2>&1 3>&- &
     idle=$!
-    wait_for '[ "$(tail -1 "$T/idle")" = 32 ]' # a quarter of the descriptors: half of the limit for all clients
+    wait_for '[ "$(tail -1 "$T/idle")" = 48 ]' # half of the three quarters for all users
     for uid in 65533 0; do
         setpriv "--reuid=$uid" --regid=65533 --clear-groups timeout 60 /usr/bin/python3 "$T/tau_client.py" counter "of_${uid}_total" \
             add "of_${uid}_total" 3 get "of_${uid}_total"

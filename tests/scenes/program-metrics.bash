@@ -33,7 +33,7 @@ start() {
     [ -e "$T/root/proc" ] || ln -s /proc /etc "$T/root"
     printf '[programs]\ntau = %s\nboards = %s\n' "$TAU_METRIC_PROXY" "$SONDE_BOARDS" >"$T/conf"
     [ -t 0 ] || cat >>"$T/conf"
-    "$SONDE" agent --root "$T/root" -c "$T/conf" --sensors loadavg --listen none "$@" >>"$T/log" 2>&1 </dev/null 3>&- &
+    "$SOURCE/tests/tools/as-unit" "$SONDE" agent --root "$T/root" -c "$T/conf" --sensors loadavg --listen none "$@" >>"$T/log" 2>&1 </dev/null 3>&- &
     AGENT=$!
     wait_for 'ask / >/dev/null 2>&1'
 }

@@ -331,8 +331,11 @@ agent_of() {
     [ -z "$(value "x_total{host=\"$(host)\"}")" ]
     stop
     # … or after a minute.
-    printf '%-32s' 120 >"$T/shift"
+    printf '%-32s' 0 >"$T/shift"
     SHIFT_CLOCK=$T/shift LD_PRELOAD=$TOOLS/shift_clock.so start <<<'tau = none'
+    program sonde counter y_total - 1
+    wait_for 'is "y_total{host=\"$(host)\"}" 1'
+    printf '%-32s' 120 >"$T/shift"
     wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     [ -z "$(value "x_total{host=\"$(host)\"}")" ]
     stop

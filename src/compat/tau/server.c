@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "compat/tau/socket.h"
-#include "appmetrics/fd_quota.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +41,6 @@ struct tau_server {
     int epoll_fd, wake_fd;
     pthread_t thread;
     bool is_running, is_paused, stop;
-    struct fd_quota descriptors;
     struct tau_server_client *clients, *closed; /* closed ones are freed after the round. Changed under the registry's lock */
     size_t round_bytes;               /* read in this round */
     uint64_t logged_ns;                /* when a refusal was logged last */
@@ -88,6 +86,14 @@ static void unlink_client(struct tau_server *server, struct tau_server_client *c
         client->next->previous = client->previous;
 }
 
+static void free_reply(struct tau_server *server, struct tau_server_client *client)
+{
+    if (client->out)
+        user_budgets_return(&server->endpoint->registry->budgets, client->connection.uid, BUDGET_BYTES, TAU_REPLY_SIZE);
+    free(client->out);
+    client->out = NULL;
+}
+
 static void close_client(struct tau_server *server, struct tau_server_client *client)
 {
     if (client->fd < 0)
@@ -96,7 +102,8 @@ static void close_client(struct tau_server *server, struct tau_server_client *cl
     tau_connection_close(&client->connection, server->endpoint);
     unlink_client(server, client);
     registry_unlock(server->endpoint->registry);
-    fd_quota_return(&server->descriptors, client->connection.uid);
+    user_budgets_return(&server->endpoint->registry->budgets, client->connection.uid, BUDGET_DESCRIPTORS, 1);
+    free_reply(server, client);
     watch(server, EPOLL_CTL_DEL, client->fd, 0, NULL); /* a child process may still have it open */
     close(client->fd);
     client->fd = -1;
@@ -110,7 +117,6 @@ static void free_closed(struct tau_server *server)
     for (struct tau_server_client *client = server->closed, *next; client; client = next) {
         next = client->next;
         free(client->rest);
-        free(client->out);
         free(client);
     }
     server->closed = NULL;
@@ -126,36 +132,27 @@ static void log_refused(struct tau_server *server, const struct ucred *peer, con
     log_info("tau client refused (process %d of user %u): %s", (int)peer->pid, peer->uid, what);
 }
 
-/* Everybody on the node may connect: a user gets no more descriptors than are left for the others. */
-static bool may_connect(struct tau_server *server, const struct ucred *peer)
-{
-    if (peer->uid == 0 || peer->uid == geteuid() || fd_quota_allows(&server->descriptors, peer->uid))
-        return true;
-    log_refused(server, peer, "too many connections of this user");
-    return false;
-}
-
 static struct tau_server_client *create_client(struct tau_server *server, int fd)
 {
+    struct registry *registry = server->endpoint->registry;
     struct ucred peer = { .uid = UINT32_MAX };
     socklen_t size = sizeof peer;
     if (!server->block && !(server->block = malloc(BLOCK_BYTES)))
         return NULL;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || !may_connect(server, &peer))
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0
+        || !user_budgets_take(&registry->budgets, peer.uid, BUDGET_DESCRIPTORS, 1))
         return NULL;
     struct tau_server_client *client = calloc(1, sizeof *client);
-    if (!client)
-        return NULL;
-    registry_lock(server->endpoint->registry);
-    enum err err = tau_connection_open(&client->connection, server->endpoint, peer.pid, peer.uid);
+    registry_lock(registry);
+    enum err err = client ? tau_connection_open(&client->connection, server->endpoint, peer.pid, peer.uid) : NOMEM;
     if (!err)
         link_client(server, client);
-    registry_unlock(server->endpoint->registry);
+    registry_unlock(registry);
     if (err) {
+        user_budgets_return(&registry->budgets, peer.uid, BUDGET_DESCRIPTORS, 1);
         free(client);
         return NULL;
     }
-    fd_quota_take(&server->descriptors, peer.uid);
     client->fd = fd;
     return client;
 }
@@ -201,14 +198,27 @@ static enum err send_piece(struct tau_server_client *client)
     return OK;
 }
 
+static enum err begin_reply(struct tau_server *server, struct tau_server_client *client)
+{
+    struct user_budgets *budgets = &server->endpoint->registry->budgets;
+    if (client->out)
+        return OK;
+    if (!user_budgets_take(budgets, client->connection.uid, BUDGET_BYTES, TAU_REPLY_SIZE))
+        return FULL;
+    if ((client->out = malloc(TAU_REPLY_SIZE)))
+        return OK;
+    user_budgets_return(budgets, client->connection.uid, BUDGET_BYTES, TAU_REPLY_SIZE);
+    return NOMEM;
+}
+
 static enum err send_reply(struct tau_server *server, struct tau_server_client *client)
 {
     struct registry *registry = server->endpoint->registry;
-    if (!client->out && !(client->out = malloc(TAU_REPLY_SIZE)))
-        return NOMEM;
+    enum err err = begin_reply(server, client);
+    if (err)
+        return err;
     for (;;) {
-        enum err err = send_piece(client);
-        if (err)
+        if ((err = send_piece(client)))
             return err;
         registry_lock(registry);
         client->out_at = 0;
@@ -217,8 +227,7 @@ static enum err send_reply(struct tau_server *server, struct tau_server_client *
         if (client->out_size == 0)
             break;
     }
-    free(client->out);
-    client->out = NULL;
+    free_reply(server, client);
     return OK;
 }
 
@@ -364,7 +373,6 @@ enum err tau_server_open(struct tau_server **server, const char *path, struct ta
         return NOMEM;
     new->endpoint = endpoint;
     new->epoll_fd = new->wake_fd = new->socket.fd = -1;
-    fd_quota_init(&new->descriptors, 0.5);
     enum err err = tau_socket_open(&new->socket, path, error);
     if (!err && (err = start(new)))
         buf_printf(error, "cannot start the thread for clients of tau: %s", err_text(err));
@@ -406,7 +414,6 @@ void tau_server_close(struct tau_server **server)
         close(old->epoll_fd);
     if (old->wake_fd >= 0)
         close(old->wake_fd);
-    fd_quota_clear(&old->descriptors);
     free(old->block);
     free(old);
     *server = NULL;

@@ -2,7 +2,7 @@
 #include "agent/agent.h"
 
 #include "agent/control.h"
-#include "agent/declared_jobs.h"
+#include "agent/saved_jobs.h"
 #include "api/agent_client.h"
 #include "base/code_pages.h"
 #include "base/log.h"
@@ -84,7 +84,7 @@ static void on_job(void *context, const struct job *job, enum job_event event)
 {
     struct agent *agent = context;
     struct batch alone = { .host = agent->host.name };
-    agent->declared_jobs_changed |= declared_jobs_is(job);
+    agent->jobs_changed |= event != JOB_CHANGE;
     program_metrics_job_event(agent->programs, job, event); /* before: the last metrics of its programs belong to a running job */
     bool is_noted = job_events_begin(&agent->job_events, job, event) == OK;
     sensors_job(agent->sensors, job, event);
@@ -205,7 +205,8 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
 
 void agent_close(struct agent *agent)
 {
-    agent_save_declared_jobs(agent);
+    agent->jobs_changed = true; /* saves the time at which they were running */
+    agent_save_jobs(agent);
     agent_http_close(&agent->http);
     colmet_close(&agent->colmet);
     sensors_close(&agent->sensors); /* the kernel's last counts go into the sums of program metrics */
@@ -374,7 +375,7 @@ static void maintain(struct agent *agent)
     notify_alive(&agent->notify, now_ns);
     sensors_poll(agent->sensors);
     program_metrics_tick(agent->programs);
-    agent_save_declared_jobs(agent);
+    agent_save_jobs(agent);
     if (agent->sender)
         maintain_sender(agent);
     if (agent->warm_up_rounds < WARM_UP_ROUNDS && ++agent->warm_up_rounds == WARM_UP_ROUNDS)
@@ -443,8 +444,10 @@ enum err agent_turn(struct agent *agent, int timeout_ms)
     if (ready[AGENT_SOURCE_TICKS] || count == 0 || is_tick(agent)) /* 0: the sleep is over; is_tick: the clock may
                                                                     * have been set meanwhile */
         on_ticks(agent);
-    if (ready[AGENT_SOURCE_JOBS])
+    if (ready[AGENT_SOURCE_JOBS]) {
         jobs_read_some(agent->jobs, JOBS_NS);
+        agent_save_jobs_soon(agent);
+    }
     if (ready[AGENT_SOURCE_THREADS])
         sensors_collect(agent->sensors);
     if (ready[AGENT_SOURCE_HTTP] && agent->http)

@@ -40,7 +40,7 @@ struct agent {
     bool can_sleep_to_tick; /* epoll_wait ends at the tick: cheaper than a timer that must be read */
     uint64_t maintained_ns, jobs_ns, swept_ns; /* CLOCK_MONOTONIC of the last maintenance, job scan, removal of stale entries */
     unsigned warm_up_rounds; /* maintenance rounds since the start or since the uplink changed, until warm */
-    bool declared_jobs_changed; /* and not saved yet */
+    bool jobs_changed; /* and not saved yet */
     uint64_t next_save_ns; /* CLOCK_MONOTONIC: not before */
     bool has_logged_save_error; /* about saving them */
     bool stop;
@@ -61,8 +61,11 @@ void agent_close(struct agent *agent);
 /* Starts to listen, as configured. */
 enum err agent_listen(struct agent *agent);
 
-/* Saves the declared jobs, for the next agent, if they have changed. */
-void agent_save_declared_jobs(struct agent *agent);
+/* Saves the jobs, for the next agent, if they have changed. */
+void agent_save_jobs(struct agent *agent);
+
+/* The same, unless saving would take more than 1/20 of our time: then it is left to the next maintenance. */
+void agent_save_jobs_soon(struct agent *agent);
 
 /* Changes the listeners to those of another configuration; on an error nothing changes. */
 enum err agent_listen_apply(struct agent *agent, const struct agent_config *next, struct buf *error);

@@ -2,7 +2,7 @@
 #include "agent/agent.h"
 
 #include "agent/control.h"
-#include "agent/declared_jobs.h"
+#include "agent/saved_jobs.h"
 #include "agent/run_post.h"
 #include "api/agent_client.h"
 #include "base/clock.h"
@@ -82,29 +82,33 @@ static enum err handle_run(void *context, const struct http_request *request, st
     return run_post(((struct agent *)context)->sender, &post, answer);
 }
 
-void agent_save_declared_jobs(struct agent *agent)
+void agent_save_jobs(struct agent *agent)
 {
     const char *socket = agent->http ? agent_http_socket(agent->http) : "";
-    if (!agent->declared_jobs_changed || !agent->jobs || !*socket)
+    if (!agent->jobs_changed || !agent->jobs || !*socket)
         return;
-    enum err err = declared_jobs_write(socket, agent->settings.root, agent->jobs);
+    enum err err = saved_jobs_write(socket, agent->settings.root, agent->jobs);
     if (err && !agent->has_logged_save_error)
-        log_warn("cannot save the declared jobs beside %s: %s. They are lost when this agent stops.", socket,
-                 err_text(err));
-    agent->has_logged_save_error = agent->declared_jobs_changed = err != OK; /* retry: there may be space later */
+        log_warn("cannot save the jobs beside %s: %s. Registered jobs are lost when this agent stops.", socket, err_text(err));
+    agent->has_logged_save_error = agent->jobs_changed = err != OK; /* retry: there may be space later */
 }
 
-/* Before the response is sent: a requester that was told that a job is known may rely on it, even after kill -9. If
- * there are so many jobs that saving would take more than 1/20 of our time, it is left to the next maintenance. */
+void agent_save_jobs_soon(struct agent *agent)
+{
+    uint64_t begin_ns = clock_monotonic_ns();
+    if (!agent->jobs_changed || begin_ns < agent->next_save_ns)
+        return;
+    agent_save_jobs(agent);
+    uint64_t end_ns = clock_monotonic_ns();
+    agent->next_save_ns = end_ns + SAVE_COST_FACTOR * (end_ns - begin_ns);
+}
+
+/* Before the response is sent: a requester that was told that a job is known may rely on it, even after kill -9. */
 static void on_job_posted(void *context)
 {
     struct agent *agent = context;
-    uint64_t begin_ns = clock_monotonic_ns();
-    if (!agent->declared_jobs_changed || begin_ns < agent->next_save_ns)
-        return;
-    agent_save_declared_jobs(agent);
-    uint64_t end_ns = clock_monotonic_ns();
-    agent->next_save_ns = end_ns + SAVE_COST_FACTOR * (end_ns - begin_ns);
+    agent->jobs_changed = true;
+    agent_save_jobs_soon(agent);
 }
 
 static enum err open_http(struct agent *agent, const struct agent_config *config)
@@ -148,7 +152,7 @@ enum err agent_listen(struct agent *agent)
     buf_init(&error, ERROR_MAX);
     enum err err = open_http(agent, &agent->config);
     if (!err && agent->http && agent->jobs && *agent_http_socket(agent->http))
-        declared_jobs_read(agent_http_socket(agent->http), agent->jobs);
+        saved_jobs_read(agent_http_socket(agent->http), agent->jobs);
     program_metrics_start(agent->programs);
     if (!err)
         err = listen_for_colmet(agent, &agent->config, &error);

@@ -24,7 +24,7 @@ struct post {
     bool is_begin, is_end, is_ask;
     char strings[POST_STRINGS][TEXT_MAX];
     struct job job; /* its strings are those above */
-    uint64_t pid_start_ns, is_saved;
+    uint64_t pid_start_ns, is_declared;
 };
 
 static bool read_string(struct json_read *read, struct buf *value, char out[TEXT_MAX])
@@ -64,7 +64,7 @@ static bool read_field(struct json_read *read, struct buf *key, struct buf *valu
                        : !strcmp(name, API_START_NS)     ? &job->start_ns
                        : !strcmp(name, API_END_NS)       ? &job->end_ns
                        : !strcmp(name, API_PID_START_NS) ? &post->pid_start_ns
-                       : !strcmp(name, API_KEPT)         ? &post->is_saved
+                       : !strcmp(name, API_DECLARED)     ? &post->is_declared
                                                          : NULL;
     if (number)
         return json_read_u64(read, number);
@@ -141,13 +141,25 @@ static enum err translate_pid(const struct job_requester *requester, struct job 
     return err;
 }
 
+/* Files of older versions have only declared jobs, of these sources. */
+static enum err restore(struct jobs *jobs, const struct job_requester *requester, const struct post *post)
+{
+    const struct job *job = &post->job;
+    bool is_declared = post->is_declared || !strcmp(job->source, "told") || !strcmp(job->source, "run");
+    return jobs_restore(jobs, job, &(struct jobs_saved){
+        .is_declared = is_declared, .seen_ns = requester->saved_ns,
+        .is_gone = requester->has_rebooted || (job->pid && !is_that_process(post)),
+    });
+}
+
 static enum err begin(struct jobs *jobs, const struct job_requester *requester, struct post *post, bool *known)
 {
     uint32_t sent_pid = post->job.pid;
+    if (requester->saved_ns)
+        return restore(jobs, requester, post);
     if (translate_pid(requester, &post->job))
         return GONE;
-    bool is_gone = post->is_saved && *post->job.cgroup && !jobs_has_cgroup(jobs, post->job.cgroup);
-    if (!is_that_process(post) || is_gone)
+    if (!is_that_process(post))
         return ABSENT;
     if (!requester->is_privileged && !may_begin(jobs, requester->uid, sent_pid, post))
         return DENIED;

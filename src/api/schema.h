@@ -119,7 +119,7 @@
 #define API_ASK              "ask"
 #define API_SYSCALLS         "syscalls"
 #define API_PID_START_NS     "pid_start_ns"
-#define API_KEPT             "kept"
+#define API_DECLARED         "declared"
 #define API_KNOWN            "known"
 #define API_COUNTS           "counts"
 #define API_SET              "set"

@@ -35,11 +35,6 @@ static bool is_path(const char *path)
     return !*path || (*path == '/' && strlen(path) < CGROUP_PATH_MAX && !strstr(path, "/.."));
 }
 
-bool declared_has_cgroup(const struct job_registry *registry, const char *path)
-{
-    return is_path(path) && find_hierarchy_bits(registry, path) != 0;
-}
-
 static struct job_entry *find(const struct job_registry *registry, const struct job *job)
 {
     struct job_entry *entry = job_table_find_id(&registry->table, job->id);
@@ -126,6 +121,15 @@ static enum err declare_again(struct job_registry *registry, struct job_entry *e
     return AGAIN;
 }
 
+/* A saved job keeps the source that it was discovered by. */
+static const char *source_name(const char *name)
+{
+    for (const struct job_source *const *source = job_sources; *source; source++)
+        if (!strcmp((*source)->name, name))
+            return (*source)->name;
+    return strcmp(name, "run") ? "told" : "run";
+}
+
 enum err declared_begin(struct job_registry *registry, const struct job *job)
 {
     if (!is_valid_string(job->id, JOB_ID_MAX) || !*job->id || !is_valid_string(job->other_id, JOB_ID_MAX)
@@ -143,10 +147,40 @@ enum err declared_begin(struct job_registry *registry, const struct job *job)
     entry->is_declared = true;
     job_table_rename(&registry->table, entry, JOB_TABLE_ID, job->id);
     job_table_rename(&registry->table, entry, JOB_TABLE_OTHER_ID, job->other_id);
-    entry->job.source = is_run(job) ? "run" : "told";
+    entry->job.source = source_name(job->source);
     entry->job.start_ns = job->start_ns ? job->start_ns : clock_realtime_ns();
     fill(registry, entry, job);
     job_registry_begin(registry, entry);
+    return OK;
+}
+
+/* Is the cgroup or process gone that was its life? A registered job of a batch system waits for the cgroup of its next step. */
+static bool has_ended(const struct job_registry *registry, const struct job *job, const struct jobs_saved *saved)
+{
+    bool is_discovered = strcmp(job->source, "told") && strcmp(job->source, "run");
+    return saved->is_gone || !saved->is_declared
+           || (!is_discovered && *job->cgroup && !find_hierarchy_bits(registry, job->cgroup));
+}
+
+enum err declared_restore(struct job_registry *registry, const struct job *job, const struct jobs_saved *saved)
+{
+    struct job_entry *entry = find(registry, job);
+    bool is_new = !entry;
+    if (is_new ? job->end_ns != 0 : saved->is_gone) /* its cgroup was removed; or another job has its id now */
+        return OK;
+    enum err err = is_new ? declared_begin(registry, job) : OK;
+    entry = is_new ? find(registry, job) : entry;
+    if (err || !entry)
+        return err;
+    entry->is_declared = saved->is_declared;
+    if (job->end_ns || (is_new && has_ended(registry, job, saved))) {
+        job_registry_end(registry, entry, job->end_ns ? job->end_ns : saved->seen_ns);
+        return OK;
+    }
+    if (job->start_ns && job->start_ns < entry->job.start_ns)
+        entry->job.start_ns = job->start_ns;
+    fill(registry, entry, job);
+    job_registry_change(registry, entry);
     return OK;
 }
 

@@ -8,8 +8,8 @@
 enum err declared_begin(struct job_registry *registry, const struct job *job);
 enum err declared_end(struct job_registry *registry, const char *id, uint64_t end_ns);
 
-/* Implements jobs_has_cgroup. */
-bool declared_has_cgroup(const struct job_registry *registry, const char *path);
+/* Implements jobs_restore. */
+enum err declared_restore(struct job_registry *registry, const struct job *job, const struct jobs_saved *saved);
 
 /* Implements jobs_request_syscalls. */
 enum err declared_request_syscalls(struct job_registry *registry, const char *id, enum job_syscalls mode);

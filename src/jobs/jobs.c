@@ -469,7 +469,21 @@ int jobs_fd(const struct jobs *jobs)
     return jobs->epoll;
 }
 
-bool jobs_has_cgroup(const struct jobs *jobs, const char *path) { return declared_has_cgroup(&jobs->registry, path); }
+enum err jobs_restore(struct jobs *jobs, const struct job *job, const struct jobs_saved *saved)
+{
+    return declared_restore(&jobs->registry, job, saved);
+}
+
+const struct job *jobs_next_saved(const struct jobs *jobs, size_t *at, bool *is_declared)
+{
+    const struct job_table *table = &jobs->registry.table;
+    while (*at < table->count && !job_registry_is_running(table->all[*at]) && !table->all[*at]->has_ended)
+        ++*at; /* its id is not known yet */
+    if (*at == table->count)
+        return NULL;
+    *is_declared = table->all[*at]->is_declared;
+    return &table->all[(*at)++]->job;
+}
 
 enum err jobs_begin(struct jobs *jobs, const struct job *job)
 {

@@ -38,8 +38,18 @@ void jobs_read_some(struct jobs *jobs, uint64_t budget_ns);
 enum err jobs_begin(struct jobs *jobs, const struct job *job);
 enum err jobs_end(struct jobs *jobs, const char *id, uint64_t end_ns); /* ABSENT: no such job */
 
-/* Does this cgroup exist? */
-bool jobs_has_cgroup(const struct jobs *jobs, const char *path);
+/* What was saved about a job before a restart. */
+struct jobs_saved {
+    bool is_declared, is_gone; /* is_gone: its process has exited, or the node was rebooted */
+    uint64_t seen_ns;          /* it was running then */
+};
+
+/* Continues a job that was known before a restart. One that has ended meanwhile begins and ends at once, so that its end is
+ * reported; job->end_ns: its end was reported before. The tree was scanned by jobs_open. */
+enum err jobs_restore(struct jobs *jobs, const struct job *job, const struct jobs_saved *saved);
+
+/* The jobs to be saved for that: running ones, and those that have ended although their cgroup exists. */
+const struct job *jobs_next_saved(const struct jobs *jobs, size_t *at, bool *is_declared);
 
 /* Requests that its system calls are counted, or no longer. ABSENT: no such job. */
 enum err jobs_request_syscalls(struct jobs *jobs, const char *id, enum job_syscalls mode);

@@ -300,9 +300,10 @@ static enum err add_event(struct write_buffer *buffer, const struct batch *batch
 {
     struct write_buffer_run *run = find_run(buffer, batch->host ? batch->host : "", event->job->id);
     enum err err = run ? copy_job(run, event->job) : NOMEM;
-    if (err || event->event != JOB_END)
+    if (!err)
+        run->has_ended = event->event == JOB_END;
+    if (err || !run->has_ended)
         return err;
-    run->has_ended = true;
     if (!run->job.end_ns)
         run->job.end_ns = run->facts.end_ns;
     if (run->job.end_ns > run->facts.end_ns)

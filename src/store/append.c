@@ -85,34 +85,96 @@ static void describe(const struct append_run *append, struct bytes id, struct ru
 struct known_run {
     int64_t job, row; /* 0: not saved yet */
     uint32_t uid;     /* UINT32_MAX: unknown */
+    uint64_t start_ns, end_ns, rss_peak_bytes, records_lost;
+    bool ended;
+    struct counters total;
 };
+
+static const enum counter totals[] = { COUNTER_usertime, COUNTER_systemtime, COUNTER_read_bytes, COUNTER_write_bytes };
+#define TOTALS (int)(sizeof totals / sizeof *totals)
+
+static void read_run(struct statement *statement, struct known_run *run)
+{
+    *run = (struct known_run){
+        .job = statement_i64(statement, 0), .row = statement_i64(statement, 1), .uid = (uint32_t)statement_i64(statement, 2),
+        .start_ns = statement_u64(statement, 3), .end_ns = statement_u64(statement, 4), .ended = statement_i64(statement, 5),
+        .rss_peak_bytes = statement_u64(statement, 6), .records_lost = statement_u64(statement, 7),
+    };
+    for (int i = 0; i < TOTALS; i++)
+        if (statement_is_known(statement, 8 + i))
+            counters_set(&run->total, totals[i], statement_u64(statement, 8 + i));
+}
 
 static enum err find_run(struct store *store, struct bytes id, struct known_run *run)
 {
     struct statement *statement;
     bool found = false;
     enum err err = db_prepare(store, &statement, "look up a run",
-                              "SELECT job, id, coalesce(uid, 4294967295) FROM runs WHERE run_id = ?1");
+                              "SELECT job, id, coalesce(uid, 4294967295), start_ns, end_ns, ended, rss_peak_bytes, records_lost,"
+                              " total_usertime, total_systemtime, total_read_bytes, total_write_bytes FROM runs"
+                              " WHERE run_id = ?1");
     if (err != OK)
         return err;
     columns_bind_bytes(statement, 1, id);
     err = db_step(store, statement, "look up a run", &found);
-    *run = found ? (struct known_run){ statement_i64(statement, 0), statement_i64(statement, 1),
-                                       (uint32_t)statement_i64(statement, 2) }
-                 : (struct known_run){ .uid = UINT32_MAX };
+    *run = (struct known_run){ .uid = UINT32_MAX };
+    if (found)
+        read_run(statement, run);
     statement_free(statement);
     return err;
 }
 
-/* Updates the columns that may have changed since the row was inserted. */
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void keep_larger(struct counters *total, const struct counters *known, enum counter i)
+{
+    if (counters_has(known, i) && known->value[i] >= counters_get(total, i))
+        counters_set(total, i, known->value[i]);
+}
+
+/* The counters of a job only grow. User and system time belong together. */
+static void merge_totals(struct counters *total, const struct counters *known)
+{
+    if (counters_cpu_us(known) >= counters_cpu_us(total)) {
+        counters_forget(total, COUNTER_usertime);
+        counters_forget(total, COUNTER_systemtime);
+        keep_larger(total, known, COUNTER_usertime);
+        keep_larger(total, known, COUNTER_systemtime);
+    }
+    keep_larger(total, known, COUNTER_read_bytes);
+    keep_larger(total, known, COUNTER_write_bytes);
+}
+
+/* An agent or collector that was restarted knows only what happened since: figures do not decrease, and a job that has
+ * ended does not run again, unless it is another one with the same id. */
+static void merge(struct saving *saving, struct run *run, const struct known_run *known)
+{
+    struct summary *summary = &saving->summary;
+    if (!known->row || (known->ended && run->start_ns > known->end_ns))
+        return;
+    if (known->start_ns && known->start_ns < run->start_ns)
+        run->start_ns = known->start_ns;
+    if (known->end_ns > run->end_ns || (known->ended && !run->ended))
+        run->end_ns = known->end_ns;
+    run->ended |= known->ended;
+    summary->rss_peak_bytes = larger(summary->rss_peak_bytes, known->rss_peak_bytes);
+    summary->gaps.records_lost = larger(summary->gaps.records_lost, known->records_lost);
+    merge_totals(&run->total, &known->total);
+    summary->total = run->total;
+}
+
+/* Updates the columns that may have changed since the row was inserted. What is unknown now stays as it was. */
 static enum err update_run(struct saving *saving)
 {
     static const char sql[] =
         "UPDATE runs SET \"user\" = coalesce(?1, \"user\"), uid = coalesce(?2, uid), start_ns = ?3, end_ns = ?4,"
-        " ended = ?5, cores_allowed_milli = ?6,"
-        " memory_limit_bytes = ?7, period_ns = ?8, rss_peak_bytes = ?9, records_lost = ?10, total_usertime = ?11,"
+        " ended = ?5, cores_allowed_milli = coalesce(?6, cores_allowed_milli),"
+        " memory_limit_bytes = coalesce(?7, memory_limit_bytes), period_ns = coalesce(?8, period_ns),"
+        " rss_peak_bytes = ?9, records_lost = ?10, total_usertime = ?11,"
         " total_systemtime = ?12, total_read_bytes = ?13, total_write_bytes = ?14 WHERE id = ?15";
-    static const enum counter totals[] = { COUNTER_usertime, COUNTER_systemtime, COUNTER_read_bytes, COUNTER_write_bytes };
     const struct run *run = saving->run;
     struct statement *statement;
     enum err err = db_prepare(saving->store, &statement, "save a run", sql);
@@ -131,7 +193,7 @@ static enum err update_run(struct saving *saving)
     columns_bind_known(statement, 8, run->period_ns);
     columns_bind_known(statement, 9, saving->summary.rss_peak_bytes);
     statement_bind_u64(statement, 10, saving->summary.gaps.records_lost);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < TOTALS; i++)
         if (counters_has(&run->total, totals[i]))
             statement_bind_u64(statement, 11 + i, run->total.value[totals[i]]);
         else
@@ -178,6 +240,7 @@ static enum err find_or_insert(struct saving *saving, const struct append_run *i
         run->id = run_id(it, true, id);
         err = find_run(saving->store, run->id, &known);
     }
+    merge(saving, run, &known);
     saving->job = known.job;
     saving->run_row = known.row;
     if (err != OK || (known.row && (!it->job || known.uid == run->uid || run->uid == UINT32_MAX)))

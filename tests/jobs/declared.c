@@ -258,9 +258,115 @@ static void a_run_inside_a_job_does_not_create_another(void **state)
     fixture_end(&f);
 }
 
+#define SEEN_NS (2000000000 * NS_PER_S)
+
+static struct job slurm_job(void)
+{
+    struct job job = declared("7");
+    job.source = "slurm";
+    job.user = "zoe";
+    job.start_ns = 1000000000 * NS_PER_S;
+    job.cgroup = "/slurm/uid_1000/job_7";
+    return job;
+}
+
+static void a_discovered_job_continues_after_a_restart(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = slurm_job();
+    fixture_begin_v1(&f);
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
+    fixture_open(&f);
+    assert_int_equal(jobs_restore(f.jobs, &job, &(struct jobs_saved){ .seen_ns = SEEN_NS }), OK);
+    assert_int_equal(jobs_count(f.jobs), 1);
+    assert_int_equal(jobs_find(f.jobs, "7")->start_ns, job.start_ns);
+    assert_string_equal(jobs_find(f.jobs, "7")->user, "anna");
+    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7");
+    jobs_read(f.jobs);
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
+    fixture_end(&f);
+}
+
+static void a_job_that_ended_during_a_restart_gets_its_end(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = slurm_job();
+    fixture_begin_v1(&f);
+    fixture_open(&f);
+    assert_int_equal(jobs_restore(f.jobs, &job, &(struct jobs_saved){ .seen_ns = SEEN_NS }), OK);
+    assert_int_equal(jobs_count(f.jobs), 0);
+    const struct fixture_event *end = fixture_find(&f, "7", JOB_END);
+    assert_non_null(end);
+    assert_int_equal(end->end_ns, SEEN_NS);
+    assert_int_equal(end->start_ns, job.start_ns);
+    assert_string_equal(end->source, "slurm");
+    fixture_end(&f);
+}
+
+/* Its epilog has reported the end, but the batch system has not removed the cgroup yet. */
+static void an_ended_job_stays_ended_after_a_restart(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = slurm_job();
+    size_t at = 0;
+    bool is_declared;
+    fixture_begin_v1(&f);
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
+    fixture_open(&f);
+    job.end_ns = SEEN_NS;
+    assert_int_equal(jobs_restore(f.jobs, &job, &(struct jobs_saved){ .is_declared = true, .seen_ns = SEEN_NS + 5 }), OK);
+    assert_int_equal(jobs_count(f.jobs), 0);
+    assert_int_equal(fixture_find(&f, "7", JOB_END)->end_ns, SEEN_NS);
+    const struct job *saved = jobs_next_saved(f.jobs, &at, &is_declared); /* for the next restart */
+    assert_non_null(saved);
+    assert_int_equal(saved->end_ns, SEEN_NS);
+    assert_true(is_declared);
+    fixture_end(&f);
+    job.id = "8"; /* the cgroup of this one was removed meanwhile */
+    fixture_begin_v1(&f);
+    fixture_open(&f);
+    assert_int_equal(jobs_restore(f.jobs, &job, &(struct jobs_saved){ .is_declared = true, .seen_ns = SEEN_NS }), OK);
+    assert_int_equal(f.count, 0);
+    fixture_end(&f);
+}
+
+/* A registered job between two steps waits for its end, one whose process has exited does not. */
+static void registered_jobs_continue_after_a_restart(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = slurm_job(), run = declared("run-1"), group = declared("by-cgroup");
+    fixture_begin_v1(&f);
+    fixture_open(&f);
+    assert_int_equal(jobs_restore(f.jobs, &job, &(struct jobs_saved){ .is_declared = true, .seen_ns = SEEN_NS }), OK);
+    assert_non_null(jobs_find(f.jobs, "7"));
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
+    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7");
+    jobs_read(f.jobs);
+    assert_non_null(jobs_find(f.jobs, "7"));
+    assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
+    run.source = "run";
+    run.pid = 12345;
+    assert_int_equal(jobs_restore(f.jobs, &run, &(struct jobs_saved){ .is_declared = true, .is_gone = true,
+                                                                        .seen_ns = SEEN_NS }), OK);
+    assert_int_equal(fixture_find(&f, "run-1", JOB_END)->end_ns, SEEN_NS);
+    group.cgroup = "/my/group";
+    assert_int_equal(jobs_restore(f.jobs, &group, &(struct jobs_saved){ .is_declared = true, .seen_ns = SEEN_NS }), OK);
+    assert_int_equal(fixture_count(&f, "by-cgroup", JOB_END), 1);
+    assert_int_equal(jobs_count(f.jobs), 1);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_discovered_job_continues_after_a_restart),
+        cmocka_unit_test(a_job_that_ended_during_a_restart_gets_its_end),
+        cmocka_unit_test(an_ended_job_stays_ended_after_a_restart),
+        cmocka_unit_test(registered_jobs_continue_after_a_restart),
         cmocka_unit_test(a_declared_job_begins_and_ends),
         cmocka_unit_test(invalid_jobs_are_rejected),
         cmocka_unit_test(a_declared_job_is_merged_with_its_cgroup),

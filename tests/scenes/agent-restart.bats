@@ -289,12 +289,12 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"
     SONDE_JOB=4711 program sonde counter cells_total - 100
-    wait_for 'of_job cells_total 100 && grep "What programs have counted" "$T/log" && grep "cannot save the declared jobs" "$T/log"'
+    wait_for 'of_job cells_total 100 && grep "What programs have counted" "$T/log" && grep "cannot save the jobs" "$T/log"'
     SONDE_JOB=4711 program sonde counter cells_total - 3
     "$SONDE" job begin 4712
     wait_for 'of_job cells_total 103 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     [ "$(grep -c "What programs have counted" "$T/log")" -eq 1 ]
-    [ "$(grep -c "cannot save the declared jobs" "$T/log")" -eq 1 ]
+    [ "$(grep -c "cannot save the jobs" "$T/log")" -eq 1 ]
     rmdir "$SONDE_BOARDS/$kept.new" "$SONDE_SOCKET_DIR/agent.sock.jobs.new"
     wait_for '[ -e "$SONDE_BOARDS/$kept" ] && [ -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ]'
     restart KILL

@@ -5,22 +5,26 @@ load scene
 setup() {
     scene_setup
     need_root
-    export SONDE_SOCKET_DIR=$T/run XDG_STATE_HOME=$T/state
-    AGENT='' NAME=totals$$
+    export SONDE_SOCKET_DIR=$T/run XDG_STATE_HOME=$T/state SONDE_DB=$T/run/sonde.db
+    AGENT='' OTHER='' NAME=totals$$
     [ -w /sys/fs/cgroup/cpuacct/cgroup.procs ] && [ -d /sys/fs/cgroup/unified ] || skip "no cgroup v1 beside v2"
 }
 
 teardown() {
-    [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    [ -z "$AGENT$OTHER" ] || kill -9 $AGENT $OTHER 2>/dev/null || :
     find /sys/fs/cgroup/*/slurm_"$NAME" -depth -type d -exec rmdir {} + 2>/dev/null || :
     scene_teardown
 }
 
+# start_agent DIRECTORY …: DIRECTORY has its socket, spool and database.
 start_agent() {
-    SONDE_NODE=$NAME "$SONDE" agent --listen none --jobs slurm --sensors cgroup,taskstats --period 100ms --spool "$T/spool" \
-        --sink "store:path=$SONDE_DB,every=300ms" --sink "csv:path=$T/out.csv" "$@" >>"$T/agent.log" 2>&1 3>&- &
+    local dir=$1
+    shift
+    mkdir -p "$dir"
+    SONDE_NODE=$NAME SONDE_SOCKET_DIR=$dir "$SONDE" agent --listen none --jobs slurm --sensors cgroup,taskstats --period 100ms --spool "$dir/spool" \
+        --sink "store:path=$dir/sonde.db,every=300ms" "$@" >>"$T/agent.log" 2>&1 3>&- &
     AGENT=$!
-    wait_for "[ -S '$T/run/agent.sock' ]"
+    wait_for "SONDE_SOCKET_DIR='$dir' '$SONDE' job"
 }
 
 stop_agent() {
@@ -45,7 +49,7 @@ compare_totals() {
 
 @test "the stored CPU time of hundreds of short jobs is the kernel's, whichever cgroup is removed first" {
     local group=/sys/fs/cgroup/cpuacct/slurm_$NAME/uid_0/job_999 since=$SECONDS
-    start_agent
+    start_agent "$T/run" --sink "csv:path=$T/out.csv"
     mkdir -p "$group" # it is a job until it is removed, even if it has no process for more than 10 s
     "$SOURCE/tests/tools/job_churn.py" "$NAME" "$TOOLS/burn" 8 >"$T/truth"
     wait_for '[ $SECONDS -gt $((since + 11)) ]'
@@ -57,4 +61,53 @@ compare_totals() {
     stop_agent
     [ "$(wc -l <"$T/truth")" -eq 193 ]
     compare_totals
+}
+
+# Jobs that use CPU time and then wait, so that everything is sampled even if an agent is just restarting.
+run_jobs() {
+    local i group=/sys/fs/cgroup/cpuacct/slurm_$NAME/uid_1
+    mkdir -p "$group"
+    for i in $(seq 2001 20"$1"); do
+        (
+            mkdir "$group/job_$i"
+            sh -c 'echo 0 >"$1/cgroup.procs" && exec "$2" 30' - "$group/job_$i" "$TOOLS/burn"
+            sleep 4
+            rmdir "$group/job_$i"
+        ) 3>&- &
+        sleep 0.2
+    done
+    wait
+}
+
+stored() {
+    sqlite3 -readonly "$T/$1/sonde.db" "SELECT job_id, \"user\", uid, hosts, ended, total_usertime + total_systemtime FROM jobs ORDER BY job_id"
+}
+
+@test "an agent that was restarted a hundred times has stored the same jobs as one that was not" {
+    local restarts=0 jobs
+    start_agent "$T/steady"
+    OTHER=$AGENT
+    start_agent "$T/run"
+    "$SONDE" job begin registered -q
+    "$SONDE" job begin over -q
+    "$SONDE" job end over -q
+    run_jobs 40 &
+    jobs=$!
+    while [ "$restarts" -lt 100 ]; do
+        restarts=$((restarts + 1))
+        kill -$((restarts % 2 ? 9 : 15)) "$AGENT"
+        wait "$AGENT" 2>/dev/null || :
+        start_agent "$T/run"
+    done
+    wait "$jobs"
+    "$SONDE" job end registered -q
+    wait_for '[ "$("$SONDE" job | grep -c "slurm\|told")" -eq 0 ]'
+    stop_agent
+    kill "$OTHER"
+    wait "$OTHER"
+    OTHER=''
+    stored steady >"$T/expected"
+    [ "$(wc -l <"$T/expected")" -eq 40 ]
+    stored run | grep '^20' | diff "$T/expected" -
+    [ "$(sql "SELECT group_concat(job_id || ended) FROM (SELECT * FROM jobs WHERE job_id IN ('over', 'registered') ORDER BY job_id)")" = over1,registered1 ]
 }

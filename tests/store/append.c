@@ -189,6 +189,62 @@ static void run_of_root_joins_the_job_that_an_agent_has_seen(void **state)
     assert_sql(fixture->path, "SELECT group_concat(uid || user || processes, ' ') FROM jobs", "1000anna3");
 }
 
+#define FIGURES_SQL \
+    "SELECT \"user\" || ' ' || uid || ' ' || ((start_ns - 1700000000000000000) / 1000000000) || ' ' ||" \
+    " ((end_ns - 1700000000000000000) / 1000000000) || ' ' || ended || ' ' || cores_allowed_milli || ' ' || rss_peak_bytes" \
+    " || ' ' || records_lost || ' ' || total_usertime || ' ' || total_systemtime || ' ' || total_read_bytes FROM jobs"
+
+static void save(struct store_fixture *fixture, const struct append_run *run)
+{
+    struct append append;
+    int64_t job, row;
+    begin(&append, fixture);
+    assert_int_equal(append_run(&append, run, &job, &row), OK);
+    assert_int_equal(append_commit(&append), OK);
+}
+
+/* A restarted agent finds the cgroup of a job that has ended, or reports the end of a job of which it has no sample. */
+static void a_restart_loses_no_figures(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct job ended = running, unknown = { .id = "4711", .other_id = "", .source = "slurm", .user = "", .uid = UINT32_MAX,
+                                            .start_ns = START_NS + 3 * SECOND, .cgroup = "" };
+    struct append_run run = run_of(&ended), again = { .host = "node7", .job = &unknown, .start_ns = START_NS + 3 * SECOND };
+    ended.end_ns = START_NS + 9 * SECOND;
+    counters_set(&run.total, COUNTER_usertime, 3000);
+    counters_set(&run.total, COUNTER_systemtime, 1000);
+    counters_set(&run.total, COUNTER_read_bytes, 77);
+    save(fixture, &run);
+    assert_sql(fixture->path, FIGURES_SQL, "anna 1000 0 9 1 4000 5000 2 3000 1000 77");
+    again.end_ns = START_NS + 50 * SECOND;
+    save(fixture, &again);
+    assert_sql(fixture->path, FIGURES_SQL, "anna 1000 0 9 1 4000 5000 2 3000 1000 77");
+    counters_set(&again.total, COUNTER_usertime, 3500); /* a later sample, of a cgroup that was not removed at once */
+    counters_set(&again.total, COUNTER_systemtime, 600);
+    save(fixture, &again);
+    assert_sql(fixture->path, FIGURES_SQL, "anna 1000 0 9 1 4000 5000 2 3500 600 77");
+}
+
+/* Jobs may be requeued under the same id: the next one starts from 0. */
+static void another_job_with_the_same_id_replaces_it(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct job ended = running, next = running;
+    struct append_run run = run_of(&ended), other = run_of(&next);
+    ended.end_ns = START_NS + 9 * SECOND;
+    counters_set(&run.total, COUNTER_usertime, 3000);
+    counters_set(&run.total, COUNTER_systemtime, 1000);
+    counters_set(&run.total, COUNTER_read_bytes, 77);
+    save(fixture, &run);
+    other.start_ns = next.start_ns = START_NS + 20 * SECOND;
+    other.end_ns = START_NS + 21 * SECOND;
+    counters_set(&other.total, COUNTER_usertime, 5);
+    counters_set(&other.total, COUNTER_systemtime, 6);
+    counters_set(&other.total, COUNTER_read_bytes, 7);
+    save(fixture, &other);
+    assert_sql(fixture->path, FIGURES_SQL, "anna 1000 20 21 0 4000 5000 2 5 6 7");
+}
+
 static void running_job_has_not_ended(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -411,6 +467,8 @@ int main(void)
         STORE_TEST(owners_have_jobs_of_their_own),
         STORE_TEST(owner_that_becomes_known),
         STORE_TEST(run_of_root_joins_the_job_that_an_agent_has_seen),
+        STORE_TEST(a_restart_loses_no_figures),
+        STORE_TEST(another_job_with_the_same_id_replaces_it),
         STORE_TEST(running_job_has_not_ended),
         STORE_TEST(node_has_no_job),
         STORE_TEST(chunks_of_a_series_are_read_as_one),

@@ -1,8 +1,9 @@
 /* Lines of JSON: the first one identifies the boot, the others are requests as of POST /job (job_post.h). */
-#include "agent/declared_jobs.h"
+#include "agent/saved_jobs.h"
 
 #include "agent/job_post.h"
 #include "api/schema.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/state_file.h"
 #include "net/json.h"
@@ -10,15 +11,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SUFFIX ".jobs"
 #define ANSWER_MAX 4096
-
-bool declared_jobs_is(const struct job *job)
-{
-    return strcmp(job->source, "told") == 0 || strcmp(job->source, "run") == 0;
-}
 
 static enum err jobs_file_path(char path[FILE_PATH_MAX], const char *socket)
 {
@@ -49,7 +46,7 @@ static void add_string(struct json *json, const char *name, const char *text)
         json_field_text(json, name, text);
 }
 
-static void add_job(struct buf *file, const char *root, const struct job *job)
+static void add_job(struct buf *file, const char *root, const struct job *job, bool is_declared)
 {
     static const char *const modes[] = {
         [JOB_SYSCALLS_NONE] = "", [JOB_SYSCALLS_COUNT] = "count", [JOB_SYSCALLS_TIME] = "time",
@@ -61,13 +58,15 @@ static void add_job(struct buf *file, const char *root, const struct job *job)
     json_key(&json, API_BEGIN);
     json_begin_object(&json);
     json_field_text(&json, API_ID, job->id);
-    json_field_u64(&json, API_KEPT, 1);
+    if (is_declared)
+        json_field_u64(&json, API_DECLARED, 1);
     add_string(&json, API_OTHER_ID, job->other_id);
     json_field_text(&json, API_SOURCE, job->source);
     add_string(&json, API_USER, job->user);
     if (job->uid != UINT32_MAX)
         json_field_u64(&json, API_UID, job->uid);
     add_number(&json, API_START_NS, job->start_ns);
+    add_number(&json, API_END_NS, job->end_ns);
     add_number(&json, API_CORES_MILLI, job->cores_milli);
     add_number(&json, API_MEMORY_BYTES, job->memory_bytes);
     add_string(&json, API_CGROUP, job->cgroup);
@@ -80,22 +79,20 @@ static void add_job(struct buf *file, const char *root, const struct job *job)
     json_end(&json);
 }
 
-enum err declared_jobs_write(const char *socket, const char *root, const struct jobs *jobs)
+enum err saved_jobs_write(const char *socket, const char *root, const struct jobs *jobs)
 {
     char path[FILE_PATH_MAX];
     struct buf file;
     const struct job *job;
     size_t count = 0;
+    bool is_declared;
     enum err err = jobs_file_path(path, socket);
     if (err)
         return err;
     buf_init(&file, STATE_FILE_MAX);
     add_boot(&file);
-    for (size_t at = 0; (job = jobs_next(jobs, &at));)
-        if (declared_jobs_is(job) && !job->end_ns) {
-            add_job(&file, root, job);
-            count++;
-        }
+    for (size_t at = 0; (job = jobs_next_saved(jobs, &at, &is_declared)); count++)
+        add_job(&file, root, job, is_declared);
     if (count)
         err = state_file_write(path, &file);
     else
@@ -126,23 +123,29 @@ static bool is_of_this_boot(struct bytes line)
     return is_same;
 }
 
-size_t declared_jobs_read(const char *socket, struct jobs *jobs)
+/* The jobs were known to run until then. */
+static uint64_t written_ns(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) ? clock_realtime_ns() : (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+}
+
+void saved_jobs_read(const char *socket, struct jobs *jobs)
 {
     char path[FILE_PATH_MAX];
     struct buf file, answer;
     struct bytes line;
-    size_t count = 0;
     buf_init(&file, STATE_FILE_MAX + 1);
     buf_init(&answer, ANSWER_MAX);
     if (!jobs_file_path(path, socket) && !state_file_read(path, &file)) {
         struct bytes rest = { file.data, file.size };
-        bool is_ours = take_line(&rest, &line) && is_of_this_boot(line);
-        while (is_ours && take_line(&rest, &line)) {
+        struct job_requester saved = { .is_privileged = true, .saved_ns = written_ns(path) };
+        saved.has_rebooted = !take_line(&rest, &line) || !is_of_this_boot(line);
+        while (take_line(&rest, &line)) {
             buf_reset(&answer);
-            count += job_post(jobs, &(struct job_requester){ .is_privileged = true }, line, &answer) == OK;
+            job_post(jobs, &saved, line, &answer);
         }
     }
     buf_clear(&file);
     buf_clear(&answer);
-    return count;
 }

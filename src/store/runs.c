@@ -87,7 +87,7 @@ void store_runs_clear(struct store_runs *runs)
 
 static bool has(const struct store_run *run, uint32_t number)
 {
-    return number >= run->first_process && number - run->first_process < run->process_count;
+    return number - run->first_process < run->process_count; /* a smaller number wraps around to a huge one */
 }
 
 const struct store_run *store_runs_find(struct store_runs *runs, uint32_t number)

@@ -31,6 +31,11 @@ static void parts_are_added_and_duplicates_count_once(void **state)
     metrics_fixture_between(&metrics, &program_counter_set, "x", 1, 2, three);
     metrics_fixture_between(&metrics, &program_counter_set, "x", 1, 2, three); /* another host */
     assert_true(job_metrics_value(&metrics, JOB_METRICS_COUNTER, 0, 0) == 6);
+    metrics_fixture_between(&metrics, &syscall_set, "read", 10, 20, (double[]){ 9, 5, 100, 1e9 });
+    metrics_fixture_between(&metrics, &syscall_set, "read", 30, 40, (double[]){ 8, 4, 70, 2e9 }); /* another run */
+    const double *reads = job_metrics_values(&metrics, JOB_METRICS_SYSCALL, 0);
+    assert_true(reads[SYSCALL_CALLS] == 17 && reads[SYSCALL_ERRORS] == 9 && reads[SYSCALL_BYTES] == 170
+                && reads[SYSCALL_TIME] == 3e9);
     metrics_fixture_between(&metrics, &mpi_set, "0/MPI_Send", 10, 20, calls);
     metrics_fixture_of(&metrics, "agent of n1", &mpi_set, "0/MPI_Send", 11, 19, calls); /* by an agent and by sonde run */
     assert_true(job_metrics_value(&metrics, JOB_METRICS_MPI, 0, MPI_CALLS) == 10);

@@ -1,7 +1,8 @@
-/* The sink `colmet`: samples as records of Colmet's Python version, pushed to a Colmet collector (or to `sonde
- * collect --colmet`). One message per batch, with the records in Colmet's order. Needs wire-zmq.so. */
+/* The sink `colmet`: samples as records of Colmet's Python version, or as MessagePack of its Rust version, pushed to a Colmet
+ * collector (or to `sonde collect --colmet`). One message per batch, with the records in Colmet's order. Needs wire-zmq.so. */
 #include "base/buf.h"
 #include "compat/colmet/mapping.h"
+#include "compat/colmet/rust_writer.h"
 #include "sinks/sink.h"
 #include "transport/address.h"
 #include "compat/colmet/records.h"
@@ -14,13 +15,15 @@
 #define QUEUE_MAX 1000000u
 
 struct colmet_state {
-    const char *address, *mapping;      /* settings */
+    const char *address, *mapping, *format; /* settings */
     uint64_t queue, linger_ns;          /* settings */
     bool nvidia;
     const struct zmq_module *zmq;
     struct zmq_push *push;
     struct colmet_rows *rows;
     struct colmet_mapping files;
+    struct colmet_rust_writer rust;
+    enum { PYTHON, RUST_2019, RUST_2020 } kind; /* format */
     struct buf out;
     char involved[COLMET_INVOLVED_SIZE];
     char message[512];
@@ -28,6 +31,8 @@ struct colmet_state {
 
 static const struct setting colmet_settings[] = {
     { "address", SETTING_TEXT, "tcp://127.0.0.1:5556", offsetof(struct colmet_state, address), "address of the collector" },
+    { "format", SETTING_TEXT, "python", offsetof(struct colmet_state, format),
+      "python, or MessagePack of the Rust nodes, for the collectors of 2019 (rust2019) and since 2020 (rust2020)" },
     { "queue", SETTING_U64, "1000", offsetof(struct colmet_state, queue),
       "maximum number of messages queued while the collector is down; 0: unlimited" },
     { "linger", SETTING_DURATION, "2s", offsetof(struct colmet_state, linger_ns), "how long to wait for the collector at exit" },
@@ -38,6 +43,15 @@ static const struct setting colmet_settings[] = {
     { 0 },
 };
 
+static bool parse_format(struct colmet_state *s)
+{
+    static const char *const formats[] = { [PYTHON] = "python", [RUST_2019] = "rust2019", [RUST_2020] = "rust2020" };
+    for (s->kind = PYTHON; s->kind <= RUST_2020; s->kind++)
+        if (strcmp(s->format, formats[s->kind]) == 0)
+            return true;
+    return false;
+}
+
 static enum err colmet_check(void *state)
 {
     struct colmet_state *s = state;
@@ -45,6 +59,8 @@ static enum err colmet_check(void *state)
     s->message[0] = '\0';
     if (s->queue > QUEUE_MAX)
         snprintf(s->message, sizeof s->message, "invalid queue %llu (expected 0 to %u)", (unsigned long long)s->queue, QUEUE_MAX);
+    else if (!parse_format(s))
+        snprintf(s->message, sizeof s->message, "invalid format '%.40s' (expected python, rust2019 or rust2020)", s->format);
     else if (address_normalize(s->address, 0, address) || strcmp(address, s->address) != 0)
         snprintf(s->message, sizeof s->message, "invalid address '%.100s' (expected tcp://HOST:PORT)", s->address);
     return s->message[0] ? USAGE : zmq_load(&s->zmq, s->message, sizeof s->message);
@@ -94,10 +110,14 @@ static enum err colmet_write(void *state, const struct batch *batch)
     buf_reset(&s->out);
     for (size_t i = 0; i < count; i++) {
         write_csv(s, &rows[i]);
-        add_record(s, &rows[i]);
+        if (s->kind == PYTHON)
+            add_record(s, &rows[i]);
     }
-    if (!s->out.size)
-        return OK;
+    if (s->kind != PYTHON)
+        err = colmet_rust_write(&s->rust, s->kind == RUST_2019 ? COLMET_RUST_2019 : COLMET_RUST_2020, batch, rows, count,
+                                &s->out);
+    if (err || !s->out.size)
+        return err;
     err = buf_err(&s->out);
     if (!err)
         err = s->zmq->push_send(s->push, (struct bytes){ s->out.data, s->out.size });
@@ -124,6 +144,7 @@ static void colmet_close(void *state)
     s->zmq->push_close(&s->push, (unsigned)(s->linger_ns / 1000000));
     colmet_rows_free(&s->rows);
     colmet_mapping_clear(&s->files);
+    colmet_rust_writer_clear(&s->rust);
     buf_clear(&s->out);
 }
 

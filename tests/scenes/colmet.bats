@@ -198,6 +198,46 @@ PY
     grep -q "^procstats_default $(hostname) 0 " received
 }
 
+# What collector/main.py of Colmet's Rust branch does with a message: names are decoded from bytes, ids looked up in its table.
+@test "colmet-node sends MessagePack that the Rust version's collector decodes" {
+    need_root
+    /usr/bin/python3 -c 'import msgpack' 2>/dev/null || skip "no msgpack"
+    group=/sys/fs/cgroup/memory/oar/$(id -un)_$((70000 + RANDOM))
+    mkdir -p "$group" 2>/dev/null || skip "no cgroup v1"
+    sleep 120 3>&- &
+    sleeper=$!
+    echo "$sleeper" >"$group/cgroup.procs"
+    timeout 60 /usr/bin/python3 - "$ADDRESS" "${group##*_}" >received 3>&- <<'PY' &
+import sys
+import msgpack, zmq
+names = {1: "cache", 2: "rss", 10: "pgfault", 17: "hierarchical_memory_limit", 19: "total_rss"}
+socket = zmq.Context().socket(zmq.PULL)
+socket.bind(sys.argv[1])
+while True:
+    data = msgpack.unpackb(socket.recv(), strict_map_key=False)
+    if int(sys.argv[2]) not in data:
+        continue
+    host, time_ms, backends = data[int(sys.argv[2])]
+    for backend in backends:
+        counters = {names.get(number, number): value for number, value in zip(backend[1], backend[2])}
+        if backend[0].decode("utf-8") == "Memory":
+            print(host.decode("utf-8"), counters["rss"] == counters["total_rss"], counters["pgfault"] >= 0)
+            sys.exit(0)
+PY
+    receiver=$!
+    timeout 60 ./colmet-node -s 0.2 --zeromq-uri "$ADDRESS" --zeromq-format rust2019 -- --socket none >node 2>&1 3>&- &
+    pid=$!
+    wait "$receiver" || { cat node; false; }
+    stop
+    kill "$sleeper"
+    wait_for "rmdir '$group' 2>/dev/null || [ ! -e '$group' ]"
+    [ "$(cat received)" = "$(hostname) True True" ]
+    run -0 ./colmet-node -m pgfault -- --check -v
+    [[ $output == *rust2020* ]]
+    run -2 ./colmet-node --zeromq-format rust1999 -- --check
+    [[ $output == *"invalid format 'rust1999' (expected python, rust2019 or rust2020)"* ]]
+}
+
 # In a network namespace, because the script's port is fixed.
 @test "configure_colmet.py changes a plain colmet-node, which prints its counters with -vvv" {
     need_root

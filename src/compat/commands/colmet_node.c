@@ -1,5 +1,5 @@
 /* colmet-node: sonde agent with the options of Colmet's node (of the Python and of the Rust program). Reads the enabled
- * sensors and pushes records of the Python version to the collector. Arguments after "--" are options of sonde
+ * sensors and pushes records of either version to the collector. Arguments after "--" are options of sonde
  * agent. */
 #include "compat/commands/drop_in.h"
 
@@ -18,8 +18,8 @@
 
 enum colmet_node_option {
     HELP, VERSION, VERBOSE, PERIOD, NO_PROCSTATS, INFINIBAND, OMNIPATH, LUSTRE, LUSTRE_PREFIX, PERF, PERF_LIST, JOBPROC, RAPL,
-    TEMPERATURE, IPMI, IPMI_COMMAND, NVIDIA, ROOT_PATH, REGEX, ADDRESS, QUEUE, LINGER, METRICS, METRICS_FILE, SUFFIX, WAIT,
-    IDS,
+    TEMPERATURE, IPMI, IPMI_COMMAND, NVIDIA, ROOT_PATH, REGEX, ADDRESS, QUEUE, LINGER, FORMAT, METRICS, METRICS_FILE,
+    RUST_ROOT_PATH, RUST_2019_PATH, SUFFIX, WAIT, IDS,
 };
 
 #define NEVER "is not supported: it never had an effect, since discovered jobs replace it; register jobs with 'sonde job begin'"
@@ -53,10 +53,11 @@ static const struct foreign_option table[] = {
     { '\0', "--zeromq-uri", FOREIGN_VALUE, ADDRESS, NULL },
     { '\0', "--zeromq-hwm", FOREIGN_VALUE, QUEUE, NULL },
     { '\0', "--zeromq-linger", FOREIGN_VALUE, LINGER, NULL },
+    { '\0', "--zeromq-format", FOREIGN_VALUE, FORMAT, NULL }, /* ours */
     { 'm', "--metrics", FOREIGN_VALUE, METRICS, NULL },
     { 'f', "--file_metrics", FOREIGN_VALUE, METRICS_FILE, NULL },
-    { '\0', "--cgroup-root-path", FOREIGN_VALUE, ROOT_PATH, NULL },
-    { '\0', "--cgroup-rootpath", FOREIGN_VALUE, ROOT_PATH, NULL },
+    { '\0', "--cgroup-root-path", FOREIGN_VALUE, RUST_ROOT_PATH, NULL },
+    { '\0', "--cgroup-rootpath", FOREIGN_VALUE, RUST_2019_PATH, NULL },
     { '\0', "--cgroup-path-suffix", FOREIGN_VALUE, SUFFIX, NULL },
     { '\0', "--wait-cgroup-cpuset-path", FOREIGN_FLAG, WAIT, NULL },
     { 0 },
@@ -77,6 +78,8 @@ static const char help[] =
     "      --zeromq-uri URI      the collector (tcp://127.0.0.1:5556)\n"
     "      --zeromq-hwm N        messages queued while it is down (1000)\n"
     "      --zeromq-linger MS    how long to wait for it at exit (0)\n"
+    "      --zeromq-format NAME  python, or the MessagePack of the Rust nodes: rust2019,\n"
+    "                            rust2020 (with options of the Rust nodes rust2020)\n"
     "  -m, --metrics LIST, -f, --file_metrics FILE\n"
     "                            as for the Rust node\n"
     "  -v, --verbose             print more details; -vv, -vvv\n"
@@ -92,6 +95,7 @@ struct colmet_node_options {
     bool is_on[IDS];
     bool is_impatient; /* --wait-cgroup-cpuset-path false: exit rather than wait for the directory */
     unsigned verbose;
+    char format[16]; /* of messages; "": by the options */
     char period[64], prefix[128], address[512], queue[32], linger[32];
     char events[4096];
     char metrics[METRICS_MAX];
@@ -113,7 +117,7 @@ static enum err check_value(int id, const char *value, struct buf *message)
                               "as OAR creates it");
         return USAGE;
     }
-    if ((id == ROOT_PATH || id == SUFFIX) && !is_of_oar(value)) {
+    if ((id == ROOT_PATH || id == RUST_ROOT_PATH || id == RUST_2019_PATH || id == SUFFIX) && !is_of_oar(value)) {
         buf_printf(message, "'%.200s' is not a cgroup directory of OAR; OAR jobs are found in every cgroup hierarchy, so the "
                             "option can be left out", value);
         return USAGE;
@@ -153,6 +157,7 @@ static enum err take(struct colmet_node_options *node, int id, const char *value
     case ADDRESS: copy(node->address, sizeof node->address, value); break;
     case QUEUE: copy(node->queue, sizeof node->queue, value); break;
     case LINGER: copy(node->linger, sizeof node->linger, value[0] == '-' ? "86400000" : value); break;
+    case FORMAT: copy(node->format, sizeof node->format, value); break;
     case LUSTRE_PREFIX: copy(node->prefix, sizeof node->prefix, value); break;
     case WAIT: node->is_impatient = !node->is_on[WAIT]; break;
     case METRICS: copy(node->metrics, sizeof node->metrics, value); break;
@@ -201,6 +206,17 @@ static void log_differences(const struct colmet_node_options *node)
         log_warn("--wait-cgroup-cpuset-path false is ignored: jobs are discovered whenever their cgroup appears");
 }
 
+/* Options that only the Rust nodes have mean that its collector receives. */
+static const char *format_of(const struct colmet_node_options *node)
+{
+    if (node->format[0])
+        return node->format;
+    if (node->is_on[RUST_2019_PATH])
+        return "rust2019";
+    return node->is_on[METRICS] || node->is_on[METRICS_FILE] || node->is_on[RUST_ROOT_PATH] || node->is_on[SUFFIX]
+                   || node->is_on[WAIT] ? "rust2020" : "python";
+}
+
 static void add_pair(struct drop_in_args *args, const char *option, const char *value)
 {
     drop_in_add(args, option);
@@ -213,8 +229,10 @@ static void add_sensors(const struct colmet_node_options *node, struct drop_in_a
         { INFINIBAND, "infiniband" }, { LUSTRE, "lustre" }, { PERF, "perf" }, { JOBPROC, "process" }, { RAPL, "rapl" },
         { TEMPERATURE, "temperature" }, { IPMI, "ipmi" }, { NVIDIA, "gpu" },
     }, slow[] = { { TEMPERATURE, "temperature" }, { IPMI, "ipmi" } };
-    char list[512] = "taskstats";
-    if (!node->is_on[NO_PROCSTATS])
+    bool is_rust = strcmp(format_of(node), "python") != 0;
+    char list[512];
+    snprintf(list, sizeof list, "%s", is_rust ? "cgroup" : "taskstats");
+    if (!is_rust && !node->is_on[NO_PROCSTATS])
         snprintf(list, sizeof list, "taskstats,meminfo,vmstat,stat,loadavg");
     for (size_t i = 0; i < sizeof sensors / sizeof *sensors; i++)
         if (node->is_on[sensors[i].id])
@@ -255,8 +273,8 @@ static void add_events(const struct colmet_node_options *node, struct drop_in_ar
 static void add_sink(const struct colmet_node_options *node, struct drop_in_args *args)
 {
     char sink[1024];
-    snprintf(sink, sizeof sink, "colmet:address=%s,queue=%s,linger=%sms,mapping=.%s", node->address, node->queue, node->linger,
-             node->is_on[NVIDIA] ? ",nvidia=yes" : "");
+    snprintf(sink, sizeof sink, "colmet:address=%s,format=%s,queue=%s,linger=%sms,mapping=.%s", node->address, format_of(node),
+             node->queue, node->linger, node->is_on[NVIDIA] ? ",nvidia=yes" : "");
     add_pair(args, "--sink", sink);
 }
 

@@ -6,12 +6,14 @@
 #include "run/proc_events.h"
 #include "run/signals.h"
 #include "run/spool_dir.h"
+#include "run/spool_io.h"
 #include "run/ticks.h"
 
 #include <sys/resource.h>
 
 struct monitor {
     struct spool_dir spool;
+    struct spool_io spool_io;
     struct spool_writer writer; /* SPOOL_WRITER_NONE: the command is not monitored */
     struct signals signals;
     struct proc_events events;

@@ -17,14 +17,12 @@
 #include "spool/probe_env.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +116,7 @@ static bool create_spool(const struct run_settings *settings, const struct run_r
                        const struct preparation *preparation)
 {
     char path[PATH_MAX];
+    spool_io_begin(&monitor.spool_io);
     enum err err = spool_dir_create(&monitor.spool, settings->out_dir, facts->run_id, path);
     if (err) {
         log_warn("cannot create the spool in %s: %s. The command is not monitored; to monitor it, %s.", path,
@@ -139,17 +138,10 @@ static bool create_spool(const struct run_settings *settings, const struct run_r
     return true;
 }
 
-/* It is unknown who first wrote to a page of the spool, we or a program: assume the programs, and the last page
- * twice, in case it was written back in between. */
 static void read_spool_io(void *unused, struct sampler_probe_io *own)
 {
-    struct statfs fs;
-    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     (void)unused;
-    own->written_bytes = spool_writer_foreign_bytes(&monitor.writer);
-    bool is_memory = fstatfs(monitor.writer.fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
-    uint64_t pages = (own->written_bytes + monitor.writer.written + page_bytes - 1) / page_bytes + 1;
-    own->dirty_bytes = is_memory || !own->written_bytes ? 0 : pages * page_bytes;
+    spool_io_read(&monitor.spool_io, &monitor.writer, own);
 }
 
 static bool next_alive(void *unused, size_t *at, uint32_t *pid)

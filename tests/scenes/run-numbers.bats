@@ -71,3 +71,52 @@ small_ones_are_small() {
     need_users
     small_ones_are_small as_nobody
 }
+
+# 900,000 bytes in the buffer of a stream, which libc writes after all exit handlers; and 3,000 in that of stdout.
+flushes='#include <stdio.h>
+static char buffer[1 << 20], line[1000];
+int main(int count, char **names)
+{
+    FILE *file = fopen(names[count - 1], "w");
+    setvbuf(file, buffer, _IOFBF, sizeof buffer);
+    for (int i = 0; i < 900; i++)
+        fwrite(line, 1, sizeof line, file);
+    for (int i = 0; i < 3; i++)
+        fwrite(line, 1, sizeof line, stdout);
+    return 0;
+}'
+
+late_output_is_attributed() {
+    command -v cc >"$T/cc" || skip "no C compiler"
+    cc -x c -o flushes - <<<"$flushes"
+    mkdir -m 777 out
+    monitored "$1" ./flushes "$T/out/file" >"$T/printed"
+    [ "$(stat -c %s "$T/out/file" "$T/printed" | paste -sd +)" = 900000+3000 ]
+    expect '.use.sum.wchar_bytes == 903000 and .use.total.wchar_bytes == 903000 and .use.sum.syscw == 2'
+    expect '[.executables[] | select(.name == "flushes") | .wchar_bytes] == [903000]'
+    run ! grep -q "attributed" <("$SONDE" report)
+}
+
+@test "output that libc flushes at exit belongs to the process" { late_output_is_attributed as_root; }
+@test "output that libc flushes at exit belongs to the process, as nobody" {
+    need_users
+    late_output_is_attributed as_nobody
+}
+
+# Pages of a job's files, and none of the spool's: 40 processes write 10 pages each.
+@test "bytes written to disk are those of the job" {
+    mkdir out
+    [ "$(stat -f -c %T out)" != tmpfs ] || skip "files are in memory"
+    monitored as_root sh -c 'for i in 0 1 2 3; do for j in 0 1 2 3 4 5 6 7 8 9; do
+        dd if=/dev/zero of=out/$i$j bs=4096 count=10 2>/dev/null; done; done'
+    expect '.use.total.write_bytes / (400 * 4096) | . >= 0.995 and . < 1.06'
+}
+
+@test "an event that cannot be counted is reported, also with -q" {
+    "$SONDE" run -q -e no-such-event -- true 2>"$T/said" || [ $? -ne 0 ]
+    grep -q "no-such-event" "$T/said"
+    run --separate-stderr "$SONDE" run -q -e instructions -- true
+    [ "$status" -eq 0 ]
+    # Either it was counted, or sonde said that it was not.
+    "$SONDE" report --json | jq -e '.events | length == 1' || [[ $stderr == *"event instructions is not counted"* ]]
+}

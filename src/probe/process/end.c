@@ -64,7 +64,26 @@ static void read_own_rss(struct end_record *record)
         counters_set(&record->self, COUNTER_rssmax, kb);
 }
 
-static void end_write(int status)
+static void add_written(struct counters *counters, const struct unflushed *unflushed)
+{
+    if (!counters_has(counters, COUNTER_wchar) || !unflushed->bytes)
+        return;
+    counters_set(counters, COUNTER_wchar, counters->value[COUNTER_wchar] + unflushed->bytes);
+    counters_set(counters, COUNTER_syscw, counters_get(counters, COUNTER_syscw) + unflushed->calls);
+    if (unflushed->has_file) /* the file system decides how many pages that will be */
+        counters->known &= ~(1ull << COUNTER_write_bytes | 1ull << COUNTER_cancelled_write_bytes);
+}
+
+/* The kernel will count it for the thread that calls exit. */
+static void add_unflushed(struct end_record *record, bool is_alone)
+{
+    struct unflushed unflushed = unflushed_read(is_alone);
+    add_written(&record->whole_io, &unflushed);
+    if (probe_in_main_thread())
+        add_written(&record->main, &unflushed);
+}
+
+static void end_write(int status, bool will_flush)
 {
     char name[17] = "";
     struct end_record record = {
@@ -78,7 +97,10 @@ static void end_write(int status)
     read_usage(&record.children, RUSAGE_CHILDREN);
     read_main(&record, name);
     add_children(&record.main, &record.children);
-    counters_set(&record.main, COUNTER_num_threads, threads_emit_live() + 1);
+    unsigned others = threads_emit_live();
+    counters_set(&record.main, COUNTER_num_threads, others + 1);
+    if (will_flush)
+        add_unflushed(&record, others == 0);
     record_batch_close();
     read_usage(&record.self, RUSAGE_SELF);
     read_own_rss(&record);
@@ -89,8 +111,8 @@ static void end_write(int status)
     emit_end(frame, &packer, RECORD_KIND_end);
 }
 
-void end_emit(int status)
+void end_emit(int status, bool will_flush)
 {
     if (probe_is_active() && probe_is_own_process() && !atomic_exchange(&probe.end_is_recorded, true))
-        end_write(status);
+        end_write(status, will_flush);
 }

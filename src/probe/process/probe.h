@@ -107,8 +107,16 @@ struct bytes exe_read(char to[PATH_MAX], char *const *argv, const struct probe_a
  * cannot be resolved here: not absolute, or with "." or ".." components. */
 long exe_open(char path[ARGS_PATH_MAX], int flags);
 
-/* end.c: writes at most one end record per process; does nothing in a vfork child. */
-void end_emit(int status);
+/* end.c: writes at most one end record per process; does nothing in a vfork child. will_flush: libc flushes its streams
+ * afterwards. */
+void end_emit(int status, bool will_flush);
+
+/* unflushed.c: what is still in the buffers of stdio streams. */
+struct unflushed {
+    size_t bytes, calls;
+    bool has_file; /* part of it goes to a regular file */
+};
+struct unflushed unflushed_read(bool is_alone); /* is_alone: no other thread is running */
 
 /* unprobed.c: will a program that is about to be executed load the probe? The I/O needed to find out counts as probe
  * overhead; it is also returned here, since a vfork child cannot add it to the state. */

@@ -197,7 +197,7 @@ static bool settings_apply(const struct probe_settings *settings)
 static void on_end(int status, void *nothing)
 {
     (void)nothing;
-    end_emit(status);
+    end_emit(status, true);
 }
 
 /* What the loader read to load this library: one ELF header block, in one call. */

@@ -171,6 +171,7 @@ static enum err gather(struct facts *facts, struct store *store)
     if (!err)
         err = store_series(store, row, each_series, facts);
     timeline_end_host(&facts->timeline);
+    timeline_limit(&facts->timeline, TIMELINE_CPU, (double)facts->job.cores);
     if (!err)
         err = mpi_read(&facts->mpi, &facts->metrics);
     if (!err)

@@ -50,6 +50,13 @@ void timeline_init(struct timeline *timeline, uint64_t start_ns, uint64_t end_ns
             timeline->line[line][bin] = NAN;
 }
 
+void timeline_limit(struct timeline *timeline, enum timeline_line line, double limit)
+{
+    for (int bin = 0; bin < TIMELINE_BINS && limit > 0; bin++)
+        if (timeline->line[line][bin] > limit)
+            timeline->line[line][bin] = limit;
+}
+
 double timeline_bin_s(const struct timeline *timeline)
 {
     return (double)(timeline->end_ns - timeline->start_ns) / 1e9 / TIMELINE_BINS;

@@ -48,6 +48,10 @@ void timeline_add(struct timeline *timeline, const struct run_series *series);
  * even within one bin. Overlapping runs measure the same node, which counts once. */
 void timeline_end_host(struct timeline *timeline);
 
+/* Limits a line to what is possible, the CPU line to the number of cores: CPU time that one sample missed appears in a later
+ * one. limit 0: unknown. */
+void timeline_limit(struct timeline *timeline, enum timeline_line line, double limit);
+
 /* Length of a bin in seconds. */
 double timeline_bin_s(const struct timeline *timeline);
 

@@ -244,7 +244,7 @@ bool perf_find_unknown(const char *list, char *name, size_t size)
 
 static void warn_of_missing(const char *name, const struct perf_problem *problem)
 {
-    log_warn("event %s is not counted: %s. Fix: %s.", name, problem->reason, problem->fix);
+    log_error("event %s is not counted: %s. Fix: %s.", name, problem->reason, problem->fix);
 }
 
 static bool has_name(const struct perf_event_spec *specs, size_t count, const char *name)

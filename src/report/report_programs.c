@@ -257,7 +257,8 @@ static void add_call(struct page *page, const struct syscall_stats *calls, const
     char name[128];
     const char *class = syscall_stats_class(call);
     struct report_row row = { 0 };
-    snprintf(name, sizeof name, "%.*s%s%s", (int)call->name_size, call->name, *class ? " " : "", class);
+    snprintf(name, sizeof name, "%.*s%s%s", (int)call->name_size, call->name, *class ? " " : "",
+             syscall_stats_is_extra(call) ? "outside libc" : class);
     row.name = bytes_of(name);
     row.cells[0] = count_cell(call->calls);
     row.cells[1] = time_cell(call->time_s);
@@ -270,18 +271,29 @@ static void add_call(struct page *page, const struct syscall_stats *calls, const
     report_row_add(page, &row, PLAIN);
 }
 
+/* Reads and writes by file type, or (is_extra) those that were counted in addition to the calls in libc. */
+static void add_classes(struct page *page, const struct syscall_stats *calls, bool is_extra)
+{
+    static const char *const titles[REPORT_CELLS] = { "calls", "time", "share", "errors", "bytes", "each", "" };
+    size_t shown = 0;
+    for (size_t i = 0; i < calls->class_count && shown < ROWS_CLASSES; i++) {
+        if (syscall_stats_is_extra(&calls->classes[i]) != is_extra)
+            continue;
+        if (shown++ == 0 && !is_extra)
+            report_row_titles(page, "I/O by file type", titles);
+        add_call(page, calls, &calls->classes[i]);
+    }
+}
+
 static void add_calls(struct page *page, const struct syscall_stats *calls)
 {
     static const char *const titles[REPORT_CELLS] = { "calls", "time", "share", "errors", "bytes", "each", "" };
-    static const char *const class_titles[REPORT_CELLS] = { "calls", "time", "share", "errors", "bytes", "each", "" };
-    if (calls->count)
+    if (calls->count || calls->class_count)
         report_row_titles(page, "System calls", titles);
     for (size_t i = 0; i < calls->count && i < ROWS_CALLS; i++)
         add_call(page, calls, &calls->list[i]);
-    if (calls->class_count)
-        report_row_titles(page, "I/O by file type", class_titles);
-    for (size_t i = 0; i < calls->class_count && i < ROWS_CLASSES; i++)
-        add_call(page, calls, &calls->classes[i]);
+    add_classes(page, calls, true);
+    add_classes(page, calls, false);
 }
 
 /* Integers with thousands separators, others as they are. */

@@ -140,12 +140,9 @@ static void add_flows(struct page *page, const struct facts *facts)
 static void add_timeline(struct page *page, const struct facts *facts, enum timeline_line line, const char *label,
                       enum colour colour)
 {
-    double columns[TIMELINE_COLUMNS], most = 0;
+    double columns[TIMELINE_COLUMNS], most = fmax(timeline_peak(&facts->timeline, line), 0); /* not of the columns: averages */
     size_t width = narrowed(page, TIMELINE_COLUMNS, TIMELINE_COLUMNS_MIN);
     timeline_resample(&facts->timeline, line, columns, width);
-    for (size_t i = 0; i < width; i++)
-        if (columns[i] > most)
-            most = columns[i];
     if (line == TIMELINE_STORAGE && most < DISK_TIMELINE_MIN)
         return;
     if (line == TIMELINE_MEMORY && facts->job.memory_bytes && most > (double)facts->job.memory_bytes)

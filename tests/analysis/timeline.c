@@ -246,6 +246,18 @@ static void memory_counts_shared_pages_once(void **state)
     assert_float_equal(timeline_peak(&timeline, TIMELINE_MEMORY), 120, 1e-9);
 }
 
+static void no_more_cores_than_there_are(void **state)
+{
+    (void)state;
+    timeline_init(&timeline, 0, 2 * S);
+    add((uint64_t[]){ 0, 1, 2 }, (uint64_t[]){ 0, 500000, 3500000 }, (uint64_t[]){ 1, 1, 1 }, 3, "tree");
+    timeline_limit(&timeline, TIMELINE_CPU, 0);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_CPU), 3, 1e-9);
+    timeline_limit(&timeline, TIMELINE_CPU, 2);
+    assert_float_equal(timeline_peak(&timeline, TIMELINE_CPU), 2, 1e-9);
+    assert_float_equal(timeline.line[TIMELINE_CPU][0], 0.5, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_node_counts_once),
         cmocka_unit_test(widths_that_do_not_divide),
         cmocka_unit_test(memory_counts_shared_pages_once),
+        cmocka_unit_test(no_more_cores_than_there_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,7 +340,7 @@ static void extra_reads_have_no_share(void **state)
 {
     (void)state;
     print(jobs_with_calls_beside, &utf8);
-    assert_non_null(strstr(buf_text(&out), "\n  read other                 5,011                          9.8K       "
+    assert_non_null(strstr(buf_text(&out), "\n  read outside libc          5,011                          9.8K       "
                                            "2\n"));
     assert_non_null(strstr(buf_text(&out), "\n  read pipe                      1          50 %             500     "
                                            "500\n"));
@@ -360,12 +360,30 @@ static void bytes_of_uncounted_calls(void **state)
 {
     (void)state;
     print(jobs_with_bytes_alone, &utf8);
-    assert_null(strstr(buf_text(&out), "\nSystem calls "));
-    assert_non_null(strstr(buf_text(&out), "\n  write other                                               488K\n"));
+    assert_non_null(strstr(buf_text(&out), "\nSystem calls "));
+    assert_null(strstr(buf_text(&out), "\nI/O by file type "));
+    assert_non_null(strstr(buf_text(&out), "\n  write outside libc                                        488K\n"));
     forget_programs();
     print(jobs_with_bytes_alone, NULL);
     assert_non_null(strstr(buf_text(&out), "{\"call\": \"write\", \"to\": \"other\", \"bytes\": 499584}"));
     forget_programs();
+}
+
+/* One bin of 480 with 9 cores: the peak must not depend on how many columns there are. */
+static void jobs_with_a_spike(struct facts *job)
+{
+    jobs_good(job);
+    for (int bin = 0; bin < TIMELINE_BINS; bin++)
+        job->timeline.line[TIMELINE_CPU][bin] = bin == 77 ? 9 : 1;
+}
+
+static void the_peak_does_not_depend_on_the_width(void **state)
+{
+    (void)state;
+    for (size_t width = 40; width <= 200; width += 20) {
+        print(jobs_with_a_spike, &(struct terminal){ .width = width });
+        assert_non_null(strstr(buf_text(&out), "peak 9 cores\n"));
+    }
 }
 
 /* Memory between two samples, or before the first. */
@@ -484,6 +502,7 @@ int main(void)
         cmocka_unit_test(missing_bytes_are_reported),
         cmocka_unit_test(batch_system_is_mentioned),
         cmocka_unit_test(memory_names_its_source),
+        cmocka_unit_test(the_peak_does_not_depend_on_the_width),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -103,17 +103,28 @@ static size_t runs_of(const struct jobs *jobs, uint32_t uid)
     return count;
 }
 
-/* A user may declare a process of their own, with an id that cannot be a batch system's, because it contains the
- * process's pid in its own namespace: nobody can replace another user's job. */
-static bool may_begin(const struct jobs *jobs, uint32_t uid, uint32_t sent_pid, struct post *post)
+/* The id contains the pid of the requesting process, in its own namespace, and the time of its start. */
+static bool is_id_of_requester(const struct job_requester *requester, const char *id, uint32_t sent_pid, uint64_t start_ns)
+{
+    return job_id_is_generated(id, sent_pid) && pid_namespace_is_own((pid_t)requester->pid, (pid_t)sent_pid)
+        && job_id_is_of_time(id, start_ns);
+}
+
+/* A user may declare the process that sends the request, with an id that can be neither a batch system's nor that of
+ * another run, also if that has ended: nobody can replace another user's job. */
+static bool may_begin(const struct jobs *jobs, const struct job_requester *requester, uint32_t sent_pid, struct post *post)
 {
     uint32_t owner;
+    uint64_t start_ns, now_ns = clock_realtime_ns();
     struct job *job = &post->job;
-    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id
-        || !job_id_is_generated(job->id, sent_pid) || pid_uid("", (pid_t)job->pid, &owner) || owner != uid
-        || runs_of(jobs, uid) >= RUNS_PER_USER_MAX)
+    if (!requester->has_pid || strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id
+        || pid_uid("", (pid_t)job->pid, &owner) || owner != requester->uid || pid_start_ns("", (pid_t)job->pid, &start_ns)
+        || !is_id_of_requester(requester, job->id, sent_pid, start_ns)
+        || runs_of(jobs, requester->uid) >= RUNS_PER_USER_MAX)
         return false;
-    job->uid = uid;
+    if (job->start_ns + NS_PER_S < start_ns || job->start_ns > now_ns)
+        job->start_ns = start_ns;
+    job->uid = requester->uid;
     post->strings[POST_USER][0] = '\0'; /* looked up by uid */
     return true;
 }
@@ -161,7 +172,7 @@ static enum err begin(struct jobs *jobs, const struct job_requester *requester, 
         return GONE;
     if (!is_that_process(post))
         return ABSENT;
-    if (!requester->is_privileged && !may_begin(jobs, requester->uid, sent_pid, post))
+    if (!requester->is_privileged && !may_begin(jobs, requester, sent_pid, post))
         return DENIED;
     enum err err = jobs_begin(jobs, &post->job);
     *known = err == AGAIN;
@@ -171,13 +182,16 @@ static enum err begin(struct jobs *jobs, const struct job_requester *requester, 
 /* sonde run ends only what it has declared: inside a job it got the response that the job is known. */
 static enum err end(struct jobs *jobs, const struct job_requester *requester, const struct post *post)
 {
+    uint64_t end_ns = post->job.end_ns;
     const struct job *job = jobs_find(jobs, post->job.id);
     bool is_run = !strcmp(post->job.source, "run");
     if (!job || (is_run && strcmp(job->source, "run") != 0))
         return ABSENT;
     if (!requester->is_privileged && (!is_run || job->uid != requester->uid))
         return DENIED;
-    return jobs_end(jobs, post->job.id, post->job.end_ns);
+    if (!requester->is_privileged && (end_ns < job->start_ns || end_ns > clock_realtime_ns()))
+        end_ns = 0; /* now */
+    return jobs_end(jobs, post->job.id, end_ns);
 }
 
 /* False: invalid value. */

@@ -11,6 +11,10 @@
 
 #define STAMP_SIZE 15 /* size of "20261115-201354" */
 #define SUFFIX_SIZE 4
+#define ZONE_S 900              /* time zones differ by multiples of this */
+#define ZONE_MAX_S (15 * 3600)
+#define EARLY_S 2               /* the clock may have been corrected */
+#define LATE_S 60               /* from the start of the process to its id, on a busy node */
 #define SUFFIX_ALPHABET "0123456789abcdefghjkmnpqrstvwxyz" /* 32 characters, without easily confused ones */
 
 static const char *const id_variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID",
@@ -83,4 +87,14 @@ bool job_id_is_generated(const char *id, uint32_t pid)
     return strlen(id) == STAMP_SIZE + size + SUFFIX_SIZE && strspn(id, "0123456789") == 8 && id[8] == '-'
            && strspn(id + 9, "0123456789") == 6 && !memcmp(id + STAMP_SIZE, of_pid, size)
            && strspn(id + STAMP_SIZE + size, SUFFIX_ALPHABET) == SUFFIX_SIZE;
+}
+
+bool job_id_is_of_time(const char *id, uint64_t start_ns)
+{
+    struct tm tm = { 0 };
+    if (!strptime(id, "%Y%m%d-%H%M%S", &tm))
+        return false;
+    int64_t apart_s = (int64_t)timegm(&tm) - (int64_t)(start_ns / NS_PER_S) + EARLY_S;
+    int64_t after_s = (apart_s % ZONE_S + ZONE_S) % ZONE_S;
+    return apart_s > -ZONE_MAX_S && apart_s < ZONE_MAX_S && after_s <= EARLY_S + LATE_S;
 }

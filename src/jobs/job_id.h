@@ -28,4 +28,7 @@ void job_id_generate(uint64_t time_ns, uint32_t pid, char out[JOB_ID_MAX]);
 /* Could job_id_generate have generated it for this pid? No batch system uses such ids. */
 bool job_id_is_generated(const char *id, uint32_t pid);
 
+/* Is the time in a generated id that of a process which started then? In any time zone, because the user's may be another. */
+bool job_id_is_of_time(const char *id, uint64_t start_ns);
+
 #endif

@@ -85,3 +85,9 @@ enum err pid_namespace_find(pid_t other, pid_t pid_there, pid_t *pid)
     closedir(dir);
     return err;
 }
+
+bool pid_namespace_is_own(pid_t pid, pid_t pid_there)
+{
+    struct nspid_list numbers;
+    return !read_numbers(pid, &numbers) && numbers.at[numbers.count - 1] == (uint64_t)pid_there;
+}

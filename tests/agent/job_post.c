@@ -1,5 +1,8 @@
 /* POST /job: valid and invalid requests, from root and from other users. */
 #include "agent/job_post.h"
+
+#include "jobs/job_id.h"
+#include "proc/pid.h"
 #include "tools/jobs_fixture.h"
 
 #define STRANGER 4242u
@@ -10,8 +13,9 @@ static enum err post(uint32_t uid, bool is_privileged, const char *text, const c
 {
     struct buf answer;
     buf_init(&answer, 4096);
-    enum err err = job_post(f.jobs, &(struct job_requester){ .uid = uid, .is_privileged = is_privileged },
-                            bytes_of(text), &answer);
+    struct job_requester requester = { .uid = uid, .is_privileged = is_privileged, .has_pid = !is_privileged,
+                                       .pid = (uint32_t)getpid() };
+    enum err err = job_post(f.jobs, &requester, bytes_of(text), &answer);
     if (!strstr(buf_text(&answer), answer_has))
         fail_msg("%s is not in %s", answer_has, buf_text(&answer));
     buf_clear(&answer);
@@ -87,33 +91,50 @@ static void invalid_requests_are_refused(void **state)
     assert_int_equal(f.count, before);
 }
 
-/* Users may declare their own processes with an id that cannot be a batch system's. */
+/* The id that sonde run would generate in this process, or late_s later. */
+static void generate(char id[JOB_ID_MAX], uint32_t pid, int late_s)
+{
+    uint64_t start_ns;
+    assert_int_equal(pid_start_ns("", getpid(), &start_ns), OK);
+    job_id_generate(start_ns + (uint64_t)late_s * 1000000000ull, pid, id);
+}
+
+static enum err begin_run(uint32_t uid, const char *id, uint32_t pid, const char *more, const char *answer_has)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "{\"begin\": {\"id\": \"%s\", \"source\": \"run\", \"pid\": %u%s}}", id, pid, more);
+    return post(uid, false, text, answer_has);
+}
+
+/* Users may declare the requesting process, with an id that cannot be a batch system's or another run's. */
 static void users_declare_only_their_own_runs(void **state)
 {
     (void)state;
-    char text[512];
+    char id[JOB_ID_MAX], other[JOB_ID_MAX], text[512];
     uint32_t pid = (uint32_t)getpid();
-    static const char *const refused[] = {
-        "{\"begin\": {\"id\": \"a\"}}",
-        "{\"begin\": {\"id\": \"4712\", \"source\": \"run\", \"pid\": %u}}",
-        "{\"begin\": {\"id\": \"20261115-201354-1-k7qd\", \"source\": \"run\", \"pid\": %u}}",
-        "{\"begin\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"told\", \"pid\": %u}}",
-        "{\"begin\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"run\", \"pid\": %u, \"cgroup\": \"/\"}}",
-        "{\"begin\": {\"id\": \"20261115-201354-%u\", \"source\": \"run\", \"pid\": %u}}",
-        "{\"end\": {\"id\": \"4711\"}}",
-    };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        snprintf(text, sizeof text, refused[i], pid, pid);
-        assert_int_equal(post(getuid(), false, text, "only root"), DENIED);
-    }
-    snprintf(text, sizeof text, "{\"begin\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"run\", \"pid\": %u}}",
-             pid, pid);
-    assert_int_equal(post(STRANGER, false, text, "only root"), DENIED); /* the process belongs to another user */
-    assert_int_equal(post(getuid(), false, text, "\"ok\": true"), OK);
-    snprintf(text, sizeof text, "20261115-201354-%u-k7qd", pid);
-    assert_int_equal(jobs_find(f.jobs, text)->uid, getuid());
-    assert_string_equal(jobs_find(f.jobs, text)->source, "run");
-    snprintf(text, sizeof text, "{\"end\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"run\"}}", pid);
+    generate(id, pid, 0);
+    assert_int_equal(post(getuid(), false, "{\"begin\": {\"id\": \"a\"}}", "only root"), DENIED);
+    assert_int_equal(begin_run(getuid(), "4712", pid, "", "only root"), DENIED);
+    assert_int_equal(begin_run(getuid(), id, pid, ", \"cgroup\": \"/\"", "only root"), DENIED);
+    assert_int_equal(begin_run(getuid(), id, 1, "", "only root"), DENIED);
+    assert_int_equal(begin_run(STRANGER, id, pid, "", "only root"), DENIED); /* the process belongs to another user */
+    snprintf(text, sizeof text, "{\"begin\": {\"id\": \"%s\", \"source\": \"told\", \"pid\": %u}}", id, pid);
+    assert_int_equal(post(getuid(), false, text, "only root"), DENIED);
+    assert_int_equal(post(getuid(), false, "{\"end\": {\"id\": \"4711\"}}", "only root"), DENIED);
+    generate(other, 1, 0); /* the finished run of another process, which the request names */
+    assert_int_equal(begin_run(getuid(), other, 1, "", "only root"), DENIED);
+    generate(other, pid, -400); /* the run of a process that had this pid before */
+    assert_int_equal(begin_run(getuid(), other, pid, "", "only root"), DENIED);
+    generate(other, pid, 30 * 3600);
+    assert_int_equal(begin_run(getuid(), other, pid, "", "only root"), DENIED);
+
+    assert_int_equal(begin_run(getuid(), id, pid, ", \"start_ns\": 1, \"user\": \"root\", \"uid\": 7", "\"ok\": true"), OK);
+    uint64_t start_ns;
+    assert_int_equal(pid_start_ns("", getpid(), &start_ns), OK);
+    assert_int_equal(jobs_find(f.jobs, id)->uid, getuid());
+    assert_in_range(jobs_find(f.jobs, id)->start_ns, start_ns - 1000000000, start_ns + 1000000000);
+    assert_string_equal(jobs_find(f.jobs, id)->source, "run");
+    snprintf(text, sizeof text, "{\"end\": {\"id\": \"%s\", \"source\": \"run\", \"end_ns\": 1}}", id);
     assert_int_equal(post(STRANGER, false, text, "only root"), DENIED);
     assert_int_equal(post(getuid(), false, text, "\"ok\": true"), OK);
     assert_int_equal(jobs_count(f.jobs), 1);

@@ -4,6 +4,9 @@
 #include "base/clock.h"
 #include "tools/unit.h"
 
+#include <time.h>
+#include <stdlib.h>
+
 static int forget_all(void **state)
 {
     (void)state;
@@ -101,9 +104,32 @@ static void other_ids_are_not_generated(void **state)
     assert_true(job_id_is_generated("20251115-201354-7-k7qd", 7));
 }
 
+/* The user's time zone may be another than the agent's. */
+static void time_of_a_generated_id(void **state)
+{
+    (void)state;
+    char id[JOB_ID_MAX];
+    const uint64_t start_ns = 1795000000ull * 1000000000ull;
+    static const char *const zones[] = { "UTC", "UTC+11", "UTC-14", "UTC-5:45" };
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        setenv("TZ", zones[i], 1);
+        tzset();
+        job_id_generate(start_ns + 3000000000ull, 7, id);
+        assert_true(job_id_is_of_time(id, start_ns));
+        assert_true(job_id_is_of_time(id, start_ns + 4000000000ull));
+        assert_false(job_id_is_of_time(id, start_ns + 100000000000ull));
+        assert_false(job_id_is_of_time(id, start_ns - 100000000000ull));
+        assert_false(job_id_is_of_time(id, start_ns + 48 * 3600 * 1000000000ull));
+    }
+    assert_false(job_id_is_of_time("4711", start_ns));
+    unsetenv("TZ");
+    tzset();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_of_a_generated_id),
         cmocka_unit_test_setup(without_a_batch_system_there_is_no_id, forget_all),
         cmocka_unit_test_setup(slurm_has_priority, forget_all),
         cmocka_unit_test_setup(each_batch_system_is_known, forget_all),

@@ -7,6 +7,7 @@
 #include "net/fd_pass.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
@@ -42,6 +43,19 @@ static enum err connect_err(int number)
                                                                                      : err_from_errno(number);
 }
 
+/* If the queue of a UNIX socket is full, because others connect without end, only a blocking socket waits for its turn. */
+static enum err connect_waiting(int fd, const struct sockaddr *address, socklen_t size, uint64_t until_ns)
+{
+    uint64_t now_ns = clock_monotonic_ns(), left_us = until_ns > now_ns ? (until_ns - now_ns) / NS_PER_US : 1;
+    struct timeval timeout = { .tv_sec = (time_t)(left_us / 1000000), .tv_usec = (suseconds_t)(left_us % 1000000) };
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout))
+        return err_from_errno(errno);
+    if (connect(fd, address, size))
+        return connect_err(errno);
+    return fcntl(fd, F_SETFL, flags) ? err_from_errno(errno) : OK;
+}
+
 static enum err connect_to(const struct sockaddr *address, socklen_t size, uint64_t until_ns, int *fd)
 {
     int number = 0;
@@ -51,7 +65,9 @@ static enum err connect_to(const struct sockaddr *address, socklen_t size, uint6
         return err_from_errno(errno);
     if (connect(*fd, address, size) == 0)
         return OK;
-    enum err err = errno == EINPROGRESS ? OK : connect_err(errno);
+    enum err err = errno == EINPROGRESS ? OK
+                   : errno == EAGAIN    ? connect_waiting(*fd, address, size, until_ns)
+                                        : connect_err(errno);
     if (!err && !wait_for(*fd, POLLOUT, until_ns))
         err = AGAIN;
     if (!err && getsockopt(*fd, SOL_SOCKET, SO_ERROR, &number, &number_size) == 0 && number)

@@ -2,11 +2,13 @@
 #include "net/http_connection.h"
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "net/fd_pass.h"
 #include "net/http_head.h"
 #include "net/tcp_user.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -29,6 +31,7 @@ struct http_connection {
     struct http_event_source source; /* fd -1: closed, freed by http_connection_sweep */
     struct http_connection *next;
     struct http_peer peer;
+    uint64_t owner; /* whose share of the connections it takes: a uid, or an address */
     enum state state;
     bool is_last, sent_continue, has_ended; /* has_ended: the client has shut down its side */
     uint64_t since_ns, until_ns;
@@ -93,24 +96,49 @@ static void enter(struct http_pool *pool, struct http_connection *c, enum state 
     set_events(pool, c, state == SENDING ? EPOLLOUT : state == WAITING ? 0 : EPOLLIN);
 }
 
-/* The connection that has been in this state longest; NULL: none. */
-static struct http_connection *oldest(const struct http_pool *pool, enum state state, bool is_local)
+#define ANYBODY UINT64_MAX
+
+/* The connection of this owner that has been in this state longest; NULL: none. */
+static struct http_connection *oldest(const struct http_pool *pool, enum state state, bool is_local, uint64_t owner)
 {
     struct http_connection *best = NULL;
     for (struct http_connection *c = pool->connections; c; c = c->next)
-        if (c->source.fd >= 0 && c->state == state && c->peer.is_local == is_local)
+        if (c->source.fd >= 0 && c->state == state && c->peer.is_local == is_local && (owner == ANYBODY || c->owner == owner))
             if (!best || c->since_ns < best->since_ns)
                 best = c;
     return best;
 }
 
+static size_t count_of(const struct http_pool *pool, bool is_local, uint64_t owner)
+{
+    size_t count = 0;
+    for (const struct http_connection *c = pool->connections; c; c = c->next)
+        count += c->source.fd >= 0 && c->peer.is_local == is_local && c->owner == owner;
+    return count;
+}
+
+/* Who has most connections: a user who opens many loses only their own. */
+static uint64_t largest_owner(const struct http_pool *pool, bool is_local)
+{
+    uint64_t owner = ANYBODY;
+    size_t most = 0, count;
+    for (const struct http_connection *c = pool->connections; c; c = c->next)
+        if (c->source.fd >= 0 && c->peer.is_local == is_local && c->owner != owner
+            && (count = count_of(pool, is_local, c->owner)) > most) {
+            most = count;
+            owner = c->owner;
+        }
+    return owner;
+}
+
 /* The connection to close for a new one: idle ones before those that receive an answer. */
 static struct http_connection *connection_to_close(const struct http_pool *pool, bool is_local)
 {
-    struct http_connection *c = oldest(pool, READING, is_local);
-    c = c ? c : oldest(pool, LINGERING, is_local);
-    c = c ? c : oldest(pool, SENDING, is_local);
-    return c ? c : oldest(pool, WAITING, is_local);
+    uint64_t owner = largest_owner(pool, is_local);
+    struct http_connection *c = oldest(pool, READING, is_local, owner);
+    c = c ? c : oldest(pool, LINGERING, is_local, owner);
+    c = c ? c : oldest(pool, SENDING, is_local, owner);
+    return c ? c : oldest(pool, WAITING, is_local, owner);
 }
 
 static bool is_full(const struct http_pool *pool)
@@ -236,6 +264,15 @@ static void take_request(struct http_pool *pool, struct http_connection *c, stru
     begin_answer(pool, c, &answer, is_head);
 }
 
+/* From a browser of this node, on behalf of a web page: see http_request_is_for. */
+static bool is_misdirected(const struct http_connection *c, const struct http_request *request)
+{
+    char name[256] = "";
+    if (c->peer.is_local || !c->peer.is_same_node || gethostname(name, sizeof name - 1))
+        return false;
+    return !http_request_is_for(request->host, name);
+}
+
 /* Handles the request if it is complete. */
 static void handle_input(struct http_pool *pool, struct http_connection *c)
 {
@@ -244,6 +281,10 @@ static void handle_input(struct http_pool *pool, struct http_connection *c)
     enum err err = http_request_parse((struct bytes){ c->in.data, c->in.size }, &request, &status);
     if (err == CORRUPT) {
         refuse(pool, c, status);
+        return;
+    }
+    if (err == OK && is_misdirected(c, &request)) {
+        refuse(pool, c, 421);
         return;
     }
     if (err == OK && c->in.size >= request.head_size + request.body_size) {
@@ -335,6 +376,20 @@ static struct http_peer peer_of(int fd, bool is_local)
     return peer;
 }
 
+/* The user if the kernel knows it, else the address. */
+static uint64_t owner_of(int fd, const struct http_peer *peer)
+{
+    struct sockaddr_storage from = { 0 };
+    socklen_t size = sizeof from;
+    if (peer->uid != UINT32_MAX || getpeername(fd, (struct sockaddr *)&from, &size))
+        return peer->uid;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&from;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&from;
+    uint64_t hash = from.ss_family == AF_INET6 ? map_hash(1, &v6->sin6_addr, sizeof v6->sin6_addr)
+                                               : map_hash(1, &v4->sin_addr, sizeof v4->sin_addr);
+    return hash | 1ull << 33;
+}
+
 void http_connection_take(struct http_pool *pool, int fd, bool is_local)
 {
     struct http_connection *c = calloc(1, sizeof *c);
@@ -347,6 +402,7 @@ void http_connection_take(struct http_pool *pool, int fd, bool is_local)
     c->source = (struct http_event_source){ CONNECTION, fd };
     c->received_fd = -1;
     c->peer = peer_of(fd, is_local);
+    c->owner = owner_of(fd, &c->peer);
     c->events = EPOLLIN;
     buf_init(&c->in, HTTP_HEAD_MAX + HTTP_BODY_MAX + 4096);
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = &c->source };
@@ -363,7 +419,7 @@ void http_connection_take(struct http_pool *pool, int fd, bool is_local)
 
 bool http_connection_close_idle(struct http_pool *pool, bool is_local)
 {
-    struct http_connection *idle = oldest(pool, READING, is_local);
+    struct http_connection *idle = oldest(pool, READING, is_local, largest_owner(pool, is_local));
     if (idle)
         connection_close(pool, idle);
     return idle;
@@ -385,8 +441,8 @@ void http_connection_close_all(struct http_pool *pool)
 
 static struct http_connection *next_waiting(const struct http_pool *pool)
 {
-    struct http_connection *c = oldest(pool, WAITING, true);
-    return c ? c : oldest(pool, WAITING, false);
+    struct http_connection *c = oldest(pool, WAITING, true, ANYBODY);
+    return c ? c : oldest(pool, WAITING, false, ANYBODY);
 }
 
 /* Answers the requests that have waited longest, UNIX sockets before TCP, as long as there is memory or slow clients can be

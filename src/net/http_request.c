@@ -134,6 +134,9 @@ static void read_host(struct request_parser *parser, struct bytes value)
     for (size_t i = 0; i < value.size; i++)
         if ((unsigned char)value.data[i] <= ' ')
             parser->status = 400;
+    if (parser->request->host.size && !bytes_equal(parser->request->host, value))
+        parser->status = 400;
+    parser->request->host = value;
     parser->has_host = true;
 }
 
@@ -202,4 +205,34 @@ enum err http_request_parse(struct bytes text, struct http_request *request, int
         return AGAIN;
     *status = parser.status ? parser.status : 431;
     return CORRUPT;
+}
+
+/* Without the port. */
+static struct bytes name_of(struct bytes host)
+{
+    const char *end = host.size && host.data[0] == '[' ? memchr(host.data, ']', host.size) : NULL;
+    if (end)
+        return (struct bytes){ host.data + 1, (size_t)(end - host.data) - 1 };
+    const char *colon = host.size ? memchr(host.data, ':', host.size) : NULL;
+    return (struct bytes){ host.data, colon ? (size_t)(colon - host.data) : host.size };
+}
+
+/* Digits and dots, or hexadecimal with colons: no name of the DNS ends in a digit. */
+static bool is_address(struct bytes name)
+{
+    bool has_colon = name.size && memchr(name.data, ':', name.size);
+    for (size_t i = 0; i < name.size; i++)
+        if (!strchr(has_colon ? "0123456789abcdefABCDEF:.%" : "0123456789.", name.data[i]) || !name.data[i])
+            return false;
+    return name.size > 0;
+}
+
+bool http_request_is_for(struct bytes host, const char *host_name)
+{
+    struct bytes name = name_of(host);
+    size_t own = strcspn(host_name, ".");
+    if (!name.size || !memchr(name.data, '.', name.size) || is_address(name))
+        return true;
+    return own && name.size >= own && strncasecmp(name.data, host_name, own) == 0
+        && (name.size == own || name.data[own] == '.');
 }

@@ -21,6 +21,7 @@ struct http_peer {
 struct http_request {
     enum http_method method;
     struct bytes path, query; /* "/metrics", and what follows '?' */
+    struct bytes host;        /* the Host header; empty: none */
     struct bytes accept;      /* the Accept header; empty: none */
     size_t head_size;         /* includes the empty line after it, and any before it */
     size_t body_size;         /* that follows */
@@ -32,6 +33,11 @@ struct http_request {
 
 /* AGAIN: the head is incomplete. CORRUPT: refuse it with *status (400, 411, 413, 431, 505). */
 enum err http_request_parse(struct bytes text, struct http_request *request, int *status);
+
+/* Does Host name this machine: an address, a name without domain such as localhost, or its host name with any domain? A web
+ * page whose domain resolves to this machine makes the browser of a user send requests to it, with that domain as Host.
+ * Empty: true. */
+bool http_request_is_for(struct bytes host, const char *host_name);
 
 /* Does a comma-separated header value contain this item? Ignores case and parameters. */
 bool http_request_has_item(struct bytes value, const char *word);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define EVENTS_MAX 32
-#define ACCEPTS_MAX 16            /* per call of http_server_run */
+#define ACCEPTS_MAX 64            /* per call of http_server_run */
 #define LISTENERS_MAX 8
 #define PAUSE_NS (1 * NS_PER_S)
 #define NEVER UINT64_MAX

@@ -22,7 +22,7 @@ struct http_handler {
 };
 
 struct http_server_limits {
-    size_t connections;   /* TCP and UNIX sockets each; above it the one that is idle longest is closed */
+    size_t connections;   /* TCP and UNIX sockets each; above it one of the user or address with most is closed */
     size_t answer_bytes;  /* unsent bytes of all answers; above it requests wait, and slow clients are closed */
     uint64_t idle_ns;     /* between two requests */
     uint64_t request_ns;  /* from the first byte of a request to the last */

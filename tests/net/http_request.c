@@ -121,9 +121,30 @@ static void items_are_found_in_lists(void **state)
     assert_false(http_request_has_item((struct bytes){ NULL, 0 }, "close"));
 }
 
+static bool is_for(const char *host) { return http_request_is_for(bytes_of(host), "node7.cluster.example"); }
+
+static void host_of_another_domain_is_not_ours(void **state)
+{
+    (void)state;
+    static const char *const ours[] = { "", "localhost", "localhost:1337", "127.0.0.1:1337", "[::1]:1337", "[fe80::1%eth0]",
+                                        "node7",
+                                        "NODE7.other.example:9100", "node7.cluster.example", "login", "10.0.0.7" };
+    static const char *const others[] = { "evil.example", "evil.example:1337", "node77.example", "127.0.0.1.evil.example",
+                                          "evil.example.", "xnode7.cluster.example", "1.2.3.evil" };
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        assert_true(is_for(ours[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(is_for(others[i]));
+    struct http_request r;
+    assert_int_equal(status_of("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", &r), 200);
+    assert_bytes(r.host, "evil.example");
+    assert_int_equal(status_of("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", &r), 400);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(host_of_another_domain_is_not_ours),
         cmocka_unit_test(a_request_of_curl_is_parsed), cmocka_unit_test(incomplete_requests_are_continued),
         cmocka_unit_test(keep_alive_follows_version_and_header),   cmocka_unit_test(absolute_targets_are_accepted),
         cmocka_unit_test(invalid_requests_are_rejected),               cmocka_unit_test(the_size_of_a_head_is_limited),

@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -436,6 +437,67 @@ static void running_out_of_descriptors(void **state)
     http_server_close(&f.http);
 }
 
+/* A browser on this node, led here by a web page. */
+static void request_for_another_domain_is_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, NULL);
+    int fd = client(&f);
+    say(fd, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    assert_non_null(strstr(hear(&f, fd, NULL), "421 Misdirected Request"));
+    assert_int_equal(f.requests, 0);
+    close(fd);
+    http_server_close(&f.http);
+}
+
+/* A connection of this user. The test runs as root. */
+static int connect_as(const char *path, uid_t uid)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(seteuid(uid), 0);
+    int failed = connect(fd, (struct sockaddr *)&at, sizeof at);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(failed, 0);
+    return fd;
+}
+
+/* One user opens connections without end: root's, which is older than most of them, stays, and is answered. */
+static void flood_of_one_user_costs_only_that_user(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    int listener, flood[400];
+    if (geteuid() != 0)
+        skip();
+    begin(&f, NULL);
+    temp_dir(dir);
+    chmod(dir, 0755);
+    temp_join(path, dir, "socket");
+    assert_int_equal(listen_unix(path, &listener), OK);
+    chmod(path, 0777);
+    assert_int_equal(http_server_listen_take(f.http, listener, true), OK);
+    int ours = connect_as(path, 0);
+    turns(&f, 2);
+    for (size_t i = 0; i < sizeof flood / sizeof *flood; i++) {
+        flood[i] = connect_as(path, 65534);
+        turns(&f, 0);
+        http_server_run(f.http);
+    }
+    assert_true(http_server_connections(f.http) <= http_server_default_limits.connections);
+    say(ours, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_non_null(strstr(hear(&f, ours, "you want"), "200 OK"));
+    assert_int_equal(f.peer.uid, 0);
+    for (size_t i = 0; i < sizeof flood / sizeof *flood; i++)
+        close(flood[i]);
+    close(ours);
+    http_server_close(&f.http);
+    temp_remove(dir);
+}
+
 static void listen_addresses(void **state)
 {
     (void)state;
@@ -465,6 +527,8 @@ int main(void)
         cmocka_unit_test(the_user_of_a_unix_socket_is_known),
         cmocka_unit_test(a_file_belongs_to_one_request_and_is_closed_after_it),
         cmocka_unit_test(running_out_of_descriptors),
+        cmocka_unit_test(request_for_another_domain_is_refused),
+        cmocka_unit_test(flood_of_one_user_costs_only_that_user),
         cmocka_unit_test(listen_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@
 #define PAUSE_MS 100    /* without accepting, when there were no descriptors */
 #define FEW_BYTES 16384 /* in one round: then it is worth to wait for more */
 #define GATHER_NS (100 * NS_PER_US)
+#define UNREAD_MAX 64   /* clients of one user that do not read their replies; each holds TAU_REPLY_SIZE and a block */
 #define LOG_NS (60 * NS_PER_S)
 #define DRAIN_NS NS_PER_S /* at the end, for what is in the sockets: a client may go on forever */
 
@@ -32,6 +33,7 @@ struct tau_server_client {
     char *out;                /* TAU_REPLY_SIZE bytes of a reply; NULL: none is being sent */
     size_t out_at, out_size;
     bool waits_to_write;
+    uint64_t waits_since_ns;
     struct tau_server_client *next, *previous;
 };
 
@@ -231,12 +233,32 @@ static enum err send_reply(struct tau_server *server, struct tau_server_client *
     return OK;
 }
 
+/* A user with many clients that do not read loses the one that has waited longest. */
+static void limit_waiting(struct tau_server *server, const struct tau_server_client *newest)
+{
+    const struct ucred peer = { .pid = newest->connection.pid, .uid = newest->connection.uid };
+    struct tau_server_client *first = NULL;
+    size_t count = 0;
+    for (struct tau_server_client *client = server->clients; client; client = client->next)
+        if (client->waits_to_write && client->connection.uid == peer.uid) {
+            count++;
+            first = !first || client->waits_since_ns < first->waits_since_ns ? client : first;
+        }
+    if (count <= UNREAD_MAX)
+        return;
+    log_refused(server, &peer, "too many clients of this user do not read their replies");
+    close_client(server, first);
+}
+
 static void set_waiting(struct tau_server *server, struct tau_server_client *client, bool waits)
 {
     if (client->waits_to_write == waits)
         return;
     client->waits_to_write = waits;
+    client->waits_since_ns = clock_monotonic_ns();
     watch(server, EPOLL_CTL_MOD, client->fd, waits ? EPOLLOUT : EPOLLIN, client);
+    if (waits)
+        limit_waiting(server, client);
 }
 
 /* Handles a whole block, with replies in between. AGAIN: a reply is not read. */

@@ -7,6 +7,7 @@
 #include "tools/temp.h"
 #include "tools/unit.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 
 #define THREADS 4
 #define SESSIONS 50
+#define CLIENTS 80 /* that do not read */
 
 static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
 static struct registry *registry;
@@ -122,6 +124,43 @@ static void broken_client_is_closed_and_others_are_served(void **state)
     close(mad);
 }
 
+static size_t count_closed(const struct pollfd *clients, size_t count)
+{
+    struct pollfd copy[CLIENTS];
+    size_t closed = 0;
+    memcpy(copy, clients, count * sizeof *copy);
+    poll(copy, (nfds_t)count, 0);
+    for (size_t i = 0; i < count; i++)
+        closed += (copy[i].revents & POLLHUP) != 0;
+    return closed;
+}
+
+/* Each holds memory of the server: the ones of a user that have waited longest are closed beyond a number. */
+static void clients_that_do_not_read_are_bounded(void **state)
+{
+    (void)state;
+    struct pollfd clients[CLIENTS];
+    const struct tau_message query = { .type = TAU_LIST_ALL, .canary = TAU_CANARY };
+    int reader = connect_to();
+    assert_true(say(reader, TAU_DESC, "a_total", 0));
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i] = (struct pollfd){ .fd = connect_to() };
+        assert_true(clients[i].fd >= 0);
+        for (int full = 0; full < 20; full++) /* its own buffer is full as well, and stays so */
+            if (send(clients[i].fd, &query, sizeof query, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+                usleep(1000);
+            else
+                full = 0;
+    }
+    for (int i = 0; i < 500 && count_closed(clients, CLIENTS) < CLIENTS - 64; i++)
+        usleep(10000);
+    assert_int_equal(count_closed(clients, CLIENTS), CLIENTS - 64);
+    assert_true(ask(reader, "a_total") >= 0);
+    for (size_t i = 0; i < CLIENTS; i++)
+        close(clients[i].fd);
+    close(reader);
+}
+
 static void live_socket_is_not_replaced(void **state)
 {
     struct tau_server *other;
@@ -139,6 +178,7 @@ static void live_socket_is_not_replaced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(clients_that_do_not_read_are_bounded, begin, end),
         cmocka_unit_test_setup_teardown(pages_are_served_while_clients_come_and_go, begin, end),
         cmocka_unit_test_setup_teardown(broken_client_is_closed_and_others_are_served, begin, end),
         cmocka_unit_test_setup_teardown(live_socket_is_not_replaced, begin, end),

@@ -131,11 +131,21 @@ static enum err read_text(struct keys_list *list, char **text)
     return err;
 }
 
+/* Whoever can change the list can speak for every host. */
+static bool is_protected(const struct stat *file)
+{
+    return (file->st_uid == 0 || file->st_uid == geteuid()) && !(file->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 static enum err read_list(struct keys_list *list, struct buf *error)
 {
     char *text = NULL;
     enum err err = read_text(list, &text);
-    if (err)
+    if (!err && !is_protected(&list->seen)) {
+        err = DENIED;
+        buf_printf(error, "the list of authorized keys %s can be changed by others than its user; run: chown root %s && "
+                   "chmod go-w %s", list->path, list->path, list->path);
+    } else if (err)
         buf_printf(error, "cannot read the list of authorized keys %s: %s", list->path, err_text(err));
     else
         err = parse(list, text, error);
@@ -169,7 +179,8 @@ void keys_list_close(struct keys_list **list)
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size
-           && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+           && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec
+           && a->st_mode == b->st_mode && a->st_uid == b->st_uid;
 }
 
 static void refresh(struct keys_list *list)

@@ -66,6 +66,7 @@ struct zmq_router {
     uint32_t *free_slots, free_count, serial;
     bool is_paused;         /* out of descriptors: not accepting for a while */
     uint64_t checked_ns;
+    size_t unopened; /* connections without a completed handshake, as of the last check, and those accepted since */
     uint8_t input[ROUTER_READ_BYTES];
 };
 

@@ -21,6 +21,7 @@
 
 #define EVENTS 256
 #define ACCEPTED_MAX 64 /* per turn, so that other peers are served too */
+#define UNOPENED_MAX 1024 /* connections of one address that have not completed the handshake */
 #define BUFFER_MAX ((size_t)128 << 20)
 #define BUFFER_KEPT ((size_t)1 << 20)
 #define UNREAD_MAX ((size_t)1 << 20) /* bytes queued for a peer that does not read before it is disconnected */
@@ -237,6 +238,24 @@ static bool grow_slots(struct zmq_router *r)
     return !err;
 }
 
+/* Somebody without a key may open connections as fast as they are closed: an address with many loses its oldest one. */
+static void limit_unopened(struct zmq_router *r, const char *address)
+{
+    struct zmq_connection *oldest = NULL;
+    size_t count = 0;
+    if (++r->unopened <= UNOPENED_MAX || !*address)
+        return;
+    for (uint32_t i = 0; i < r->slot_capacity; i++) {
+        struct zmq_connection *c = r->slots[i];
+        if (!c || c->zmtp.state == ZMTP_OPEN || strcmp(c->address, address) != 0)
+            continue;
+        count++;
+        oldest = !oldest || c->since_ns < oldest->since_ns ? c : oldest;
+    }
+    if (count > UNOPENED_MAX)
+        disconnect(r, oldest);
+}
+
 static void add_connection(struct zmq_router *r, int fd, const struct sockaddr_storage *from)
 {
     struct zmq_connection *c = grow_slots(r) ? calloc(1, sizeof *c) : NULL;
@@ -258,6 +277,7 @@ static void add_connection(struct zmq_router *r, int fd, const struct sockaddr_s
     r->slots[c->slot] = c;
     pthread_mutex_unlock(&r->lock);
     set_events(r, EPOLL_CTL_ADD, fd, c->slot, EPOLLIN);
+    limit_unopened(r, c->address);
     if (!write_out(r, c))
         disconnect(r, c);
 }
@@ -322,10 +342,13 @@ static void check_connections(struct zmq_router *r)
     if (now_ns - r->checked_ns < NS_PER_S)
         return;
     r->checked_ns = now_ns;
+    r->unopened = 0;
     for (uint32_t i = 0; i < r->slot_capacity; i++) {
         struct zmq_connection *c = r->slots[i];
         if (c && (c->is_ending || c->zmtp.state != ZMTP_OPEN) && now_ns - c->since_ns > HANDSHAKE_NS)
             disconnect(r, c);
+        else if (c)
+            r->unopened += c->zmtp.state != ZMTP_OPEN;
     }
     if (r->is_paused)
         set_accepting(r, false);

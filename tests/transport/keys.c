@@ -152,6 +152,27 @@ static void mistakes_in_a_list_are_logged(void **state)
     keys_list_close(&list);
 }
 
+/* Whoever can write it can speak for every host. */
+static void a_list_that_others_can_change_is_refused(void **state)
+{
+    (void)state;
+    struct keys_list *list;
+    char name[256];
+    put(A " node17\n");
+    assert_int_equal(chmod(path, 0664), 0);
+    assert_int_equal(keys_list_open(&list, path, &error), DENIED);
+    assert_non_null(strstr(buf_text(&error), "chmod go-w"));
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(keys_list_open(&list, path, &error), OK);
+    catch_stderr();
+    put(A " node17\n" B " *\n");
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_false(keys_list_authorizes(list, B, name)); /* the previous list stays in effect */
+    assert_true(keys_list_authorizes(list, A, name));
+    assert_non_null(strstr(caught_text(), "can be changed by others"));
+    keys_list_close(&list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +180,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pair_is_replaced_only_on_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_secret_key_readable_by_others_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_invalid_key_file_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_list_that_others_can_change_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_list_is_reloaded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(mistakes_in_a_list_are_logged, set_up, tear_down),
     };

@@ -4,7 +4,12 @@
 #include "base/clock.h"
 #include "tools/unit.h"
 
+#include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define WAIT_MS 60000
@@ -353,6 +358,42 @@ static void many_dealers(void **state)
     zmq->router_close(&router);
 }
 
+/* Connections of one address that do nothing: beyond a number the oldest is closed, and others are served. */
+static void silent_connections_are_bounded(void **state)
+{
+    (void)state;
+    enum { COUNT = 1200, MAX = 1024 };
+    static int silent[COUNT];
+    struct rlimit limit = { 4096, 4096 };
+    struct zmq_router *router;
+    struct zmq_dealer *dealer;
+    struct zmq_peer peer;
+    char address[64], greeting[64];
+    if (setrlimit(RLIMIT_NOFILE, &limit))
+        skip();
+    open_router(&router, NULL, NULL, address);
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) },
+                              .sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1)) };
+    for (int i = 0; i < COUNT; i++) {
+        silent[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(silent[i], (struct sockaddr *)&to, sizeof to), 0);
+        assert_true(recv(silent[i], greeting, sizeof greeting, 0) > 0);
+    }
+    while (recv(silent[0], greeting, sizeof greeting, 0) > 0)
+        continue; /* until it is closed */
+    assert_int_equal(zmq->dealer_open(&dealer, address, NULL, error, sizeof error), OK);
+    assert_int_equal(zmq->dealer_send(dealer, bytes_of("hello")), OK);
+    router_next(router, &peer, &dealer, 1, "hello");
+    int open = 0;
+    for (int i = 0; i < COUNT; i++) {
+        open += recv(silent[i], greeting, sizeof greeting, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+        close(silent[i]);
+    }
+    assert_in_range(open, 900, MAX);
+    zmq->dealer_close(&dealer);
+    zmq->router_close(&router);
+}
+
 /* The collector does not read: the dealer accepts what fits in buffers, and continues when there is room again. */
 static void a_slow_router(void **state)
 {
@@ -404,6 +445,7 @@ int main(void)
         cmocka_unit_test(invalid_addresses_and_keys),
         cmocka_unit_test(push_and_pull),
         cmocka_unit_test(many_dealers),
+        cmocka_unit_test(silent_connections_are_bounded),
         cmocka_unit_test(a_slow_router),
         cmocka_unit_test(a_public_key_from_its_secret_one),
     };

@@ -128,7 +128,7 @@ static void take_batch(struct colmet_port *port, const struct batch *received)
 {
     struct colmet_node *node;
     struct batch batch = *received;
-    enum err err = find_node(port, received->host, &node);
+    enum err err = known_hosts_is_name(bytes_of(received->host)) ? find_node(port, received->host, &node) : USAGE;
     if (!err)
         err = colmet_jobs_note(&node->jobs, &batch);
     if (!err)

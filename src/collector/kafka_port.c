@@ -205,6 +205,8 @@ static bool take(struct kafka_port *port, struct bytes message, bool is_old)
     struct kafka_envelope envelope;
     struct feed *feed;
     enum err err = kafka_envelope_read(message, &envelope);
+    if (!err && !known_hosts_is_name(envelope.host))
+        err = CORRUPT;
     if (err && is_old)
         return true;
     if (err) {

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/vec.h"
+#include "journal/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,4 +157,15 @@ enum err known_hosts_load(struct known_hosts *known_hosts, const char *path)
     }
     free(text);
     return err;
+}
+
+/* A host name becomes a label, a file name, a column: reject anything ambiguous. */
+bool known_hosts_is_name(struct bytes name)
+{
+    if (name.size == 0 || name.size >= JOURNAL_HOST_MAX || name.data[0] == '.')
+        return false;
+    for (size_t i = 0; i < name.size; i++)
+        if ((unsigned char)name.data[i] <= ' ' || name.data[i] == '/' || name.data[i] == 0x7f)
+            return false;
+    return true;
 }

@@ -41,6 +41,8 @@ struct known_hosts { /* begins with zeros */
 void known_hosts_clear(struct known_hosts *known_hosts);
 
 /* Finds or adds a host. FULL, NOMEM. Valid until known_hosts_clear. */
+/* May a host have this name? The same rule for agents, Kafka and Colmet's nodes. */
+bool known_hosts_is_name(struct bytes name);
 enum err known_hosts_get(struct known_hosts *known_hosts, struct bytes host, struct known_host **known_host);
 struct known_host *known_hosts_find(const struct known_hosts *known_hosts, struct bytes host); /* NULL: unknown */
 

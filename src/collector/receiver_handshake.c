@@ -11,17 +11,6 @@
 
 #define ERROR_MAX 512
 
-/* A host name becomes a label, a file name, a column: reject anything ambiguous. */
-static bool is_name(struct bytes name)
-{
-    if (name.size == 0 || name.size >= JOURNAL_HOST_MAX || name.data[0] == '.')
-        return false;
-    for (size_t i = 0; i < name.size; i++)
-        if ((unsigned char)name.data[i] <= ' ' || name.data[i] == '/' || name.data[i] == 0x7f)
-            return false;
-    return true;
-}
-
 static bool replace(char **text, struct bytes value)
 {
     char *copy = strndup(value.data ? value.data : "", value.size);
@@ -137,7 +126,7 @@ void receiver_handle_hello(struct receiver *receiver, const struct zmq_peer *fro
                          const struct message *message)
 {
     struct message_hello hello;
-    if (message_read_hello(message->body, &hello) || !is_name(hello.host)) {
+    if (message_read_hello(message->body, &hello) || !known_hosts_is_name(hello.host)) {
         receiver_handle_invalid(receiver, from, peer);
         return;
     }
@@ -165,7 +154,7 @@ void receiver_handle_open(struct receiver *receiver, struct peer *peer, struct b
     struct message_open open;
     struct known_host *known_host;
     struct feed *feed;
-    if (message_read_open(body, &open) || !open.stream || !is_name(open.host)) {
+    if (message_read_open(body, &open) || !open.stream || !known_hosts_is_name(open.host)) {
         receiver_refuse(receiver, peer, false, "it opened an invalid stream");
         return;
     }

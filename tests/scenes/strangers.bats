@@ -86,3 +86,68 @@ load strangers
     wait_for "[ \"\$(rows \"SELECT count(*) FROM jobs WHERE job_id IN ('victims', 'roots')\")\" = 2 ]"
     [ "$(rows "SELECT count(*) FROM gaps")" = 0 ] # no sample was removed for them
 }
+
+@test "another user's finished run cannot be declared again, and no process of others" {
+    start_agent
+    as_victim "$SONDE" --db agent: run -q -- /bin/sleep 1 &
+    PIDS+=($!)
+    wait_for '"$SONDE" job | grep -q "run *'"$VICTIM"'\|'"$VICTIM"'"'
+    local id pid
+    id=$("$SONDE" job --json | jq -r '.jobs[0].id')
+    pid=$("$SONDE" job --json | jq -r '.jobs[0].pid')
+    wait_for "! '$SONDE' job --json | grep -q '$id'"
+    # The pid that the agent compares with the id is not the one in the message.
+    post_job "{\"begin\": {\"id\": \"$id\", \"source\": \"run\", \"pid\": ${pid}, \"start_ns\": 1}}" | grep -q '"ok": *false'
+    run ! grep -q "$id" <("$SONDE" job --json)
+    # Not even by a process that has this pid in a namespace of its own.
+    if as_attacker unshare -Ur -p -f true 2>/dev/null; then
+        as_attacker unshare -Ur -p -f curl -s --unix-socket "$T/run/agent.sock" \
+            -d '{"begin": {"id": "20200101-000000-1-aaaa", "source": "run", "pid": 1}}' http://agent/job | grep -q '"ok": *false'
+    fi
+}
+
+@test "users who open connections without end do not keep root from declaring jobs" {
+    start_agent
+    cat >"$T/flood.py" <<'END'
+import os, socket, sys, time
+held, end = [], time.time() + 60
+while time.time() < end:
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.connect(sys.argv[1])
+        s.send(b"POST /job HTTP/1.1\r\n")
+        held.append(s)
+    except OSError:
+        s.close()
+    if len(held) > 300:
+        held.pop(0).close()
+END
+    local i
+    for i in 1 2; do
+        as_attacker /usr/bin/python3 "$T/flood.py" "$T/run/agent.sock" 3>&- &
+        PIDS+=($!)
+    done
+    wait_for "[ \$(ls /proc/$AGENT/fd | wc -l) -ge 90 ]"
+    for i in $(seq 30); do
+        "$SONDE" job begin "flood$i" >"$T/begin.log" 2>&1 || { cat "$T/begin.log"; return 1; }
+        "$SONDE" job end "flood$i"
+    done
+}
+
+@test "a web page cannot make a browser on the node read the agent" {
+    local port
+    port=$(free_port)
+    start_agent --listen "127.0.0.1:$port"
+    curl -sf "http://127.0.0.1:$port/metrics" | grep -q sonde
+    curl -sf "http://localhost:$port/jobs" | grep -q jobs
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Host: evil.example' "http://127.0.0.1:$port/metrics")" = 421 ]
+}
+
+@test "a list of keys that others can write is not believed" {
+    "$SONDE" keygen --collector "$T/collector.key" >/dev/null
+    "$SONDE" keygen "$T/host.key" >"$T/allowed.keys"
+    chmod 666 "$T/allowed.keys"
+    run -1 "$SONDE" collect --key "$T/collector.key" --allow "$T/allowed.keys" --listen "tcp://127.0.0.1:$PORT" \
+        --journal "$T/journal" --http none --socket none --sink "csv:path=$T/out.csv"
+    [[ $output == *"can be changed by others"* ]]
+}

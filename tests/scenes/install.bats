@@ -56,6 +56,31 @@ PY
     done
 }
 
+# hardened FILE: full RELRO, no executable stack, stack protector and fortified functions; CET if all of its parts have it.
+hardened() {
+    echo "$1"
+    readelf -lW "$1" >headers
+    grep -q GNU_RELRO headers
+    grep -qE 'GNU_STACK .* RW +0x' headers
+    readelf -dW "$1" | grep -q BIND_NOW
+    readelf -sW --dyn-syms "$1" >symbols
+    grep -q __stack_chk_fail symbols
+    grep -qE '__[a-z_]+_chk' symbols
+    [ "$(uname -m)" != x86_64 ] || objdump -d --no-show-raw-insn "$1" | awk '/^[0-9a-f]+ <.*>:$/ { getline; if (/endbr64/) n++ } END { exit n < 10 }'
+}
+
+@test "the binary and its modules are hardened" {
+    [ -z "$(ldd "$SONDE" | grep -E 'lib(asan|tsan|ubsan)')" ] || skip "sanitizers replace it"
+    hardened "$SONDE"
+    readelf -hW "$SONDE" | grep -q 'Type: *DYN' # position independent
+    checked=0
+    for module in "$SONDE_MODULES"/*.so; do
+        hardened "$module"
+        checked=$((checked + 1))
+    done
+    [ "$checked" -ge 1 ]
+}
+
 @test "an install below a directory with a space works without the probe, and doctor explains why" {
     install_to "$T/root"
     mv "$T/root" "$T/two words"

@@ -14,7 +14,7 @@
 #define FUZZ_BYTES (1 << 20)
 #endif
 #define FUZZ_BYTES_EACH 256
-#define FUZZ_NS 50000000
+#define FUZZ_NS 200000000
 #define FUZZ_NS_EACH 2000
 #define ATTEMPTS 3 /* a page fault or a slow clock may spoil a measurement, but not three in a row */
 

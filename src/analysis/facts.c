@@ -133,6 +133,21 @@ static void note_memory_source(struct facts *facts, const struct run_series *ser
     }
 }
 
+/* The counter of each node's cgroup of the job. */
+static void add_oom_kills(struct facts *facts, const struct run_series *series)
+{
+    uint64_t kills = 0;
+    size_t size = series->set.size, column = 0;
+    while (column < size && strcmp(series->set.metrics[column].name, "oom_kills") != 0)
+        column++;
+    for (size_t i = 0; column < size && i < series->count; i++) {
+        size_t at = i * size + column;
+        if (series->known[at] && series->values[at].u64 > kills)
+            kills = series->values[at].u64;
+    }
+    facts->oom_kills += kills;
+}
+
 static enum err each_series(void *context, const char *host, const struct run_series *series)
 {
     struct facts *facts = context;
@@ -141,6 +156,8 @@ static enum err each_series(void *context, const char *host, const struct run_se
         facts->series_host = keep(facts, host, strlen(host));
     }
     bool by_agent = strcmp(series->set.name, "cgroup") == 0;
+    if (by_agent && !series->instance[0])
+        add_oom_kills(facts, series);
     if (by_agent && (facts->job.summary.images || series->instance[0]))
         return OK; /* sonde run recorded the same; a job step is part of the whole */
     note_memory_source(facts, series);

@@ -53,6 +53,7 @@ struct facts {
     uint64_t uncounted, countable; /* process images with a missing event count; all that should have been counted */
     uint64_t counted_late; /* process images whose counts start after exec and the loader */
 
+    uint64_t oom_kills; /* processes that the kernel has killed because memory ran out, as agents reported */
     struct timeline timeline;
     const char *series_host; /* host of the series read last */
     enum facts_memory_source sampled_memory; /* the least reliable one of the job's series */

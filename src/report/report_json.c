@@ -146,6 +146,7 @@ static void add_usage(struct json *json, const struct facts *facts)
     known_text(json, "memory_peak_source", memory_sources[facts_memory_source(facts)]);
     known_f64(json, "memory_peak_share", peak / facts_memory_limit(facts));
     known_f64(json, "run_queue_share", facts_run_queue_share(facts));
+    known_u64(json, "oom_kills", facts->oom_kills);
     add_counters(json, "sum", &facts->job.summary.sum);
     add_counters(json, "total", &facts->job.summary.total);
     json_end_object(json);

@@ -87,6 +87,10 @@ static void killed(void **state)
                   "The command was terminated by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
                   "Most likely by");
     expect_silent("job-failed");
+    facts.oom_kills = 3; /* a fact, whatever was sampled */
+    expect_advice("killed", SEVERITY_PROBLEM, "3 processes killed: out of memory, with a limit of 32.0 GiB.",
+                  "Request more memory");
+    facts.oom_kills = 0;
     facts.job.memory_limit_bytes = facts.job.memory_bytes = 0;
     expect_advice("killed", SEVERITY_PROBLEM, "The command was terminated by SIGKILL.", "If you did not do this");
 }

@@ -111,3 +111,24 @@ stored() {
     stored run | grep '^20' | diff "$T/expected" -
     [ "$(sql "SELECT group_concat(job_id || ended) FROM (SELECT * FROM jobs WHERE job_id IN ('over', 'registered') ORDER BY job_id)")" = over1,registered1 ]
 }
+
+# On v1 the kernel counts the kill in the cgroup of the task only.
+@test "the report states that the kernel killed a task of a v1 job because memory ran out" {
+    local group=/sys/fs/cgroup/memory/slurm_$NAME/uid_0/job_3001
+    start_agent "$T/run"
+    mkdir -p "$group/step_0/task_0"
+    echo 20M >"$group/memory.limit_in_bytes"
+    wait_for '"$SONDE" job | grep -q "^3001 "'
+    sh -c 'echo 0 >"$1/step_0/task_0/cgroup.procs" && exec tail /dev/zero' - "$group" || [ $? -eq 137 ]
+    grep -q '^oom_kill 0' "$group/memory.oom_control"
+    grep -q '^oom_kill 1' "$group/step_0/task_0/memory.oom_control"
+    sleep 0.4 # several ticks
+    rmdir "$group/step_0/task_0"
+    rmdir "$group/step_0"
+    rmdir "$group"
+    wait_for '! "$SONDE" job | grep -q "^3001 "'
+    stop_agent
+    "$SONDE" report 3001 >"$T/report"
+    grep '1 process killed: out of memory, with a limit of 20.0 MiB' "$T/report" || { cat "$T/report"; return 1; }
+    [ "$("$SONDE" report 3001 --json | jq .use.oom_kills)" = 1 ]
+}

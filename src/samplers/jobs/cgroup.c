@@ -146,11 +146,12 @@ static void list_steps(struct cgroup_sampler *sampler, struct cgroup_job *job)
 /* Reads all cgroups of a job without adding samples. check_tasks: it may be the last time that they can be read. */
 static void read_job(struct cgroup_sampler *sampler, struct cgroup_job *job, bool check_tasks)
 {
-    if (job->whole)
-        job_cgroup_read(job->whole, &sampler->place, check_tasks);
+    bool has_hit_limit = false;
     for (struct job_cgroup *group = job->steps; group; group = group->next)
-        if (!group->is_gone)
-            job_cgroup_read(group, &sampler->place, check_tasks);
+        if (!group->is_gone && !job_cgroup_read(group, &sampler->place, check_tasks))
+            has_hit_limit |= job_cgroup_has_hit_limit(group);
+    if (job->whole)
+        job_cgroup_read(job->whole, &sampler->place, check_tasks || has_hit_limit);
 }
 
 /* A step that is gone reports its last values once. */

@@ -59,6 +59,7 @@ void job_cgroup_free(struct job_cgroup **group, struct job_cgroup_context *place
         return;
     for (size_t i = 0; i < CGROUP_FILES_MAX; i++)
         close_file(&(*group)->fds[i], place);
+    oom_kills_clear(&(*group)->oom);
     free((*group)->path);
     free(*group);
     *group = NULL;
@@ -106,6 +107,33 @@ static enum err read_file(struct job_cgroup *group, size_t i, struct job_cgroup_
         return OK;
     close_file(&group->fds[i], place);
     return open_and_read(group, i, place, text);
+}
+
+bool job_cgroup_has_hit_limit(const struct job_cgroup *group)
+{
+    return group->limit_hits != group->limit_hits_before;
+}
+
+/* Kills of the cgroups below count, too. Without new ones, those known before stay. */
+static void count_kills(struct job_cgroup *group, const struct job_cgroup_context *place, bool must_look,
+                        struct cgroup_values *new)
+{
+    char directory[FILE_PATH_MAX];
+    uint64_t kills;
+    size_t hierarchy = place->hierarchies.of[CONTROLLER_MEMORY];
+    group->limit_hits_before = group->limit_hits;
+    group->limit_hits = new->values[CGROUP_memory_limit_hits];
+    if (group->files != &cgroup_files_v1 || !new->known[CGROUP_oom_kills])
+        return;
+    if (group->was_removed) { /* they are in the base of the counter */
+        oom_kills_clear(&group->oom);
+        group->kills = 0;
+    }
+    if ((must_look || job_cgroup_has_hit_limit(group))
+        && !hierarchies_path(&place->hierarchies, place->root, hierarchy, group->path, "", directory, sizeof directory)
+        && !oom_kills_read(&group->oom, directory, &kills))
+        group->kills = kills;
+    new->values[CGROUP_oom_kills] = group->kills;
 }
 
 /* A registered job may lose its cgroup and get another between two steps: its counters continue. */
@@ -221,6 +249,7 @@ enum err job_cgroup_read(struct job_cgroup *group, struct job_cgroup_context *pl
     if (!was_used(group, &new))
         memset(final, 0, sizeof final);
     keep_limits(group, &new);
+    count_kills(group, place, check_tasks, &new);
     take(group, &new, final);
     group->read_ns = clock_realtime_ns();
     group->has_unreported = true;

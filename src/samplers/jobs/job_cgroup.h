@@ -7,6 +7,7 @@
 #include "jobs/job_source.h"
 #include "model/batch.h"
 #include "samplers/jobs/cgroup_files.h"
+#include "samplers/jobs/oom_kills.h"
 
 /* Shared by all cgroups of the sampler. */
 struct job_cgroup_context {
@@ -28,6 +29,8 @@ struct job_cgroup {
     struct cgroup_values last;           /* the latest value of each metric */
     uint64_t base[CGROUP_METRICS_SIZE];  /* of counters: counted before the cgroup was removed and created again */
     bool was_removed;
+    struct oom_kills oom; /* v1 */
+    uint64_t kills, limit_hits, limit_hits_before; /* OOM kills, and readings of memory_limit_hits */
     uint64_t read_ns;                    /* CLOCK_REALTIME of the last reading */
     uint8_t fresh[CGROUP_METRICS_SIZE];  /* metrics set by the last reading */
     uint8_t final[CGROUP_METRICS_SIZE];  /* metrics read after its last task exited: they cannot have changed since */
@@ -39,8 +42,11 @@ struct job_cgroup *job_cgroup_new(const char *path, bool unified, const char *st
 void job_cgroup_free(struct job_cgroup **group, struct job_cgroup_context *place);
 
 /* Reads all files into last. check_tasks: also checks whether tasks are in it, because it may be the last time that it
- * can be read. GONE: nothing can be read any more; the previous values are kept. */
+ * can be read, and counts OOM kills below it. GONE: nothing can be read any more; the previous values are kept. */
 enum err job_cgroup_read(struct job_cgroup *group, struct job_cgroup_context *place, bool check_tasks);
+
+/* Did it reach its memory limit between the last two readings? */
+bool job_cgroup_has_hit_limit(const struct job_cgroup *group);
 
 /* Retries files that did not exist. */
 void job_cgroup_retry_files(struct job_cgroup *group);

@@ -288,6 +288,7 @@ enum err agent_apply_take(struct agent *agent, struct agent_config *next, bool r
         agent->config = *next;
         if (agent->http) {
             agent_http_set_series_max(agent->http, agent->config.series);
+            agent_http_set_munge(agent->http, agent->config.http_munge);
             agent_http_set_producer(agent->http, agent->config.producer);
         }
         apply_programs(agent);

@@ -95,7 +95,8 @@ static enum err copy_lists(struct agent_config *copy, const struct agent_config 
 
 enum err agent_config_copy(struct agent_config *copy, const struct agent_config *config)
 {
-    *copy = (struct agent_config){ .period_ns = config->period_ns, .series = config->series, .jobs = config->jobs };
+    *copy = (struct agent_config){ .period_ns = config->period_ns, .series = config->series, .jobs = config->jobs,
+                                  .http_munge = config->http_munge };
     copy->sensors = calloc(config->sensor_count + 1, sizeof *copy->sensors);
     enum err err = copy->sensors ? OK : NOMEM;
     if (!err)
@@ -253,6 +254,13 @@ static enum err set_producer(struct agent_config *config, const char *value, str
     return err ? err : replace(&config->producer, value);
 }
 
+static enum err set_http_munge(struct agent_config *config, const char *value, struct buf *error)
+{
+    static const struct setting flag[] = { { "http-munge", SETTING_FLAG }, { 0 } };
+    return setting_apply(flag, &config->http_munge, "http-munge", value)
+               ? fail(error, "invalid http-munge '%.60s' (expected yes or no)", value) : OK;
+}
+
 static enum err set_jobs(struct agent_config *config, const char *value, struct buf *error)
 {
     char unknown[JOB_SOURCE_NAME_MAX];
@@ -280,6 +288,8 @@ static enum err set_for_agent(struct agent_config *config, const char *key, cons
         return replace(&config->socket, *value ? value : NULL);
     if (strcmp(key, "colmet") == 0)
         return set_colmet(config, value, error);
+    if (strcmp(key, "http-munge") == 0)
+        return set_http_munge(config, value, error);
     if (strcmp(key, "producer") == 0)
         return set_producer(config, value, error);
     if (strcmp(key, "listen") == 0) {
@@ -292,7 +302,7 @@ static enum err set_for_agent(struct agent_config *config, const char *key, cons
     if (uplink_config_has(key))
         return uplink_config_set(&config->uplink, key, value, error);
     static const char *const names[] = { "period", "sensors", "events", "jobs", "sink", "socket", "listen", "colmet",
-                                         "producer", "series" };
+                                         "producer", "series", "http-munge" };
     struct nearest nearest = nearest_to(key);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         nearest_try(&nearest, names[i]);
@@ -391,6 +401,7 @@ void agent_config_write(struct buf *out, const struct agent_config *config)
     write_value(out, config->socket ? config->socket : "/run/sonde/agent.sock");
     buf_printf(out, "%scolmet = ", config->colmet ? "" : "#");
     write_value(out, config->colmet ? config->colmet : "tcp://127.0.0.1:5557");
+    buf_printf(out, "%shttp-munge = %s\n", config->http_munge ? "" : "#", config->http_munge ? "yes" : "no");
     buf_printf(out, "%sproducer = ", config->producer ? "" : "#");
     write_value(out, config->producer ? config->producer : LDMS_PRODUCER);
     buf_printf(out, "%sseries = ", config->series ? "" : "#");

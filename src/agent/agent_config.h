@@ -27,6 +27,7 @@ struct agent_config {
     char *listen;                  /* "127.0.0.1:1337", "[::1]:1337", "none" */
     char *socket;                  /* path, "none"; NULL: the default */
     char *colmet;                  /* "tcp://127.0.0.1:5557", for configuration messages of Colmet; NULL: disabled */
+    bool http_munge;               /* requests from other nodes need a munge credential */
     char *producer;                /* template of LDMS's producer names, for ldms_ls; NULL: the host name */
     uint32_t jobs;                 /* batch systems whose jobs are discovered: a set of jobs/job_source.h */
     uint64_t series;               /* maximum number of series in /metrics; 0: default */

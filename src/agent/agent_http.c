@@ -165,8 +165,26 @@ static bool is_metrics_of_tau(const struct agent_http *server, struct bytes path
     return program_metrics_has_tau_paths(server->context.programs) && memmem(path.data, path.size, "metrics", strlen("metrics"));
 }
 
-static void handle_request(void *context, const struct http_request *request, struct http_answer *answer)
+/* /metrics is for Prometheus, which has no munge credential. */
+static bool is_authenticated(const struct agent_http *server, struct http_request *request, struct http_answer *answer)
 {
+    struct buf error;
+    if (!server->context.needs_munge || bytes_equal(request->path, bytes_of(API_PATH_METRICS))
+        || bytes_equal(request->path, bytes_of(API_PATH_INDEX)))
+        return true;
+    buf_init(&error, 512);
+    bool is_good = viewer_authenticate(request, &error);
+    if (!is_good)
+        refuse(answer, 401, buf_text(&error));
+    buf_clear(&error);
+    return is_good;
+}
+
+static void handle_request(void *context, const struct http_request *original, struct http_answer *answer)
+{
+    struct http_request copy = *original, *request = &copy;
+    if (!is_authenticated(context, request, answer))
+        return;
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (bytes_equal(request->path, bytes_of(routes[i].path))) {
             handle_route(context, &routes[i], request, answer);
@@ -216,6 +234,8 @@ enum err agent_http_listen_unix(struct agent_http *server, const char *path)
 void agent_http_set_programs(struct agent_http *server, struct program_metrics *programs) { server->context.programs = programs; }
 
 void agent_http_set_series_max(struct agent_http *server, size_t series_max) { server->context.series_max = series_max; }
+
+void agent_http_set_munge(struct agent_http *server, bool is_needed) { server->context.needs_munge = is_needed; }
 
 void agent_http_set_producer(struct agent_http *server, const char *producer) { server->context.producer = producer; }
 

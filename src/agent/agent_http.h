@@ -25,6 +25,7 @@ struct agent_http_context {
     void *job_posted_context;
     struct program_metrics *programs; /* NULL: program metrics are disabled */
     size_t series_max;         /* limit of one scrape; 0: AGENT_HTTP_SERIES_MAX */
+    bool needs_munge;          /* other nodes must authenticate with munge, except for /metrics */
     const char *producer;      /* template of LDMS's producer names, for /sets; NULL: none */
 };
 
@@ -43,6 +44,9 @@ void agent_http_set_programs(struct agent_http *server, struct program_metrics *
 
 /* Limits the series of one scrape; 0: AGENT_HTTP_SERIES_MAX. */
 void agent_http_set_series_max(struct agent_http *server, size_t series_max);
+
+/* Whether other nodes must authenticate with munge. */
+void agent_http_set_munge(struct agent_http *server, bool is_needed);
 
 /* Replaces the template of LDMS's producer names, borrowed; NULL: none. */
 void agent_http_set_producer(struct agent_http *server, const char *producer);

@@ -117,6 +117,7 @@ static enum err open_http(struct agent *agent, const struct agent_config *config
         .live = agent->live, .jobs = agent->jobs, .host = agent->host.name, .control = control_answer,
         .control_context = agent, .run = handle_run, .run_context = agent, .job_posted = on_job_posted,
         .job_posted_context = agent, .programs = agent->programs, .series_max = config->series, .producer = config->producer,
+        .needs_munge = config->http_munge,
     };
     if (is_none(config->listen) && is_none(config->socket))
         return OK;

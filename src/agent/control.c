@@ -31,6 +31,7 @@ static enum err set(struct agent_config *config, const char *key, const char *va
     const char *dot = strchr(key, '.');
     char section[64];
     if (!strcmp(key, "listen") || !strcmp(key, "socket") || !strcmp(key, "colmet") || !strcmp(key, "sink")
+        || !strcmp(key, "http-munge")
         || uplink_config_has(key)) {
         buf_printf(error, "'%s' cannot be changed at run time; set it in the configuration file, then send SIGHUP", key);
         return USAGE;

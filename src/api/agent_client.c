@@ -2,7 +2,10 @@
 #include "api/agent_client.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "net/http_client.h"
+#include "net/tcp_address.h"
+#include "transport/munge.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define AUTHORIZATION_MAX 6000
 #define SYSTEM_DIR "/run/sonde"
 
 static enum err socket_in(const char *dir, const char *below, const char *name, char path[AGENT_CLIENT_PATH_MAX])
@@ -93,6 +97,25 @@ static bool is_socket(const char *where)
     return strchr(where, '/') || (stat(where, &status) == 0 && S_ISSOCK(status.st_mode));
 }
 
+/* Over TCP, with $SONDE_AUTH=munge. */
+static enum err add_credential(int fd, struct buf *authorization)
+{
+    const char *auth = getenv(AGENT_CLIENT_AUTH);
+    char address[TCP_ADDRESS_MAX];
+    struct buf error;
+    if (!auth || strcmp(auth, "munge") != 0)
+        return OK;
+    buf_init(&error, 512);
+    buf_add_text(authorization, "Munge ");
+    enum err err = tcp_address_own(fd, address);
+    if (!err)
+        err = munge_create_request(address, authorization, &error);
+    if (error.size)
+        log_error("%s", buf_text(&error));
+    buf_clear(&error);
+    return err;
+}
+
 static enum err send_request(uint64_t timeout_ns, const char *where, const struct http_client_request *request,
                              struct buf *answer,
                              int *status)
@@ -104,7 +127,21 @@ static enum err send_request(uint64_t timeout_ns, const char *where, const struc
     enum err err = !*where            ? connect_local(until_ns, &fd, found)
                    : is_socket(where) ? http_client_connect_unix(where, until_ns, &fd)
                                       : http_client_connect_tcp(where, AGENT_CLIENT_PORT, until_ns, &fd);
-    return err ? err : http_client_request(fd, request, until_ns, answer, status);
+    if (err)
+        return err;
+    struct http_client_request authorized = *request;
+    struct buf authorization;
+    buf_init(&authorization, AUTHORIZATION_MAX);
+    if (*where && *where != '/')
+        err = add_credential(fd, &authorization);
+    if (authorization.size)
+        authorized.authorization = buf_text(&authorization);
+    if (err)
+        close(fd);
+    else
+        err = http_client_request(fd, &authorized, until_ns, answer, status);
+    buf_clear(&authorization);
+    return err;
 }
 
 enum err agent_client_request(const char *where, const char *method, const char *path, struct bytes body, struct buf *answer,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define AGENT_CLIENT_PORT 1337
+#define AGENT_CLIENT_AUTH "SONDE_AUTH" /* "munge": requests over TCP carry a munge credential of the user */
 #define AGENT_CLIENT_SOCKET "agent.sock"
 #define AGENT_CLIENT_SOCKET_COLLECTOR "collector.sock"
 #define AGENT_CLIENT_TIMEOUT_NS 10000000000ull

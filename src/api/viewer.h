@@ -15,4 +15,8 @@ uint32_t viewer_of_metrics(const struct http_peer *peer);
 /* root and the user of this process, on this node. Only they see settings. */
 bool viewer_is_operator(const struct http_peer *peer);
 
+/* With http-munge: a request from another node needs a munge credential ("Authorization: Munge ..."), whose user then counts
+ * as the peer's. False: refuse it with 401 and error. */
+bool viewer_authenticate(struct http_request *request, struct buf *error);
+
 #endif

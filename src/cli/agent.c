@@ -19,7 +19,7 @@ struct agent_options {
     const char *config, *period, *sensors, *events, *jobs, *listen, *socket, *colmet, *producer, *series;
     const char *key, *spool, *spool_size, *spool_age;
     const char **sets, **sinks, **collectors, **collector_keys;
-    bool once, check, quiet, plain, plain_network, munge;
+    bool once, check, quiet, plain, plain_network, munge, http_munge;
     bool is_misused; /* the error is in the command line, not in the file */
 };
 
@@ -55,6 +55,7 @@ static enum err add_uplink(const struct agent_options *settings, struct agent_co
         { "key", settings->key }, { "spool", settings->spool }, { "spool-size", settings->spool_size },
         { "spool-age", settings->spool_age }, { "plain", settings->plain ? "yes" : NULL },
         { "plain-network", settings->plain_network ? "yes" : NULL }, { "munge", settings->munge ? "yes" : NULL },
+        { "http-munge", settings->http_munge ? "yes" : NULL },
     };
     enum err err = add_list(config, "collector", settings->collectors, error);
     if (!err)
@@ -212,6 +213,9 @@ static const struct option options[] = {
     { .name = "colmet", .argument = "ADDRESS", .type = OPTION_TEXT, FIELD(colmet),
       .help = "Accept messages of Colmet's configure_colmet.py on ADDRESS, such as tcp://127.0.0.1:5557, without "
               "authentication. Default: none" },
+    { .name = "http-munge", .type = OPTION_FLAG, FIELD(http_munge),
+      .help = "Requests over TCP from other nodes need a munge credential (sonde ls --auth munge, ldms_ls -a munge), and show "
+              "the jobs of its user only; /metrics is not affected" },
     { .name = "producer", .argument = "NAME", .type = OPTION_TEXT, FIELD(producer),
       .help = "Names of producers for ldms_ls, with %{user}, %{host} and %{job}; default: %{host}" },
     { .name = "series", .argument = "N", .type = OPTION_TEXT, FIELD(series),

@@ -20,7 +20,7 @@ struct collect_options {
     const char *config, *key, *allow, *journal, *journal_size, *journal_age, *http, *socket, *rollup, *colmet, *producer;
     const char *kafka, *series;
     const char **listen, **sinks, **upstream, **upstream_keys;
-    bool plain, plain_network, munge, check, status, json, quiet;
+    bool plain, plain_network, munge, http_munge, check, status, json, quiet;
     bool is_misused; /* the error is in the command line, not in the file */
 };
 
@@ -54,6 +54,7 @@ static enum err add_options(const struct collect_options *settings, struct colle
         { "producer", settings->producer },
         { "series", settings->series }, { "from-kafka", settings->kafka }, { "plain", settings->plain ? "yes" : NULL },
         { "plain-network", settings->plain_network ? "yes" : NULL }, { "munge", settings->munge ? "yes" : NULL },
+        { "http-munge", settings->http_munge ? "yes" : NULL },
     };
     enum err err = OK;
     for (size_t i = 0; i < sizeof strings / sizeof *strings && !err; i++)
@@ -225,6 +226,9 @@ static const struct option options[] = {
     { .name = "socket", .argument = "PATH", .type = OPTION_TEXT, FIELD(socket),
       .help = "Serve the same on this socket; 'none': off. Default: /run/sonde/collector.sock as root, "
               "$XDG_RUNTIME_DIR/sonde/collector.sock as a user" },
+    { .name = "http-munge", .type = OPTION_FLAG, FIELD(http_munge),
+      .help = "Requests over TCP from other nodes need a munge credential (sonde ls --auth munge, ldms_ls -a munge), and show "
+              "the jobs of its user only; /metrics is not affected" },
     { .name = "producer", .argument = "NAME", .type = OPTION_TEXT, FIELD(producer),
       .help = "Names of producers for ldms_ls, with %{user}, %{host} and %{job}; default: %{host}" },
     { .name = "series", .argument = "N", .type = OPTION_TEXT, FIELD(series),

@@ -14,7 +14,10 @@ struct ls_settings {
     int table;
     const char **names;
     const char *job;
+    int auth;
 };
+
+enum { AUTH_NONE, AUTH_MUNGE };
 
 /* The selected sets. */
 struct ls_choice {
@@ -150,6 +153,8 @@ static int ls_run(const struct command_call *call)
     struct buf answer;
     struct sets_answer sets;
     buf_init(&answer, COMMAND_ANSWER_MAX);
+    if (settings->auth == AUTH_MUNGE)
+        setenv(AGENT_CLIENT_AUTH, "munge", 1);
     int status = command_request(call, call->count ? call->operands[0] : "", "GET",
                                  with_values ? API_PATH_SETS "?" API_QUERY_VALUES : API_PATH_SETS, (struct bytes){ 0 }, &answer);
     if (status == EXIT_GOOD && sets_client_read(&sets, buf_text(&answer), answer.size))
@@ -173,6 +178,9 @@ static const struct option options[] = {
     { .letter = 'S', .name = "schema", .type = OPTION_FLAG, AT(by_schema),
       .help = "Match the name of the metric set, such as meminfo, without host and instance" },
     { .letter = 'j', .name = "job", .argument = "JOB", .type = OPTION_TEXT, AT(job), .help = "Only sets of this job" },
+    { .name = "auth", .argument = "METHOD", .type = OPTION_CHOICE, AT(auth),
+      .choices = OPTION_CHOICES(AUTH_MUNGE, "none", "munge"),
+      .help = "How to authenticate to another node: none, or munge" },
     { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print the sets with all their values as JSON" },
     { .name = "ldms", .type = OPTION_FLAG, AT(ldms),
       .help = "Use LDMS's names of sets, metrics and units, as ldms_ls does" },
@@ -189,6 +197,8 @@ static const struct command_fact examples[] = {
 
 static const struct command_fact environment[] = {
     { "SONDE_SOCKET_DIR", "Directory of the agent's socket, instead of the default." },
+    { "SONDE_AUTH", "munge: authenticate with munge, as with --auth; also for sonde top." },
+    { "SONDE_MUNGE_SOCKET", "Socket of munged, instead of the default." },
     { 0 },
 };
 

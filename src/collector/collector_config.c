@@ -42,6 +42,7 @@ static const struct config_key {
     { "upstream-key", LIST, AT(upstream_keys) },
     { "rollup", DURATION, AT(rollup_ns) },
     { "colmet", ADDRESS, AT(colmet) },
+    { "http-munge", FLAG, AT(http_munge) },
     { "producer", PRODUCER, AT(producer) },
     { "from-kafka", KAFKA, AT(kafka) },
     { "series", NUMBER, AT(series) },

@@ -31,6 +31,7 @@ struct collector_config {
     char *socket; /* path, "none"; NULL: the default */
     struct collector_list upstream, upstream_keys;
     uint64_t rollup_ns; /* 0: no rollup */
+    bool http_munge;    /* requests from other nodes need a munge credential */
     char *producer;     /* template of LDMS's producer names, for ldms_ls; NULL: the host name */
     char *colmet;       /* "tcp://0.0.0.0:5556", where Colmet's nodes push to; NULL: disabled */
     char *kafka;        /* "k1:9092;k2:9092/TOPIC", see collector/kafka_port.h; NULL: none */

@@ -162,8 +162,26 @@ static const struct collector_route {
     { API_PATH_STATUS, serve_status }, { API_PATH_INDEX, serve_index },
 };
 
-static void answer_request(void *context, const struct http_request *request, struct http_answer *answer)
+/* /metrics is for Prometheus, which has no munge credential. */
+static bool is_authenticated(const struct collector_http *server, struct http_request *request, struct http_answer *answer)
 {
+    struct buf error;
+    if (!server->collector->config.http_munge || bytes_equal(request->path, bytes_of(API_PATH_METRICS))
+        || bytes_equal(request->path, bytes_of(API_PATH_INDEX)))
+        return true;
+    buf_init(&error, 512);
+    bool is_good = viewer_authenticate(request, &error);
+    if (!is_good)
+        refuse(answer, 401, buf_text(&error));
+    buf_clear(&error);
+    return is_good;
+}
+
+static void answer_request(void *context, const struct http_request *original, struct http_answer *answer)
+{
+    struct http_request copy = *original, *request = &copy;
+    if (!is_authenticated(context, request, answer))
+        return;
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         if (!bytes_equal(request->path, bytes_of(routes[i].path)))
             continue;

@@ -131,6 +131,8 @@ enum err http_client_connect_tcp(const char *address, uint16_t default_port, uin
 static void add_request(struct buf *out, const struct http_client_request *request)
 {
     buf_printf(out, "%s %s HTTP/1.1\r\nHost: sonde\r\nConnection: close\r\n", request->method, request->path);
+    if (request->authorization)
+        buf_printf(out, "Authorization: %s\r\n", request->authorization);
     if (request->body.size || strcmp(request->method, "POST") == 0)
         buf_printf(out, "Content-Type: application/json\r\nContent-Length: %zu\r\n", request->body.size);
     buf_add_text(out, "\r\n");

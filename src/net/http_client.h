@@ -10,6 +10,7 @@ struct http_client_request {
     const char *method, *path; /* "GET" or "POST"; "/jobs" */
     struct bytes body;
     int file_fd; /* sent along (net/fd_pass.h), only over a UNIX socket; -1: none */
+    const char *authorization; /* the Authorization header; NULL: none */
 };
 
 /* Connects. until_ns is CLOCK_MONOTONIC; 0: fails instead of waiting. ABSENT: nothing listens there; DENIED; AGAIN: not

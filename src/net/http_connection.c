@@ -252,6 +252,7 @@ static void take_request(struct http_pool *pool, struct http_connection *c, stru
     bool is_head = request->method == HTTP_HEAD;
     request->body = (struct bytes){ c->in.data + request->head_size, request->body_size };
     request->peer = c->peer;
+    request->connection_fd = c->source.fd;
     request->fd = c->received_fd;
     c->is_last = !request->keep_alive || c->has_ended;
     c->sent_continue = false;

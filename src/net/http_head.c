@@ -7,7 +7,7 @@
 const char *http_head_reason(int status)
 {
     static const struct { int status; const char *text; } reasons[] = {
-        { 200, "OK" }, { 400, "Bad Request" }, { 403, "Forbidden" }, { 404, "Not Found" },
+        { 200, "OK" }, { 400, "Bad Request" }, { 401, "Unauthorized" }, { 403, "Forbidden" }, { 404, "Not Found" },
         { 405, "Method Not Allowed" }, { 409, "Conflict" }, { 411, "Length Required" }, { 413, "Content Too Large" },
         { 421, "Misdirected Request" },
         { 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" }, { 503, "Service Unavailable" },

@@ -158,6 +158,8 @@ static void read_header(struct request_parser *parser, struct bytes line)
         read_connection(parser, value);
     else if (bytes_equal_nocase(name, "Accept") && parser->request->accept.size == 0)
         parser->request->accept = value;
+    else if (bytes_equal_nocase(name, "Authorization"))
+        parser->request->authorization = value;
     else if (bytes_equal_nocase(name, "Expect"))
         parser->request->expects_continue = bytes_equal_nocase(value, "100-continue");
 }
@@ -182,7 +184,7 @@ enum err http_request_parse(struct bytes text, struct http_request *request, int
     struct bytes line;
     size_t at = 0;
     bool is_first = true;
-    *request = (struct http_request){ .peer = { .uid = UINT32_MAX }, .fd = -1 };
+    *request = (struct http_request){ .peer = { .uid = UINT32_MAX }, .connection_fd = -1, .fd = -1 };
     while (!parser.status && next_line(text, &at, &line)) {
         if (at > HTTP_HEAD_MAX)
             break;

@@ -12,7 +12,7 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
 /* The client. */
 struct http_peer {
     bool is_local; /* through a UNIX socket */
-    bool is_same_node;  /* from this node, through either: then uid comes from the kernel */
+    bool is_same_node;  /* from this node, through either: then uid comes from the kernel. Or proved by munge: api/viewer.h */
     uint32_t uid;  /* UINT32_MAX: unknown */
     uint32_t pid;  /* of the client of a UNIX socket; 0: unknown, or in a pid namespace that we cannot see */
 };
@@ -23,11 +23,13 @@ struct http_request {
     struct bytes path, query; /* "/metrics", and what follows '?' */
     struct bytes host;        /* the Host header; empty: none */
     struct bytes accept;      /* the Accept header; empty: none */
+    struct bytes authorization; /* the Authorization header; empty: none */
     size_t head_size;         /* includes the empty line after it, and any before it */
     size_t body_size;         /* that follows */
     bool keep_alive, expects_continue;
     struct bytes body;        /* set by http_connection.c when it is complete */
     struct http_peer peer;    /* set by http_connection.c */
+    int connection_fd;        /* set by http_connection.c, borrowed */
     int fd;                   /* set by http_connection.c: a file received with it through a UNIX socket, borrowed; -1: none */
 };
 

@@ -1,4 +1,4 @@
-/* libmunge, loaded at run time. The signed payload is "sonde HOST". */
+/* libmunge, loaded at run time. The signed payload is "sonde HOST", or "sonde-request ADDRESS PORT". */
 #include "transport/munge.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #define LIBRARY "libmunge.so.2"
-#define PAYLOAD "sonde %s"
+#define PAYLOAD_HOST "sonde "
+#define PAYLOAD_REQUEST "sonde-request "
 #define PAYLOAD_MAX 512
 #define CREDENTIAL_MAX 4096
 /* From munge.h. These errors mean that munged is not available, and say nothing about the credential. */
@@ -69,13 +70,13 @@ static bool is_munged_down(int error)
     return error == EMUNGE_SNAFU || error == EMUNGE_SOCKET || error == EMUNGE_TIMEOUT;
 }
 
-enum err munge_create(const char *host, struct buf *credential, struct buf *error)
+static enum err encode(const char *format, const char *subject, struct buf *credential, struct buf *error)
 {
     char payload[PAYLOAD_MAX], *text = NULL;
     enum err err = need_library(error);
     if (err)
         return err;
-    int size = snprintf(payload, sizeof payload, PAYLOAD, host);
+    int size = snprintf(payload, sizeof payload, "%s%s", format, subject);
     if (size >= (int)sizeof payload)
         return USAGE;
     void *context = socket_context();
@@ -90,44 +91,73 @@ enum err munge_create(const char *host, struct buf *credential, struct buf *erro
     return result ? IO : buf_err(credential);
 }
 
-static enum err check_payload(const char *payload, int size, uid_t uid, const char *host, struct buf *error)
+enum err munge_create(const char *host, struct buf *credential, struct buf *error)
 {
-    char expected[PAYLOAD_MAX];
-    int expected_size = snprintf(expected, sizeof expected, PAYLOAD, host);
-    if (uid != 0 && uid != geteuid())
-        buf_printf(error, "its munge credential belongs to uid %u, which is neither root nor the user of this collector",
-                   (unsigned)uid);
-    else if (size != expected_size || memcmp(payload, expected, (size_t)size) != 0)
-        buf_printf(error, "its munge credential is not for host %s", host);
-    else
-        return OK;
-    return DENIED;
+    return encode(PAYLOAD_HOST, host, credential, error);
 }
 
-enum err munge_check(struct bytes credential, const char *host, struct buf *error)
+enum err munge_create_request(const char *address, struct buf *credential, struct buf *error)
 {
-    char text[CREDENTIAL_MAX];
+    return encode(PAYLOAD_REQUEST, address, credential, error);
+}
+
+/* *matches: the payload is prefix and subject. */
+static enum err decode(struct bytes credential, const char *prefix, const char *subject, uid_t *uid, bool *matches,
+                       struct buf *error)
+{
+    char text[CREDENTIAL_MAX], expected[PAYLOAD_MAX];
     void *payload = NULL;
     int size = 0;
-    uid_t uid = (uid_t)-1;
     gid_t gid;
     enum err err = need_library(error);
     if (err)
         return err;
-    if (!credential.size || credential.size >= sizeof text) {
-        buf_add_text(error, credential.size ? "its munge credential is too long"
-                     : "it sent no munge credential; run the agent with --munge");
+    if (credential.size >= sizeof text) {
+        buf_add_text(error, "its munge credential is too long");
         return DENIED;
     }
     memcpy(text, credential.data, credential.size);
     text[credential.size] = '\0';
     void *context = socket_context();
-    int result = library.decode(text, context, &payload, &size, &uid, &gid);
+    int result = library.decode(text, context, &payload, &size, uid, &gid);
     if (result)
         buf_printf(error, "its munge credential was rejected: %s", library.strerror(result));
-    err = result ? is_munged_down(result) ? IO : DENIED : check_payload(payload, size, uid, host, error);
+    else {
+        int expected_size = snprintf(expected, sizeof expected, "%s%s", prefix, subject);
+        *matches = size == expected_size && memcmp(payload, expected, (size_t)size) == 0;
+    }
     free(payload);
     if (context)
         library.context_free(context);
-    return err;
+    return !result ? OK : is_munged_down(result) ? IO : DENIED;
+}
+
+enum err munge_check(struct bytes credential, const char *host, struct buf *error)
+{
+    uid_t uid = (uid_t)-1;
+    bool matches = false;
+    if (!credential.size) {
+        buf_add_text(error, "it sent no munge credential; run the agent with --munge");
+        return DENIED;
+    }
+    enum err err = decode(credential, PAYLOAD_HOST, host, &uid, &matches, error);
+    if (err)
+        return err;
+    if (uid != 0 && uid != geteuid())
+        buf_printf(error, "its munge credential belongs to uid %u, which is neither root nor the user of this collector",
+                   (unsigned)uid);
+    else if (!matches)
+        buf_printf(error, "its munge credential is not for host %s", host);
+    return uid != 0 && uid != geteuid() ? DENIED : matches ? OK : DENIED;
+}
+
+enum err munge_check_request(struct bytes credential, const char *address, uint32_t *uid, struct buf *error)
+{
+    uid_t owner = (uid_t)-1;
+    bool matches = false;
+    enum err err = decode(credential, PAYLOAD_REQUEST, address, &owner, &matches, error);
+    if (!err && !matches)
+        buf_add_text(error, "its munge credential is for another connection");
+    *uid = owner;
+    return !err && !matches ? DENIED : err;
 }

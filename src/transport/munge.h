@@ -13,4 +13,9 @@ enum err munge_create(const char *host, struct buf *credential, struct buf *erro
  * ABSENT, IO as above. */
 enum err munge_check(struct bytes credential, const char *host, struct buf *error);
 
+/* The same for an HTTP request of any user. address: of the client's end of the connection (net/tcp_address.h), so that the
+ * credential is worth nothing on another one. */
+enum err munge_create_request(const char *address, struct buf *credential, struct buf *error);
+enum err munge_check_request(struct bytes credential, const char *address, uint32_t *uid, struct buf *error);
+
 #endif

@@ -104,6 +104,65 @@ load live
     kill %1
 }
 
+# Two network namespaces are two nodes to the agent: the kernel does not know the user of a connection.
+@test "from another node, ldms_ls -a munge shows the jobs of its user" {
+    need_root
+    command -v munged >/dev/null && unshare -n true 2>/dev/null || skip "needs munge and namespaces"
+    mkdir -m 755 munge
+    head -c 1024 /dev/urandom >munge/key
+    chmod 400 munge/key
+    ln -s "$SONDE" ldms_ls
+    cat >nodes.sh <<'SH'
+set -eu
+pids=
+trap 'kill $pids 2>/dev/null || :' EXIT
+munged -F --key-file="$T/munge/key" --socket="$T/munge/sock" --pid-file="$T/munge/pid" --log-file="$T/munge/log" \
+    --seed-file="$T/munge/seed" --force 3>&- &
+pids="$pids $!"
+export SONDE_MUNGE_SOCKET=$T/munge/sock
+unshare -n sleep 100 3>&- &
+other=$!
+pids="$pids $other"
+sleep 100 3>&- &
+job=$!
+pids="$pids $job"
+until [ "$(readlink /proc/$other/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
+ip link set lo up
+ip link add here type veth peer name there netns "$other"
+ip addr add 10.98.76.1/24 dev here
+ip link set here up
+nsenter --net="/proc/$other/ns/net" sh -c 'ip addr add 10.98.76.2/24 dev there && ip link set there up'
+"$SONDE" agent -p 100ms --sensors meminfo,process --listen 10.98.76.1:1337 --http-munge >agent.log 2>&1 3>&- &
+pids="$pids $!"
+until [ -S munge/sock ] && "$SONDE" job begin 4711 --pid $job --user nobody 2>/dev/null; do sleep 0.1; done
+"$SONDE" job begin 4712 --pid $job --user root
+until "$SONDE" ls | grep -q /4712/process && "$SONDE" ls | grep -q /4711/process; do sleep 0.1; done
+remote() { nsenter --net="/proc/$other/ns/net" "$@"; }
+remote ./ldms_ls -h 10.98.76.1 >none 2>&1 && exit 1
+remote curl -s -o /dev/null -w '%{http_code}' http://10.98.76.1:1337/jobs >status
+remote curl -s -o /dev/null -w '%{http_code}' http://10.98.76.1:1337/metrics >metrics
+remote ./ldms_ls -h 10.98.76.1 -a munge >root
+remote setpriv --reuid 65534 --regid 65534 --clear-groups ./ldms_ls -h 10.98.76.1 -a munge >nobody
+SONDE_MUNGE_SOCKET=$T/nowhere remote ./ldms_ls -h 10.98.76.1 -a munge >broken 2>&1 && exit 1
+remote curl -s -H 'Authorization: Munge MUNGE:nonsense:' http://10.98.76.1:1337/jobs >forged
+SH
+    chmod 755 "$T" ldms_ls 2>/dev/null || :
+    run timeout 60 unshare -n bash nodes.sh
+    echo "$output"
+    [ "$status" -eq 0 ] || [ "$status" -eq 143 ]
+    grep -q "munge authentication is required: sonde ls --auth munge, ldms_ls -a munge" none
+    [ "$(cat status)" = 401 ]
+    [ "$(cat metrics)" = 200 ]
+    grep -q /4711/ root
+    grep -q /4712/ root
+    grep -q /4711/ nobody
+    run ! grep /4712/ nobody
+    grep -q "cannot create a munge credential" broken
+    grep -q "munge credential was rejected" forged
+    run -2 ./ldms_ls -a ovis
+    [[ "$output" == *"unsupported authentication 'ovis'"* ]]
+}
+
 @test "ldms_ls has LDMS's options and names" {
     start_agent --sensors meminfo,interrupts,loadavg,stat,diskstats
     ln -s "$SONDE" ldms_ls

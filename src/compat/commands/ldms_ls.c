@@ -3,6 +3,7 @@
 #include "compat/commands/drop_in.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,8 +24,28 @@ static const char help[] =
     "  -S       names are schemas; -I: instances, the default\n"
     "  -V       show the version\n"
     "\n"
-    "Accepted but ignored: -x, -w, -m, -a, -A, -u; -P is the same as -l.\n"
+    "  -a munge authenticate with munge; -A socket=PATH: its socket\n"
+    "\n"
+    "Accepted but ignored: -x, -w, -m, -u; -P is the same as -l.\n"
     "This is Sonde's replacement; see 'sonde ls --help' for more.\n";
+
+/* -a none, -a munge; -A socket=PATH, of munged. */
+static enum err translate_auth(int letter, struct drop_in_args *args, struct buf *message)
+{
+    static const char socket[] = "socket=";
+    if (letter == 'A') {
+        if (strncmp(optarg, socket, strlen(socket)) == 0)
+            setenv("SONDE_MUNGE_SOCKET", optarg + strlen(socket), 1);
+        return OK;
+    }
+    if (strcmp(optarg, "none") != 0 && strcmp(optarg, "munge") != 0) {
+        buf_printf(message, "unsupported authentication '%.40s' (expected none or munge)", optarg);
+        return USAGE;
+    }
+    drop_in_add(args, "--auth");
+    drop_in_add(args, optarg);
+    return OK;
+}
 
 static enum err translate_option(struct ldms_ls *ls, int letter, struct drop_in_args *args, struct buf *message)
 {
@@ -40,6 +61,8 @@ static enum err translate_option(struct ldms_ls *ls, int letter, struct drop_in_
         drop_in_add(args, "-l");
     else if (letter == 'V')
         ls->is_version = true;
+    else if (letter == 'a' || letter == 'A')
+        return translate_auth(letter, args, message);
     else if (letter == 'f' && strcmp(optarg, "json") == 0)
         drop_in_add(args, "--json");
     else if (letter == 'f') {

@@ -30,3 +30,51 @@ shown_after() {
         done <"$T/headings"
     done <"$T/commands"
 }
+
+# Two hosts on this one, with their own network, processes and directories. Commands come from $T/steps: "HOST COMMAND".
+cluster_script() {
+    cat <<'END'
+set -eu
+ip link set lo up
+for directory in /etc/sonde /var/lib/sonde /var/log/sonde /run; do
+    mkdir -p "$directory"
+    mount -t tmpfs tmpfs "$directory"
+done
+{ cat /etc/hosts; echo "127.0.0.1 login node1"; } >"$T/hosts"
+mount --bind "$T/hosts" /etc/hosts
+while IFS= read -r step <&4; do
+    host=${step%%\$ *} command=${step#*\$ }
+    case $command in "sonde report"* | "ls "*) # what the agent sends takes a moment
+        for ((i = 0; i < 600; i++)); do ! $command >/dev/null 2>&1 || break; sleep 0.1; done ;;
+    esac
+    unshare --uts bash -c "hostname $host; $command" >"$T/output" 2>&1 || { cat "$T/output"; echo "failed: $step"; exit 1; }
+    case $command in
+        "sonde keygen "*allowed.keys*) tail -n 1 "$T/output" >/etc/sonde/allowed.keys ;;
+        "sonde collect --status") cp "$T/output" "$T/status" ;;
+        "sonde collect "*) for ((i = 0; i < 600; i++)); do ! sonde collect --status >/dev/null 2>&1 || break; sleep 0.1; done ;;
+        "sonde agent "*) for ((i = 0; i < 600; i++)); do ! sonde ctl 2>&1 | grep -q 'login:5555: up' || break; sleep 0.1; done ;;
+        "ls "*) cp "$T/output" "$T/files" ;;
+    esac
+done 4<"$T/steps"
+END
+}
+
+# The first words of lines, and the headings of tables.
+status_shape() {
+    sed -n '/^login  running/,/^$/p; /^[A-Z]/p' "$1" | awk '/^[A-Z]/ { $1 = $1; print; next } /^ ? ?[a-z]/ { print $1 }'
+}
+
+@test "the cluster of the README works as printed" {
+    need_root
+    sed -n '/^## A whole cluster/,/^## More/p' "$SOURCE/README.md" | grep -E '^(login|node1)\$ ' >"$T/steps"
+    [ "$(wc -l <"$T/steps")" -ge 8 ]
+    cluster_script >"$T/cluster"
+    printf '#!/bin/sh\nexec "%s/burn" 2500\n' "$TOOLS" >"$T/simulate"
+    chmod +x "$T/simulate"
+    PATH=$(dirname "$SONDE"):$PATH HOME=$T SONDE_DB='' XDG_DATA_HOME='' timeout 300 unshare --mount --net --pid --fork --kill-child \
+        --mount-proc --propagation private bash "$T/cluster"
+    cat "$T/status"
+    diff <(sed -n '/^login  running/,/^login\$/p' "$SOURCE/README.md" >"$T/shown" && status_shape "$T/shown") <(status_shape "$T/status")
+    grep -q loadavg.csv "$T/files"
+    grep -q jobs.csv "$T/files"
+}

@@ -3,11 +3,16 @@
 #include "store/store.h"
 
 #include "store/append.h"
+#include "store/migrate.h"
+#include "store/schema.h"
 #include "tools/faults.h"
 #include "tools/store_fixture.h"
 
 #include <errno.h>
 #include <unistd.h>
+
+#define INTEGRITY_SQL "(SELECT ' ' || integrity_check FROM pragma_integrity_check)"
+#define VERSION_SQL "SELECT value FROM meta WHERE key = 'schema'"
 
 static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
 
@@ -209,23 +214,37 @@ static void assert_contents(const struct contents *before, const struct contents
     assert_string_equal(got.text, before->text);
 }
 
-/* A database with the first run. */
-static void set_up_database(void)
+/* Creating a database takes much longer than copying one. */
+struct copy {
+    char bytes[1 << 20];
+    size_t size;
+};
+
+static void set_up_copy(struct copy *copy, void (*create)(void))
 {
-    static char saved[1 << 20];
-    static size_t size;
     temp_dir(dir);
     temp_join(path, dir, "sonde.db");
-    if (size) {
-        temp_write(path, saved, size);
+    if (copy->size) {
+        temp_write(path, copy->bytes, copy->size);
         return;
     }
+    create();
+    assert_int_equal(file_read("", path, copy->bytes, sizeof copy->bytes, &copy->size), OK);
+    assert_true(copy->size < sizeof copy->bytes - 1);
+}
+
+static void create_with_first_run(void)
+{
     struct store *store = fixture_open(path, STORE_WRITE);
     fixture_file(store, &first.run);
     db_checkpoint(store);
     store_close(&store);
-    assert_int_equal(file_read("", path, saved, sizeof saved, &size), OK);
-    assert_true(size < sizeof saved - 1);
+}
+
+static void set_up_database(void)
+{
+    static struct copy copy;
+    set_up_copy(&copy, create_with_first_run);
 }
 
 static void try_writing(struct fault fault, enum err (*operation)(struct store *store))
@@ -242,7 +261,8 @@ static void try_writing(struct fault fault, enum err (*operation)(struct store *
         assert_contents(&before, &after, err, fault.kind);
         assert_int_equal(run_operation(operation), OK); /* again, as callers do after an error */
         assert_contents(&before, &after, OK, fault.kind);
-        assert_sql(path, "PRAGMA integrity_check", "ok");
+        if (fault.kind == FAULT_WRITE)
+            assert_sql(path, "SELECT " INTEGRITY_SQL, " ok");
     }
     temp_remove(dir);
     assert_true(fault.number > 5);
@@ -313,11 +333,53 @@ static void create_while_calls_fail(void **state)
             if (!faults_end(&fault))
                 assert_int_equal(err, OK);
             assert_int_equal(run_operation(save_again), OK);
-            assert_sql(path, "SELECT count(*) FROM jobs", "1");
-            assert_sql(path, "PRAGMA integrity_check", "ok");
+            assert_sql(path, "SELECT count(*) || " INTEGRITY_SQL " FROM jobs", "1 ok");
         }
         temp_remove(dir);
             assert_true(fault.number > 5);
+    }
+}
+
+/* With one job. */
+static void create_version_3(void)
+{
+    char sql[512];
+    snprintf(sql, sizeof sql, "INSERT INTO jobs (id, job_id, \"user\") VALUES (7, 'old', 'anna'); PRAGMA user_version = 3;"
+             "PRAGMA application_id = %d; INSERT INTO meta VALUES ('schema', '3')", SCHEMA_APPLICATION_ID);
+    const char *const steps[] = { schema_version_1, schema_indexes_1, schema_version_2, schema_version_3, sql };
+    fixture_exec(path, "PRAGMA journal_mode = WAL");
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        fixture_exec(path, steps[i]);
+}
+
+static void set_up_version_3(void)
+{
+    static struct copy copy;
+    set_up_copy(&copy, create_version_3);
+}
+
+/* An upgrade is complete, or has not happened. */
+static void upgrade_while_calls_fail(void **state)
+{
+    (void)state;
+    char version[8];
+    snprintf(version, sizeof version, "%d", migration_count);
+    for (size_t i = 0; i < FAULT_COUNT; i++) {
+        struct fault fault = faults[i];
+        for (set_up_version_3(); faults_next(&fault); temp_remove(dir), set_up_version_3()) {
+            enum err err = run_operation(NULL);
+            if (!faults_end(&fault))
+                assert_int_equal(err, OK);
+            if (err == OK)
+                assert_sql(path, VERSION_SQL, version);
+            assert_sql(path, "SELECT user FROM jobs WHERE job_id = 'old' AND id = 7", "anna");
+            assert_int_equal(run_operation(save_again), OK);
+            assert_sql(path, VERSION_SQL, version);
+            assert_sql(path, "SELECT group_concat(job_id, ' ') || " INTEGRITY_SQL " FROM (SELECT job_id FROM jobs ORDER BY id)",
+                       "old job-1 ok");
+        }
+        temp_remove(dir);
+        assert_true(fault.number > 5);
     }
 }
 
@@ -326,6 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(read_while_calls_fail),
         cmocka_unit_test(create_while_calls_fail),
+        cmocka_unit_test(upgrade_while_calls_fail),
         cmocka_unit_test(save_while_calls_fail),
         cmocka_unit_test(save_again_while_calls_fail),
         cmocka_unit_test(append_while_calls_fail),

@@ -118,18 +118,29 @@ static void damaged_bytes_are_refused(void **state)
     buf_clear(&data);
 }
 
+/* One column, known in every third row; not compressed. */
+static void encode_short(struct buf *data, size_t count)
+{
+    static struct rows rows;
+    struct run_series series = { { "some", metrics, 1 }, "", count, rows.times_ns, rows.values, rows.known };
+    for (size_t row = 0; row < count; row++) {
+        rows.times_ns[row] = row;
+        rows.values[row].u64 = row;
+        rows.known[row] = row % 3 == 2;
+    }
+    buf_init(data, 1 << 24);
+    assert_int_equal(series_encode(data, &series, 0, count), OK);
+    assert_int_equal(data->data[0], 1); /* plain */
+}
+
 /* A prefix ends where memory ends: nothing after it is read. */
 static void decoding_stops_at_the_end(void **state)
 {
     (void)state;
-    static struct rows rows, back;
-    struct run_series series = series_of(&rows);
+    static struct rows back;
     struct buf data;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    fill(&rows);
-    buf_init(&data, 1 << 24);
-    assert_int_equal(series_encode(&data, &series, 0, 60), OK);
-    assert_in_range(data.size, 1, page);
+    encode_short(&data, 40);
     char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(memory != MAP_FAILED && mprotect(memory + page, page, PROT_NONE) == 0);
     for (size_t size = 0; size < data.size; size++) {
@@ -141,6 +152,19 @@ static void decoding_stops_at_the_end(void **state)
     buf_clear(&data);
 }
 
+/* Two bits say which values are known; one of the four codes is not used. */
+static void unused_codes_are_refused(void **state)
+{
+    (void)state;
+    static struct rows back;
+    struct buf data;
+    encode_short(&data, 1); /* the value is unknown: the code is in the last byte */
+    assert_int_equal(series_decode((struct bytes){ data.data, data.size }, back.times_ns, back.values, back.known), OK);
+    data.data[data.size - 1] |= 3;
+    assert_int_equal(series_decode((struct bytes){ data.data, data.size }, back.times_ns, back.values, back.known), CORRUPT);
+    buf_clear(&data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +172,7 @@ int main(void)
         cmocka_unit_test(a_steady_series_takes_few_bytes),
         cmocka_unit_test(damaged_bytes_are_refused),
         cmocka_unit_test(decoding_stops_at_the_end),
+        cmocka_unit_test(unused_codes_are_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,7 @@ struct receiver_figures {
     uint64_t records, samples, values;
     uint64_t duplicates;               /* records that were already in the journal */
     uint64_t bad, refused, unreadable; /* invalid messages; refused peers; records that could not be decoded */
+    uint64_t pieces_dropped; /* of runs, because the journal was half full */
     uint64_t acks;
     uint64_t read_ns, append_ns; /* time spent decoding, and appending to the journal */
 };
@@ -45,6 +46,7 @@ struct receiver {
     struct peer *dirty, *syncing; /* lists: peers with appended records; those of the running sync */
     bool is_dirty;                /* something was appended since the last sync started */
     bool is_syncing;
+    uint64_t dropped_ns; /* when a piece of a run was dropped last */
     bool is_full; /* the last append failed because the disk was full */
     struct batch batch;
     struct buf out, body, plain, snapshot;

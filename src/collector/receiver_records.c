@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #define AHEAD_NS NS_PER_S            /* a sample further in the future means that a clock is wrong */
+#define DROP_LOG_NS (60 * NS_PER_S)
 #define CLOCK_SET_NS (60 * NS_PER_S) /* minimum difference that is logged */
 
 static struct unpacker unpacker_of(struct bytes bytes)
@@ -205,11 +206,32 @@ static void report_journal_error(struct receiver *receiver, struct peer *peer, e
         receiver_refuse(receiver, peer, false, "the collector cannot write its journal: %s", err_text(err));
 }
 
+/* Runs of users must not displace samples: if sinks are so far behind that half of the journal is used, pieces of runs are
+ * replaced by records without content, because the sequence must have no gap. */
+static bool is_dropped(struct receiver *receiver, const struct feed *feed)
+{
+    struct journal_figures figures;
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!receiver->batch.piece)
+        return false;
+    journal_figures(receiver->settings.journal, &figures);
+    if (figures.bytes < figures.bytes_max / 2)
+        return false;
+    receiver->figures.pieces_dropped++;
+    if (!receiver->dropped_ns || now_ns - receiver->dropped_ns > DROP_LOG_NS)
+        log_warn("dropped a run of user %u of %s: half of the journal %s is used, and the rest is for samples. Is a sink failing?",
+                 receiver->batch.piece->uid, feed->known_host->host, receiver->settings.dir);
+    receiver->dropped_ns = now_ns;
+    return true;
+}
+
 static enum err keep(struct receiver *receiver, struct feed *feed, const struct journal_position *position,
                      uint64_t sequence,
                      struct bytes record)
 {
     uint64_t begin_ns = clock_monotonic_ns();
+    if (is_dropped(receiver, feed))
+        record = (struct bytes){ "", 1 };
     enum err err = note_jump(receiver, feed, position, sequence);
     if (!err)
         err = append(receiver, feed, position, sequence, record);

@@ -84,6 +84,7 @@ void journal_maintain(struct journal *journal, uint64_t now_ns);
 
 struct journal_figures {
     uint64_t bytes, segments, entries;   /* on disk now */
+    uint64_t bytes_max;                  /* limit of bytes */
     uint64_t position;                   /* after the newest entry */
     uint64_t oldest_ns;                  /* time of the oldest entry; 0: none */
     uint64_t lost_records;               /* deleted before every reader had read them, since the start */

@@ -6,6 +6,8 @@
 #include "tools/caught.h"
 #include "tools/fake_agent.h"
 
+#include <stdlib.h>
+
 struct fixture {
     char dir[TEMP_PATH_MAX];
     struct journal *journal;
@@ -415,6 +417,44 @@ static void clock_a_day_ahead(void **state)
     assert_string_equal(stored(f, "n1"), "1,2,");
 }
 
+static void send_piece(struct fixture *f, const char *data, size_t size)
+{
+    struct batch_piece piece = { .name = "r", .uid = 1000, .total = size, .data = { data, size } };
+    struct batch batch = { .piece = &piece };
+    buf_reset(&f->one.record);
+    assert_int_equal(stream_encode(f->one.encoder, &batch, &f->one.record), OK);
+    add_number(&f->one.body, 0);
+    add_number(&f->one.body, ++f->one.sequence);
+    buf_add(&f->one.body, f->one.record.data, f->one.record.size);
+    send_message(&f->receiver, &f->one, MESSAGE_RECORD);
+}
+
+/* Sinks are far behind: runs of users take half of the journal at most, and samples go on. */
+static void runs_do_not_displace_samples(void **state)
+{
+    struct fixture *f = *state;
+    static char data[200000];
+    struct journal_figures figures;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)(rand() >> 7);
+    journal_set_limits(f->journal, 4 << 20, 0);
+    connect_agent(&f->receiver, &f->one);
+    send_next(&f->receiver, &f->one);
+    catch_stderr();
+    for (int i = 0; i < 30; i++)
+        send_piece(f, data, sizeof data);
+    assert_non_null(strstr(caught_text(), "dropped a run of user 1000 of n1"));
+    send_next(&f->receiver, &f->one);
+    commit(f);
+    journal_maintain(f->journal, clock_realtime_ns());
+    journal_figures(f->journal, &figures);
+    assert_in_range(figures.bytes, 2 << 20, (2 << 20) + 2 * sizeof data);
+    assert_int_equal(figures.lost_records, 0);
+    assert_true(f->receiver.figures.pieces_dropped >= 15);
+    assert_string_equal(stored(f, "n1"), "1,32,"); /* their sequence numbers */
+    assert_int_equal(f->one.acked, f->one.number);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -437,6 +477,7 @@ int main(void)
         TEST(newer_protocol_is_refused),
         TEST(gap_is_stored_and_counted),
         TEST(clock_a_day_ahead),
+        TEST(runs_do_not_displace_samples),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define SUFFIX ".spool"
-#define NAME_BYTES 256
+#define NAME_BYTES 190
 #ifndef FUSE_SUPER_MAGIC
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
@@ -38,7 +38,7 @@ static bool read_path(struct bytes body, struct buf *path)
     return found && path->size && path->data[0] == '/' && !memchr(path->data, 0, path->size);
 }
 
-/* Name of the run: the file name without ".spool". */
+/* Name of the run: the file name without ".spool", as sonde run chooses it. */
 static bool name_of(const char *path, char name[NAME_BYTES])
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -47,7 +47,7 @@ static bool name_of(const char *path, char name[NAME_BYTES])
         return false;
     memcpy(name, base, size - suffix);
     name[size - suffix] = '\0';
-    return true;
+    return strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == size - suffix;
 }
 
 /* Checks the file itself, whoever has opened it. */

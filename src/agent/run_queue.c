@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define PIECE (256u << 10)
-#define TURN_BYTES (8u << 20)     /* per call of run_queue_send */
+#define TURN_BYTES (2u << 20)     /* per call of run_queue_send, which delays the next tick */
 #define LAG_BYTES_MAX (4u << 20)  /* unacknowledged bytes of the uplink */
 #define FILE_BYTES_MIN (16u << 10) /* that a file counts at least: small ones cost, too */
 #define RUNS_MAX 65536

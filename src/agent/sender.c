@@ -306,7 +306,8 @@ enum err sender_add_retryable(struct sender *sender, const struct batch *batch)
 enum err sender_add_run(struct sender *sender, uint32_t uid, const char *name, int fd, uint64_t size)
 {
     enum err err = run_queue_add(sender->runs, uid, name, fd, size);
-    run_queue_send(sender->runs, sender, age_of(&sender->config));
+    if (!err)
+        run_queue_send(sender->runs, sender, age_of(&sender->config));
     return err;
 }
 

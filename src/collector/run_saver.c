@@ -26,6 +26,8 @@
 #define FUTURE_NS (24ull * 3600 * NS_PER_S)       /* more than clocks differ */
 #define PATH_BYTES (PATH_MAX + 600)
 #define REFUSED_MAX 64
+#define ID_MAX 256
+#define TAGS_MAX 2048
 
 struct run_saver {
     char dir[PATH_MAX], *store_path;
@@ -106,6 +108,27 @@ static enum err merge(const struct run_saver *saver, const struct run_file *file
     return err;
 }
 
+static bool is_short(struct bytes text, size_t max)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
+            return false;
+    return text.size < max;
+}
+
+/* Why a run is not saved; NULL: it is. Ids, tags and events are keys, for which databases have limits. */
+static const char *find_fault(const struct run *run, const struct run_file *file)
+{
+    uint64_t latest_ns = clock_realtime_ns() + FUTURE_NS;
+    bool is_valid = is_short(run->id, ID_MAX) && is_short(run->job_id, ID_MAX) && is_short(run->tags, TAGS_MAX);
+    for (size_t i = 0; i < run->event_count; i++)
+        is_valid = is_valid && is_short(run->events[i], ID_MAX);
+    return !is_allowed(run, file)                                    ? "it belongs to another user"
+           : run->start_ns > latest_ns || run->end_ns > latest_ns ? "it is in the future"
+           : !is_valid                                             ? "invalid id, tags or events"
+                                                                   : NULL;
+}
+
 static enum err save(struct run_saver *saver, struct store *store, const struct run_file *file)
 {
     struct merged merged;
@@ -117,9 +140,9 @@ static enum err save(struct run_saver *saver, struct store *store, const struct 
         put_aside(saver, file, "takes too much processor time");
     if (err)
         return err == CORRUPT || err == FULL ? OK : err;
-    bool is_future = merged.run.start_ns > clock_realtime_ns() + FUTURE_NS;
-    if (is_future || !is_allowed(&merged.run, file)) {
-        reject(file, is_future ? "it starts in the future" : "it belongs to another user");
+    const char *fault = find_fault(&merged.run, file);
+    if (fault) {
+        reject(file, fault);
         merge_clear(&merged);
         return OK;
     }

@@ -119,6 +119,23 @@ static void run_in_the_future_is_rejected(void **state)
     spool_maker_clear(&maker);
 }
 
+/* A database may have limits for keys: such a run would be tried for ever. */
+static void ids_that_are_too_long_are_rejected(void **state)
+{
+    struct store_fixture *fixture = *state;
+    char id[3000];
+    memset(id, 'x', sizeof id);
+    id[sizeof id - 1] = '\0';
+    catch_stderr();
+    send_run("n1", "r1", id, 1000, "ada");
+    send_run("n1", "r2", "a\nb", 1001, "eve");
+    settle(fixture);
+    const char *text = caught_text();
+    assert_non_null(strstr(text, "user 1000 of n1: invalid id"));
+    assert_non_null(strstr(text, "user 1001 of n1: invalid id"));
+    assert_sql(fixture->path, "SELECT count(*) FROM runs", "0");
+}
+
 static void pieces_that_are_missing_or_too_large(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -193,6 +210,7 @@ int main(void)
         TEST(names_of_nodes_and_agents_are_rejected),
         TEST(run_of_another_uid_is_rejected_unless_root_sends_it),
         TEST(run_in_the_future_is_rejected),
+        TEST(ids_that_are_too_long_are_rejected),
         TEST(pieces_that_are_missing_or_too_large),
         TEST(run_that_costs_too_much_is_put_aside),
         TEST(incomplete_run_expires),

@@ -219,7 +219,7 @@ static bool is_dropped(struct receiver *receiver, const struct feed *feed)
         return false;
     receiver->figures.pieces_dropped++;
     if (!receiver->dropped_ns || now_ns - receiver->dropped_ns > DROP_LOG_NS)
-        log_warn("dropped a run of user %u of %s: half of the journal %s is used, and the rest is for samples. Is a sink failing?",
+        log_warn("dropped a run of user %u of %s: half of the journal %s is used, the rest is for samples. Is a sink failing?",
                  receiver->batch.piece->uid, feed->known_host->host, receiver->settings.dir);
     receiver->dropped_ns = now_ns;
     return true;

@@ -407,7 +407,8 @@ void journal_figures(const struct journal *journal, struct journal_figures *figu
 {
     pthread_mutex_t *lock = (pthread_mutex_t *)&journal->lock;
     pthread_mutex_lock(lock);
-    *figures = (struct journal_figures){ .bytes = journal->bytes, .bytes_max = journal->bytes_max, .position = journal->active->end,
+    *figures = (struct journal_figures){ .bytes = journal->bytes, .bytes_max = journal->bytes_max,
+                                         .position = journal->active->end,
                                          .lost_records = journal->lost_records,
                                          .damaged_bytes = journal->damaged_bytes };
     for (const struct journal_segment *segment = journal->oldest; segment; segment = segment->next) {

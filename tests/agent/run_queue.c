@@ -125,11 +125,11 @@ static void users_take_turns(void **state)
     struct sender *sender;
     struct stat facts;
     char large[TEMP_PATH_MAX], small[TEMP_PATH_MAX];
-    assert_int_equal(run_queue_add(queue, 1000, "large", fd, 2 * MIB), OK);
-    assert_int_equal(run_queue_add(queue, 1001, "small", fd, 1000), OK);
-    temp_join(large, runs, "1000-large.spool");
-    temp_join(small, runs, "1001-small.spool");
-    open_sender(&sender, MIB); /* the journal takes two pieces of zeros and some */
+    assert_int_equal(run_queue_add(queue, 1, "large", fd, 2 * MIB), OK); /* users of /etc/passwd: their names are known at once */
+    assert_int_equal(run_queue_add(queue, 2, "small", fd, 1000), OK);
+    temp_join(large, runs, "1-large.spool");
+    temp_join(small, runs, "2-small.spool");
+    open_sender(&sender, MIB); /* half of it takes two pieces and some */
     run_queue_send(queue, sender, WEEK_NS);
     assert_int_equal(stat(large, &facts), 0);
     assert_int_not_equal(stat(small, &facts), 0);

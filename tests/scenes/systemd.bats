@@ -103,6 +103,8 @@ pid=$(show MainPID)
 grep -qE '^NoNewPrivs:\s1$' "/proc/$pid/status"
 grep -qE '^Seccomp:\s2$' "/proc/$pid/status"
 [ "$(cat "/proc/$pid/oom_score_adj")" = -500 ]
+show SystemCallFilter | grep -qw perf_event_open
+show SystemCallFilter | grep -qw mount && exit 1
 [ "$(show MemoryMax)" = $((256 << 20)) ]
 bounding=$((0x$(sed -n 's/^CapBnd:\t//p' "/proc/$pid/status")))
 [ $((bounding & 1 << 1)) = 0 ]  # must not write files of other users (DAC_OVERRIDE)
@@ -125,6 +127,57 @@ diff <(seen /run/sonde) <(seen /tmp/free)
 kill "$free"
 wait "$free"
 S
+}
+
+# The system calls that a unit allows, with the groups of systemd expanded.
+allowed_by() {
+    local words name
+    words=$(sed -n 's/^SystemCallFilter=//p' "$SOURCE/integrations/systemd/sonde-$1.service.in")
+    while [[ $words == *@* ]]; do
+        words=$(for name in $words; do
+            if [[ $name == @* ]]; then systemd-analyze syscall-filter "$name" | sed '/^ *#/d; 1d'; else echo "$name"; fi
+        done | sort -u)
+    done
+    tr ' ' '\n' <<<"$words" | sed '/^$/d' | sort -u
+}
+
+# used FILE: the system calls in strace's output that did not fail as unknown.
+used() {
+    grep -v ENOSYS "$1" | sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' | sort -u
+}
+
+@test "agent and collector make only system calls that their units allow" {
+    need_root
+    command -v strace systemd-analyze >/dev/null || skip "needs strace and systemd-analyze"
+    [ -z "$(ldd "$SONDE" | grep -E 'lib(asan|tsan|ubsan)')" ] || skip "sanitizers make other calls"
+    local port collector agent
+    port=$(free_port)
+    mkdir "$T/run"
+    strace -f -qq -o collect.trace "$SONDE" collect --plain --listen "tcp://127.0.0.1:$port" --journal "$T/j" --http none \
+        --socket "$T/run/c.sock" --sink "csv:path=$T/out.csv" --sink "store:path=$T/s.db" --sink "prometheus:url=http://127.0.0.1:1/" \
+        --sink kafka:brokers=127.0.0.1:1 >c.log 2>&1 3>&- &
+    collector=$!
+    SONDE_SOCKET_DIR=$T/run strace -f -qq -o agent.trace "$SONDE" agent --listen none --plain --collector "tcp://127.0.0.1:$port" \
+        --spool "$T/spool" --jobs none -p 200ms >a.log 2>&1 3>&- &
+    agent=$!
+    wait_for '[ -s out.csv ]'
+    SONDE_SOCKET_DIR=$T/run "$SONDE" job begin 4711 --pid $$
+    SONDE_SOCKET_DIR=$T/run "$SONDE" job end 4711
+    sleep 1
+    kill -HUP $(pgrep -P "$collector") $(pgrep -P "$agent")
+    sleep 1
+    kill $(pgrep -P "$collector") $(pgrep -P "$agent")
+    wait "$collector" "$agent" || :
+    for unit in agent collect; do
+        allowed_by "$unit" >allowed
+        used $unit.trace | grep -vx execve >used # before the filter, by systemd's own process
+        [ "$(wc -l <used)" -ge 30 ]
+        grep -qx recvmsg allowed
+        run -1 grep -xE 'mount|init_module|ptrace|reboot|kexec_load|settimeofday' allowed
+        echo "not allowed by sonde-$unit.service:"
+        comm -23 used allowed
+        [ -z "$(comm -23 used allowed)" ]
+    done
 }
 
 @test "installed agent and collector: a run that is sent to the agent is in the collector's database" {

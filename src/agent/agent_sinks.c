@@ -57,8 +57,9 @@ static enum err open_sink(struct agent_sink *sink, const struct sink_choice *cho
 {
     *sink = (struct agent_sink){ .journal = journal_of(choice, journal) };
     enum err err = sink_choice_copy(&sink->choice, choice);
+    bool opens_itself = sink->journal && choice->sink->is_unprivileged; /* libraries may start threads when it is opened */
     if (!err)
-        err = open_state(sink, error);
+        err = opens_itself ? sink_choice_check(choice, error) : open_state(sink, error);
     if (!err && sink->journal) {
         struct sink_worker_settings settings = { .journal = journal, .choice = &sink->choice, .state = sink->state };
         err = sink_worker_start(&sink->worker, &settings);

@@ -3,7 +3,9 @@
 #include "agent/sampler_thread.h"
 
 #include "agent/job_copy.h"
+#include "base/capabilities.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,9 +133,17 @@ static void work_once(struct sampler_thread *worker)
         notify_loop(worker);
 }
 
+static void drop_capabilities(const struct sampler *sampler)
+{
+    enum err err = sampler->keeps_capabilities ? capabilities_drop(sampler->keeps_capabilities) : OK;
+    if (err)
+        log_warn("the thread of the sensor %s keeps its capabilities: %s", sampler->name, err_text(err));
+}
+
 static void *thread_main(void *argument)
 {
     struct sampler_thread *worker = argument;
+    drop_capabilities(worker->sampler_state.sampler);
     pthread_mutex_lock(&worker->mutex);
     while (!worker->stop) {
         if (worker->ready || (!worker->wanted && !worker->updates))

@@ -8,6 +8,7 @@
 #include "samplers/all.h"
 #include "samplers/sampler_module.h"
 
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,6 +88,7 @@ const struct sampler sampler_ipmi = {
     .set = &ipmi_set,
     .state_size = sizeof(struct ipmi),
     .is_slow = true,
+    .keeps_capabilities = 1ull << CAP_SYS_RAWIO, /* for the BMC's I/O ports; /dev/ipmi0 belongs to root */
     .period_ns = 10 * NS_PER_S, /* the kernel's driver polls the BMC, so each reading costs CPU time */
     .absent_reason = "There is no BMC at /dev/ipmi0, or the module sample-ipmi.so or its library libfreeipmi is not installed",
     .absent_fix = "Load the drivers: modprobe ipmi_si ipmi_devintf; or name the BMC in the setting ipmi.host; and check "

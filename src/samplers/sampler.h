@@ -42,6 +42,7 @@ struct sampler {
     const struct setting *settings; /* their offsets are into the state; NULL: none */
     const struct set *set;          /* the metric set; NULL: built at open, because the kernel decides what is in it */
     size_t state_size;              /* the caller allocates the state zeroed, fills in the settings, and frees it */
+    uint64_t keeps_capabilities;    /* is_slow: its thread drops all others (1 << CAP_...); 0: it drops none */
     bool is_slow;                   /* a reading may take longer than a tick: the agent calls open, read, job and close
                                      * from a thread of its own, one at a time */
     uint64_t period_ns;             /* default interval, where every tick would be too often; 0: every tick */

@@ -81,6 +81,10 @@ struct sink {
      * wants to stop; it is set by another thread, while write or flush runs, which should then return by that time. */
     void (*watch_stop)(void *state, const atomic_ullong *stop_ns);
 
+    /* Set if it talks to servers through a large library. Its thread, and those that the library starts, then have no
+     * capabilities. Needs may_block. */
+    bool is_unprivileged;
+
     /* Set if write or flush can wait for a network, a server or another process, or if the sink buffers for more
      * than a moment. Agent and collector then run it in a thread of its own that reads a journal. Without it the
      * agent calls it between two samples: it must return within milliseconds. */

@@ -2,6 +2,7 @@
  * about twice a second. After a failure it waits, longer each time, and delivers the same batch again. */
 #include "sinks/sink_worker.h"
 
+#include "base/capabilities.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mask.h"
@@ -389,10 +390,21 @@ static enum step run_once(struct sink_worker *worker)
     return CONTINUE;
 }
 
+static void limit_thread(const struct sink_worker *worker)
+{
+    char name[16]; /* the kernel's maximum */
+    snprintf(name, sizeof name, NAME_PREFIX "%s", worker->choice.sink->name);
+    pthread_setname_np(pthread_self(), name);
+    enum err err = worker->choice.sink->is_unprivileged ? capabilities_drop(0) : OK;
+    if (err)
+        log_warn("the thread of the sink %s keeps its capabilities: %s", worker->label, err_text(err));
+}
+
 static void *run(void *argument)
 {
     struct sink_worker *worker = argument;
     enum step step = CONTINUE;
+    limit_thread(worker);
     while (step != STOP && !is_past_deadline(worker)) {
         step = worker->state ? run_once(worker) : open_sink(worker);
         if (step == REOPEN)

@@ -356,3 +356,24 @@ PY
     stop
     [ "$(largest_pause_ms loadavg)" -lt 10000 ]
 }
+
+# The thread NAME of the agent: its effective and permitted capabilities.
+capabilities_of() {
+    local task
+    for task in "/proc/$AGENT/task"/*; do
+        if [[ $(cat "$task/comm") == $1 ]]; then sed -n 's/^Cap\(Eff\|Prm\):\t//p' "$task/status"; fi
+    done | sort -u
+}
+
+@test "threads that talk to servers have no capabilities" {
+    need_root
+    [ -e "$SONDE_MODULES/sink-kafka.so" ] && [ -e "$SONDE_MODULES/sink-http.so" ] || skip "no librdkafka or no libcurl"
+    start -p 100ms --sensors loadavg --spool "$T/spool" --sink "prometheus:url=http://127.0.0.1:1/" \
+        --sink "kafka:brokers=127.0.0.1:1,exactly_once=no"
+    wait_for '[ -n "$(capabilities_of sink-kafka)" ] && [ -n "$(capabilities_of sink-prometheus)" ]'
+    wait_for '[ -n "$(capabilities_of "rdk:*")" ]' # threads of librdkafka
+    for thread in sink-kafka sink-prometheus 'rdk:*'; do
+        [ "$(capabilities_of "$thread")" = 0000000000000000 ]
+    done
+    [ "$(capabilities_of sonde)" != 0000000000000000 ]
+}

@@ -263,4 +263,5 @@ const struct sink sink_elasticsearch = {
     .message = elasticsearch_message,
     .refused = elasticsearch_refused,
     .may_block = true,
+    .is_unprivileged = true,
 };

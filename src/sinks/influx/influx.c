@@ -266,4 +266,5 @@ const struct sink sink_influx = {
     .message = influx_message,
     .refused = influx_refused,
     .may_block = true,
+    .is_unprivileged = true,
 };

@@ -329,6 +329,7 @@ static const struct sink sink_kafka = {
     .source = kafka_source,
     .watch_stop = kafka_watch_stop,
     .may_block = true,
+    .is_unprivileged = true,
 };
 
 SINK_MODULE_EXPORT(&sink_kafka);

@@ -241,4 +241,5 @@ const struct sink sink_prometheus = {
     .message = prometheus_message,
     .refused = prometheus_refused,
     .may_block = true,
+    .is_unprivileged = true,
 };

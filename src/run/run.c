@@ -116,7 +116,6 @@ static bool create_spool(const struct run_settings *settings, const struct run_r
                        const struct preparation *preparation)
 {
     char path[PATH_MAX];
-    spool_io_begin(&monitor.spool_io);
     enum err err = spool_dir_create(&monitor.spool, settings->out_dir, facts->run_id, path);
     if (err) {
         log_warn("cannot create the spool in %s: %s. The command is not monitored; to monitor it, %s.", path,
@@ -126,6 +125,7 @@ static bool create_spool(const struct run_settings *settings, const struct run_r
     }
     spool_writer_init_take(&monitor.writer, monitor.spool.fd);
     monitor.spool.fd = -1;
+    spool_io_begin(&monitor.spool_io);
     run_record_write(&monitor.writer, settings, facts, preparation->specs, preparation->spec_count);
     spool_writer_flush(&monitor.writer);
     if (monitor.writer.lost) {

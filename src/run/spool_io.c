@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define WRITE_BACK_NS (5 * NS_PER_S) /* vm.dirty_writeback_centisecs: a page stays dirty at least about this long */
+#define EXPIRE_NS (30 * NS_PER_S) /* vm.dirty_expire_centisecs: how often a page that keeps changing is written back */
 
 /* Of this thread, which writes nothing but the spool until the run is saved. 0: unknown. */
 static uint64_t own_write_bytes(void)
@@ -25,10 +25,12 @@ void spool_io_begin(struct spool_io *io)
     *io = (struct spool_io){ .begin_ns = clock_monotonic_ns(), .write_bytes_before = own_write_bytes() };
 }
 
-/* Later the last page may have been written back while it was partly full: assume that a program wrote to it again. */
-uint64_t spool_io_dirty_bytes(uint64_t spool_bytes, uint64_t own_bytes, uint64_t page_bytes, bool is_recent)
+/* The last page is written back now and then while it is partly full: assume that a program was the next to write to it, and
+ * once more, so that the result is a lower bound. */
+uint64_t spool_io_dirty_bytes(uint64_t spool_bytes, uint64_t own_bytes, uint64_t page_bytes, uint64_t elapsed_ns)
 {
-    uint64_t bytes = ((spool_bytes + page_bytes - 1) / page_bytes + !is_recent) * page_bytes;
+    uint64_t again = 1 + elapsed_ns / EXPIRE_NS;
+    uint64_t bytes = ((spool_bytes + page_bytes - 1) / page_bytes + again) * page_bytes;
     return bytes > own_bytes ? bytes - own_bytes : 0;
 }
 
@@ -41,6 +43,5 @@ void spool_io_read(const struct spool_io *io, const struct spool_writer *writer,
     bool is_memory = fstatfs(writer->fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
     if (!is_memory && probe_io->written_bytes)
         probe_io->dirty_bytes = spool_io_dirty_bytes(probe_io->written_bytes + writer->written, own_bytes,
-                                                     (uint64_t)sysconf(_SC_PAGESIZE),
-                                                     clock_monotonic_ns() - io->begin_ns < WRITE_BACK_NS);
+                                                     (uint64_t)sysconf(_SC_PAGESIZE), clock_monotonic_ns() - io->begin_ns);
 }

@@ -10,6 +10,7 @@
 #include "jobs/cgroup_watch.h"
 #include "jobs/declared.h"
 #include "jobs/job_registry.h"
+#include "jobs/slurm_node.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -417,6 +418,25 @@ static void wait_on(const struct jobs *jobs, int fd)
         epoll_ctl(jobs->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* Without its jobs, if it cannot be determined: others would count them, too. */
+static void find_node(struct jobs *jobs)
+{
+    struct slurm_nodes nodes;
+    struct buf names;
+    if (!job_sources_have(jobs->sources, &job_source_slurm) || !slurm_node_find(jobs->registry.root, jobs->node, &nodes))
+        return;
+    for (size_t i = 0; job_sources[i]; i++)
+        if (job_sources[i] == &job_source_slurm)
+            jobs->sources &= ~(1u << i);
+    buf_init(&names, sizeof nodes.names * 2);
+    for (size_t i = 0; i < nodes.count; i++)
+        buf_printf(&names, "%s%s", i ? ", " : "", nodes.names[i]);
+    log_error("jobs of Slurm are not monitored, because several slurmd run on this machine: %s. Set SONDE_NODE in the "
+              "environment of the agent to the one that it is for, or to nothing for the jobs of all of them.",
+              buf_text(&names));
+    buf_clear(&names);
+}
+
 enum err jobs_open(struct jobs **jobs_out, const char *root, uint32_t sources, const struct jobs_listener *listener)
 {
     struct jobs *jobs = calloc(1, sizeof *jobs);
@@ -431,8 +451,7 @@ enum err jobs_open(struct jobs **jobs_out, const char *root, uint32_t sources, c
     }
     jobs->registry.listener = *listener;
     jobs->sources = sources;
-    const char *node = getenv("SONDE_NODE");
-    snprintf(jobs->node, sizeof jobs->node, "%s", node ? node : "");
+    find_node(jobs);
     users_init(&jobs->registry.users, jobs->registry.root);
     hierarchies_read(&jobs->registry.hierarchies, root);
     jobs->epoll = epoll_create1(EPOLL_CLOEXEC);

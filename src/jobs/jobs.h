@@ -17,8 +17,8 @@ struct jobs_listener {
 };
 
 /* root: prefix of /sys/fs/cgroup and /proc, "" for this node. sources: a set from jobs/job_source.h. The listener is
- * notified at once of existing jobs. If several nodes of a batch system share a machine, $SONDE_NODE selects the one
- * whose jobs are monitored; without it all are. */
+ * notified at once of existing jobs. If several nodes of a batch system share a machine, only the jobs of
+ * one are monitored (jobs/slurm_node.h). */
 enum err jobs_open(struct jobs **jobs, const char *root, uint32_t sources, const struct jobs_listener *listener);
 
 /* Sends no more events; sets *jobs to NULL. */

@@ -1,5 +1,6 @@
-/* Arbitrary cgroup paths and process titles, for every batch system. */
+/* Arbitrary cgroup paths, process titles and command lines, for every batch system. */
 #include "jobs/job_source.h"
+#include "jobs/slurm_node.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ int fuzz_job_source(const uint8_t *data, size_t size)
     }
     if (job_source_slurm.title(text, id))
         check_text(id, sizeof id);
+    if (slurm_node_parse(text, size + 1, facts.node))
+        check_text(facts.node, sizeof facts.node);
     free(text);
     return 0;
 }

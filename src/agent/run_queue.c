@@ -1,4 +1,5 @@
-/* One file per run, UID-NAME.spool. After a restart a run is sent from its beginning: duplicate pieces do no harm. */
+/* One file per run, UID-NAME.spool. After a restart a run is sent from its beginning: duplicate pieces do no harm. A large
+ * file would delay the next tick: it stays open and is copied in small parts, while it may already be sent. */
 #include "agent/run_queue.h"
 
 #include "base/clock.h"
@@ -17,7 +18,8 @@
 #include <unistd.h>
 
 #define PIECE (256u << 10)
-#define TURN_BYTES (2u << 20)     /* per call of run_queue_send, which delays the next tick */
+#define TURN_BYTES (2u << 20)     /* sent and copied per call, which delays the next tick */
+#define OPEN_MAX 64               /* files that stay open */
 #define LAG_BYTES_MAX (4u << 20)  /* unacknowledged bytes of the uplink */
 #define FILE_BYTES_MIN (16u << 10) /* that a file counts at least: small ones cost, too */
 #define RUNS_MAX 65536
@@ -28,6 +30,8 @@ struct queued_run {
     uint32_t uid;
     uint64_t size, sent, time_ns;
     char *name;
+    int fd;          /* of the user's file, until it is copied; -1: it is */
+    uint64_t copied; /* bytes */
 };
 
 struct run_queue {
@@ -52,6 +56,8 @@ static uint64_t cost_of(uint64_t size)
 
 static void forget(struct run_queue *queue, size_t i)
 {
+    if (queue->runs[i].fd >= 0)
+        close(queue->runs[i].fd);
     free(queue->runs[i].name);
     memmove(&queue->runs[i], &queue->runs[i + 1], (--queue->count - i) * sizeof *queue->runs);
 }
@@ -59,14 +65,15 @@ static void forget(struct run_queue *queue, size_t i)
 static void remove_run(struct run_queue *queue, size_t i)
 {
     char path[PATH_MAX + 300];
-    path_of(queue, queue->runs[i].uid, queue->runs[i].name, SUFFIX, path);
+    path_of(queue, queue->runs[i].uid, queue->runs[i].name, queue->runs[i].fd >= 0 ? PART : SUFFIX, path);
     unlink(path);
     forget(queue, i);
 }
 
-static enum err remember(struct run_queue *queue, uint32_t uid, const char *name, uint64_t size, uint64_t time_ns)
+static enum err remember(struct run_queue *queue, uint32_t uid, const char *name, uint64_t size, uint64_t time_ns,
+                         size_t *index)
 {
-    struct queued_run run = { .uid = uid, .size = size, .time_ns = time_ns };
+    struct queued_run run = { .uid = uid, .size = size, .time_ns = time_ns, .fd = -1 };
     for (size_t i = queue->count; i-- > 0;)
         if (queue->runs[i].uid == uid && !strcmp(queue->runs[i].name, name))
             forget(queue, i);
@@ -81,6 +88,7 @@ static enum err remember(struct run_queue *queue, uint32_t uid, const char *name
         at--;
     memmove(&queue->runs[at + 1], &queue->runs[at], (queue->count++ - at) * sizeof run);
     queue->runs[at] = run;
+    *index = at;
     return OK;
 }
 
@@ -90,7 +98,7 @@ static void scan_file(struct run_queue *queue, int dir, const char *name)
     struct stat facts;
     char *end, copy[NAME_MAX + 1];
     unsigned long uid = strtoul(name, &end, 10);
-    size_t size = strlen(name), suffix = strlen(SUFFIX);
+    size_t size = strlen(name), suffix = strlen(SUFFIX), index;
     if (name[0] == '.' || fstatat(dir, name, &facts, AT_SYMLINK_NOFOLLOW))
         return;
     if (*end != '-' || size < suffix + 2 || strcmp(name + size - suffix, SUFFIX) != 0) {
@@ -99,7 +107,7 @@ static void scan_file(struct run_queue *queue, int dir, const char *name)
     }
     snprintf(copy, sizeof copy, "%.*s", (int)(name + size - suffix - (end + 1)), end + 1);
     remember(queue, (uint32_t)uid, copy, (uint64_t)facts.st_size,
-             (uint64_t)facts.st_mtim.tv_sec * NS_PER_S + (uint64_t)facts.st_mtim.tv_nsec);
+             (uint64_t)facts.st_mtim.tv_sec * NS_PER_S + (uint64_t)facts.st_mtim.tv_nsec, &index);
 }
 
 enum err run_queue_open(struct run_queue **queue, const char *dir, uint64_t bytes)
@@ -116,20 +124,6 @@ enum err run_queue_open(struct run_queue **queue, const char *dir, uint64_t byte
     if (list)
         closedir(list);
     return OK;
-}
-
-void run_queue_close(struct run_queue **queue)
-{
-    struct run_queue *old = *queue;
-    if (!old)
-        return;
-    while (old->count)
-        forget(old, old->count - 1);
-    users_clear(&old->users);
-    free(old->runs);
-    free(old->data);
-    free(old);
-    *queue = NULL;
 }
 
 static bool fits(const struct run_queue *queue, uint32_t uid, uint64_t size)
@@ -161,47 +155,102 @@ static enum err write_all(int fd, const char *data, size_t size)
     return OK;
 }
 
-/* Its owner may change or truncate the file meanwhile: the size is as announced, or it fails. */
-static enum err copy(struct run_queue *queue, int from, uint64_t size, int to)
+/* The next part. Its owner may change or truncate the file meanwhile: the size is as announced, or it fails. */
+static enum err copy_part(struct run_queue *queue, struct queued_run *run, int to)
 {
-    enum err err = reserve_data(queue);
-    for (uint64_t at = 0; !err && at < size;) {
-        uint64_t left = size - at;
-        ssize_t got = pread(from, queue->data, left < PIECE ? (size_t)left : PIECE, (off_t)at);
-        err = got > 0 ? write_all(to, queue->data, (size_t)got) : got < 0 ? err_from_errno(errno) : IO;
-        at += got > 0 ? (uint64_t)got : 0;
-    }
-    return err;
+    uint64_t left = run->size - run->copied;
+    ssize_t got = pread(run->fd, queue->data, left < PIECE ? (size_t)left : PIECE, (off_t)run->copied);
+    if (got <= 0)
+        return got < 0 ? err_from_errno(errno) : IO;
+    run->copied += (uint64_t)got;
+    return write_all(to, queue->data, (size_t)got);
 }
 
-static enum err copy_to(struct run_queue *queue, int from, uint64_t size, const char *path)
+/* At most so many bytes. When the copy is complete, the file is closed. */
+static enum err copy_some(struct run_queue *queue, struct queued_run *run, uint64_t bytes)
 {
-    int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    char part[PATH_MAX + 300], path[PATH_MAX + 300];
+    uint64_t until = run->copied + bytes;
+    path_of(queue, run->uid, run->name, PART, part);
+    path_of(queue, run->uid, run->name, SUFFIX, path);
+    int to = open(part, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (to < 0)
         return err_from_errno(errno);
-    enum err err = copy(queue, from, size, to);
+    enum err err = reserve_data(queue);
+    while (!err && run->copied < run->size && run->copied < until)
+        err = copy_part(queue, run, to);
     if (close(to) && !err)
         err = err_from_errno(errno);
-    return err;
+    if (err || run->copied < run->size)
+        return err;
+    if (rename(part, path))
+        return err_from_errno(errno);
+    close(run->fd);
+    run->fd = -1;
+    return OK;
+}
+
+/* Continues the copy of a file that is still open. If it fails, the run is sent from the file nevertheless. */
+static void copy_next(struct run_queue *queue)
+{
+    for (size_t i = 0; i < queue->count; i++)
+        if (queue->runs[i].fd >= 0 && queue->runs[i].copied < queue->runs[i].size) {
+            enum err err = copy_some(queue, &queue->runs[i], TURN_BYTES);
+            if (err)
+                log_warn("cannot copy a run of user %u to %s: %s", queue->runs[i].uid, queue->dir, err_text(err));
+            return;
+        }
+}
+
+static size_t count_open(const struct run_queue *queue)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < queue->count; i++)
+        count += queue->runs[i].fd >= 0;
+    return count;
 }
 
 enum err run_queue_add(struct run_queue *queue, uint32_t uid, const char *name, int fd, uint64_t size)
 {
-    char part[PATH_MAX + 300], path[PATH_MAX + 300];
-    if (!fits(queue, uid, size))
+    char part[PATH_MAX + 300];
+    size_t index;
+    if (!fits(queue, uid, size) || count_open(queue) >= OPEN_MAX)
         return FULL;
     if (mkdir(queue->dir, 0700) && errno != EEXIST)
         return err_from_errno(errno);
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0)
+        return err_from_errno(errno);
     path_of(queue, uid, name, PART, part);
-    path_of(queue, uid, name, SUFFIX, path);
-    enum err err = copy_to(queue, fd, size, part);
-    if (!err && rename(part, path))
-        err = err_from_errno(errno);
-    if (!err)
-        err = remember(queue, uid, name, size, clock_realtime_ns());
+    unlink(part); /* of a run of the same name, which is replaced */
+    enum err err = remember(queue, uid, name, size, clock_realtime_ns(), &index);
+    if (err) {
+        close(own);
+        return err;
+    }
+    queue->runs[index].fd = own;
+    err = copy_some(queue, &queue->runs[index], TURN_BYTES);
     if (err)
-        unlink(part);
+        remove_run(queue, index);
     return err;
+}
+
+void run_queue_close(struct run_queue **queue)
+{
+    struct run_queue *old = *queue;
+    if (!old)
+        return;
+    while (old->count) {
+        struct queued_run *last = &old->runs[old->count - 1];
+        if (last->fd >= 0 && copy_some(old, last, last->size))
+            log_warn("a run of user %u is lost: it could not be copied to %s", last->uid, old->dir);
+        forget(old, old->count - 1);
+    }
+    users_clear(&old->users);
+    free(old->runs);
+    free(old->data);
+    free(old);
+    *queue = NULL;
 }
 
 /* The oldest run of the next user; count: none. Users whose name is still being looked up wait. */
@@ -233,12 +282,14 @@ static bool has_capacity(struct sender *sender)
 static enum err read_piece(struct run_queue *queue, const struct queued_run *run, struct batch_piece *piece)
 {
     char path[PATH_MAX + 300];
+    uint64_t left = run->size - run->sent;
     path_of(queue, run->uid, run->name, SUFFIX, path);
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = run->fd >= 0 ? run->fd : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return err_from_errno(errno);
-    ssize_t got = pread(fd, queue->data, PIECE, (off_t)run->sent);
-    close(fd);
+    ssize_t got = pread(fd, queue->data, left < PIECE ? (size_t)left : PIECE, (off_t)run->sent);
+    if (fd != run->fd)
+        close(fd);
     piece->data = (struct bytes){ queue->data, got > 0 ? (size_t)got : 0 };
     return got > 0 ? OK : IO;
 }
@@ -284,6 +335,7 @@ void run_queue_send(struct run_queue *queue, struct sender *sender, uint64_t age
     if (!queue->count)
         return;
     drop_old(queue, age_ns);
+    copy_next(queue);
     while (queue->count && size < TURN_BYTES && has_capacity(sender)) {
         const char *user = "";
         size_t next = choose(queue, &user);

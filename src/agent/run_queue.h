@@ -15,7 +15,8 @@ struct run_queue;
 enum err run_queue_open(struct run_queue **queue, const char *dir, uint64_t bytes);
 void run_queue_close(struct run_queue **queue); /* the files stay */
 
-/* Copies a file of this size. A run of the same user and name is replaced. FULL: the user or all users have reached their
+/* Queues a file of this size, which may be removed then: it is copied at once, or, if it is large, in the next seconds and at
+ * the latest by run_queue_close. A run of the same user and name is replaced. FULL: the user or all users have reached their
  * limit; only the latter applies to root. */
 enum err run_queue_add(struct run_queue *queue, uint32_t uid, const char *name, int fd, uint64_t size);
 

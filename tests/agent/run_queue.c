@@ -152,6 +152,29 @@ static void old_runs_are_dropped(void **state)
     sender_close(&sender, 0);
 }
 
+/* A large file is not copied at once, because that would delay the agent; it is complete after a restart, too. */
+static void large_file_is_copied_in_parts(void **state)
+{
+    (void)state;
+    char path[TEMP_PATH_MAX], part[TEMP_PATH_MAX];
+    struct stat facts;
+    run_queue_close(&queue);
+    assert_int_equal(run_queue_open(&queue, runs, 32 * MIB), OK);
+    assert_int_equal(ftruncate(fd, (off_t)(7 * MIB)), 0);
+    assert_int_equal(run_queue_add(queue, 1, "large", fd, 7 * MIB), OK);
+    temp_join(part, runs, "1-large.part");
+    temp_join(path, runs, "1-large.spool");
+    assert_int_equal(stat(part, &facts), 0);
+    assert_int_equal(facts.st_size, 2 * MIB);
+    assert_int_equal(unlink(file), 0); /* its owner removes it, as sonde run does */
+    run_queue_close(&queue);
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(facts.st_size, 7 * MIB);
+    assert_int_not_equal(access(part, F_OK), 0);
+    assert_int_equal(run_queue_open(&queue, runs, 32 * MIB), OK);
+    assert_int_equal(run_queue_add(queue, 1, "more", fd, 2 * MIB), FULL); /* it counts */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +184,7 @@ int main(void)
         TEST(small_files_count_too),
         TEST(journal_keeps_its_samples),
         TEST(users_take_turns),
+        TEST(large_file_is_copied_in_parts),
         TEST(old_runs_are_dropped),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

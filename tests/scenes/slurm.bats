@@ -151,3 +151,32 @@ newest() {
     [ "$(value "$id" 0 cpu)" -ge 100000 ]
     [ "$(value "$id" 1 cpu)" -ge 100000 ]
 }
+
+# The agent has a node of its own only if it is told which one.
+@test "with several slurmd and no SONDE_NODE no job is counted, and the log says what to do" {
+    stop
+    env -u SONDE_NODE "$SONDE" agent --listen none --jobs slurm --sensors cgroup --sink "csv:path=$T/out.csv" >"$T/log" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "'$SONDE' job"
+    grep -q 'several slurmd run on this machine: .*c1.*SONDE_NODE' "$T/log"
+    stop
+    SONDE_NODE=c2 "$SONDE" agent --listen none --jobs slurm --sensors cgroup --sink "csv:path=$T/out.csv" >"$T/log" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "'$SONDE' job"
+    sbatch -Q -w c1,c2 -N 2 -o /dev/null --wrap "srun sh -c 'while [ ! -e $SLURM/go ]; do sleep 0.2; done'"
+    wait_for '[ "$(count)" -eq 1 ]'
+    "$SONDE" job --json | grep -q '"/slurm_c2/'
+    touch "$SLURM/go"
+    wait_for '[ "$(count)" -eq 0 ]'
+    [ ! -s "$T/log" ]
+    stop
+}
+
+@test "a job that was killed because memory ran out has that in its values" {
+    sbatch -Q -w c1 --mem 30 -o /dev/null --wrap "srun tail /dev/zero"
+    id=$(newest)
+    wait_for "scontrol show job $id | grep -q 'JobState=\(FAILED\|OUT_OF_MEMORY\)'"
+    wait_for "job_gone $id"
+    stop
+    [ "$(value "$id" "" oom_kills)" -ge 1 ]
+}

@@ -377,3 +377,20 @@ capabilities_of() {
     done
     [ "$(capabilities_of sonde)" != 0000000000000000 ]
 }
+
+@test "directories of users can be read by them and a group, and by nobody else" {
+    need_root
+    start -p 100ms --sensors loadavg,jobs --sink "csv:dir=$T/csv,access=user,group=daemon"
+    "$SONDE" job begin 4711 --pid $$ --user nobody
+    wait_for "[ -s '$T/csv/nobody/4711/$(hostname)/job_here.csv' ]"
+    files=$T/csv/nobody/4711/$(hostname)
+    as_nobody grep -q 4711 "$files/job_here.csv"
+    setpriv --reuid=7 --regid=1 --clear-groups grep -q 4711 "$files/job_here.csv" # another user, in the group daemon
+    run ! setpriv --reuid=7 --regid=7 --clear-groups ls "$T/csv/nobody"
+    run ! setpriv --reuid=7 --regid=7 --clear-groups cat "$files/job_here.csv"
+    run ! as_nobody touch "$files/new" "$files/job_here.csv" # it cannot replace what the agent writes to
+    [ "$(stat -c '%U %A' "$T/csv/nobody")" = "root drwxr-x---" ]
+    setpriv --reuid=7 --regid=7 --clear-groups grep -q . "$T/csv/node/$(hostname)/loadavg.csv"
+    run -2 "$SONDE" agent --check -q --sink "csv:dir=$T/csv,access=none"
+    [[ $output == *"invalid access (expected all or user)"* ]]
+}

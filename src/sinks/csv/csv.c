@@ -10,6 +10,7 @@
 #include "sinks/sink.h"
 #include "sinks/writable.h"
 
+#include <grp.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ struct csv_state {
     bool append;
     struct output output;
     bool has_header;
-    const char *dir, *layout, *template, *node_template, *container, *producer;
+    const char *dir, *layout, *template, *node_template, *container, *producer, *access, *group;
     bool copies;
     uint64_t rotate_bytes, rotate_ns, commit_ns;
     struct csv_tree *tree;
@@ -46,6 +47,9 @@ static const struct setting csv_settings[] = {
       "layout=ldms: ProducerName, for example %{user}-%{host}, with a row for each user of the node; default: %{host}" },
     { "copies", SETTING_FLAG, "yes", offsetof(struct csv_state, copies),
       "layout=jobs: copy samples of a node to the directories of the jobs running on it" },
+    { "access", SETTING_TEXT, "all", offsetof(struct csv_state, access),
+      "with dir: who may read new directories of users (%{user}): all, or user (only the user and group)" },
+    { "group", SETTING_TEXT, NULL, offsetof(struct csv_state, group), "access=user: a group that may read all of them" },
     { "rotate_size", SETTING_BYTES, "0", offsetof(struct csv_state, rotate_bytes),
       "with dir: rename a file of this size to FILE.TIME and start a new one; 0: never" },
     { "rotate_every", SETTING_DURATION, "0", offsetof(struct csv_state, rotate_ns),
@@ -221,6 +225,29 @@ static const char *node_template_of(const struct csv_state *s)
     return s->node_template ? s->node_template : is_ldms(s) ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_NODE_TEMPLATE;
 }
 
+static enum err find_group(struct csv_state *s, gid_t *gid)
+{
+    const struct group *group = s->group ? getgrnam(s->group) : NULL;
+    *gid = group ? group->gr_gid : (gid_t)-1;
+    if (!s->group || group)
+        return OK;
+    snprintf(s->message, sizeof s->message, "unknown group '%.100s'", s->group);
+    return USAGE;
+}
+
+static enum err check_access(struct csv_state *s)
+{
+    bool for_users = strcmp(s->access, "user") == 0;
+    gid_t gid;
+    if (!for_users && strcmp(s->access, "all") != 0)
+        return reject(s, "invalid access (expected all or user)");
+    if (s->group && !for_users)
+        return reject(s, "group needs access=user");
+    if (for_users && !strstr(template_of(s), "%{user}/"))
+        return reject(s, "access=user needs a template with a directory %{user}");
+    return find_group(s, &gid);
+}
+
 static enum err check_tree(struct csv_state *s)
 {
     struct buf error;
@@ -232,6 +259,9 @@ static enum err check_tree(struct csv_state *s)
     }
     if (s->producer && !is_ldms(s))
         return reject(s, "producer needs layout=ldms");
+    enum err access = check_access(s);
+    if (access)
+        return access;
     buf_init(&error, sizeof s->message);
     enum err err = csv_path_check(template_of(s), &error);
     if (!err)
@@ -247,8 +277,9 @@ static enum err csv_check(void *state)
 {
     struct csv_state *s = state;
     if (!s->dir && (s->rotate_bytes || s->rotate_ns || s->template || s->node_template || s->producer
-                    || strcmp(s->layout, "jobs") != 0))
-        return reject(s, "layout, template, node_template, producer, rotate_size and rotate_every need dir=DIRECTORY");
+                    || s->group || strcmp(s->access, "all") != 0 || strcmp(s->layout, "jobs") != 0))
+        return reject(s, "layout, template, node_template, producer, access, group, "
+                         "rotate_size and rotate_every need dir=DIRECTORY");
     enum err err = s->dir ? check_tree(s) : OK;
     if (!err)
         err = writable_check(s->dir ? s->dir : s->path, s->dir ? WRITABLE_DIRECTORY : WRITABLE_FILE, s->message,
@@ -270,8 +301,13 @@ static enum err open_tree(struct csv_state *s)
     s->tree->ldms.producer = s->producer;
     s->tree->copies = s->copies && !is_ldms(s);
     enum err err = check_tree(s);
+    gid_t gid;
+    if (!err)
+        err = find_group(s, &gid);
     if (!err) {
         err = csv_tree_open(s->tree, s->dir, s->rotate_bytes, s->rotate_ns);
+        s->tree->files.for_users = strcmp(s->access, "user") == 0;
+        s->tree->files.gid = gid;
         snprintf(s->message, sizeof s->message, "%s", s->tree->files.message);
     }
     if (err) {

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "sinks/csv/undo_log.h"
+#include "sinks/csv/user_access.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,24 @@ static void make_parents(int dir_fd, const char *path)
         mkdirat(dir_fd, directory, 0755);
         *slash = '/';
     }
+}
+
+/* The same for a file, of which the directory of a user may be private. */
+static enum err make_directories(struct csv_files *files, const struct csv_file *file)
+{
+    char directory[CSV_FILES_PATH_MAX];
+    if (files->for_users && file->user.prefix) {
+        snprintf(directory, sizeof directory, "%.*s", (int)file->user.prefix, file->path);
+        make_parents(files->dir_fd, directory);
+        enum err err = user_access_mkdir(files->dir_fd, directory, file->user.uid, files->gid);
+        if (err) {
+            snprintf(files->message, sizeof files->message, "cannot make %.200s/%.200s readable for its user only: %s",
+                     files->dir, directory, err == ABSENT ? "the file system has no access control lists" : err_text(err));
+            return err;
+        }
+    }
+    make_parents(files->dir_fd, file->path);
+    return OK;
 }
 
 static size_t descriptors(void)
@@ -138,7 +157,9 @@ static enum err open_one(struct csv_files *files, struct csv_file *file)
         close_one(files, files->open[files->open_next]);
     file->fd = openat(files->dir_fd, file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (file->fd < 0 && errno == ENOENT) {
-        make_parents(files->dir_fd, file->path);
+        enum err err = make_directories(files, file);
+        if (err)
+            return err;
         file->fd = openat(files->dir_fd, file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     }
     if (file->fd < 0)
@@ -194,11 +215,13 @@ struct csv_file_header csv_file_header_of(struct bytes text)
     return (struct csv_file_header){ text, hash_bytes(text) };
 }
 
-struct csv_file *csv_files_get(struct csv_files *files, const char *path, const struct csv_file_header *header)
+struct csv_file *csv_files_get(struct csv_files *files, const char *path, const struct csv_user *user,
+                               const struct csv_file_header *header)
 {
     struct csv_file *file = find(files, path);
     if (!file || file->header_hash == header->hash)
         return file;
+    file->user = *user;
     enum err err = open_one(files, file);
     if (!err && file->out.size) /* these lines have the old header */
         err = csv_files_write(files);

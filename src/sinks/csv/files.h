@@ -13,6 +13,12 @@
 #define CSV_FILES_OPEN_MAX 32768         /* open at a time; also at most half of RLIMIT_NOFILE */
 #define CSV_FILES_BUFFER_MAX (16u << 20) /* buffered bytes of all files */
 
+/* Whose directory a file is in. */
+struct csv_user {
+    size_t prefix; /* length of its path; 0: none */
+    uid_t uid;     /* -1: unknown */
+};
+
 struct csv_file {
     struct csv_file *next; /* of all */
     char *path;            /* relative to dir */
@@ -24,6 +30,7 @@ struct csv_file {
     size_t open_at;        /* in files->open */
     struct buf out;        /* buffered lines */
     bool is_logged;        /* its size is in the undo log since the last commit */
+    struct csv_user user;
 };
 
 struct csv_files {
@@ -37,6 +44,8 @@ struct csv_files {
     uint64_t buffered;      /* bytes */
     uint64_t clock;
     uint64_t position;      /* committed */
+    bool for_users;         /* directories of users are readable for them and gid only */
+    gid_t gid;              /* -1: none */
     bool is_undoable;       /* batches have positions: keep an undo log */
     char message[512];
 };
@@ -54,7 +63,8 @@ struct csv_file_header csv_file_header_of(struct bytes text);
 
 /* The file at path, whose first line is header. An existing file with another first line is renamed first. NULL:
  * files->message says why. Valid until the next csv_files_commit. */
-struct csv_file *csv_files_get(struct csv_files *files, const char *path, const struct csv_file_header *header);
+struct csv_file *csv_files_get(struct csv_files *files, const char *path, const struct csv_user *user,
+                               const struct csv_file_header *header);
 
 /* Call after adding lines to file->out. */
 void csv_files_added(struct csv_files *files, struct csv_file *file, size_t bytes);

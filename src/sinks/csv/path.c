@@ -66,3 +66,19 @@ void csv_path_add(struct buf *path, const char *template, const struct csv_path 
         at += size;
     }
 }
+
+size_t csv_path_user_prefix(const char *template, const struct csv_path *place)
+{
+    const char *user = strstr(template, "%{user}"), *slash = user ? strchr(user, '/') : NULL;
+    char directory[256];
+    struct buf path;
+    if (!slash || (size_t)(slash - template) >= sizeof directory)
+        return 0;
+    memcpy(directory, template, (size_t)(slash - template));
+    directory[slash - template] = '\0';
+    buf_init(&path, 4096);
+    csv_path_add(&path, directory, place);
+    size_t size = path.size;
+    buf_clear(&path);
+    return size;
+}

@@ -15,4 +15,7 @@ enum err csv_path_check(const char *template, struct buf *error);
  * value starts with a dot. */
 void csv_path_add(struct buf *path, const char *template, const struct csv_path *place);
 
+/* The length of the directory with the user's name in a path that csv_path_add has added for template; 0: there is none. */
+size_t csv_path_user_prefix(const char *template, const struct csv_path *place);
+
 #endif

@@ -132,18 +132,21 @@ struct row_place {
     struct ldms_row row; /* is_ldms: complete; otherwise the index only */
 };
 
-static enum err write_to(const struct row_place *place, const char *template, const char *user, const char *job)
+/* owner: the job that the row belongs to; NULL: unknown. */
+static enum err write_to(const struct row_place *place, const char *template, const struct job *owner, const char *job)
 {
     struct csv_tree *tree = place->tree;
     const struct sample *sample = place->sample;
     const char *host = place->batch->host ? place->batch->host : "";
     const struct csv_tree_header *header = header_of(tree, sample->set);
-    const struct csv_path where = { user, job, host, header->name, sample->instance, tree->container };
+    const struct csv_path where = { owner ? owner->user : "", job, host, header->name, sample->instance, tree->container };
     buf_reset(&tree->path);
     csv_path_add(&tree->path, template, &where);
     if (buf_err(&tree->path))
         return USAGE;
-    struct csv_file *file = csv_files_get(&tree->files, buf_text(&tree->path), &header->header);
+    const struct csv_user user = { tree->files.for_users ? csv_path_user_prefix(template, &where) : 0,
+                                   owner ? owner->uid : (uid_t)-1 };
+    struct csv_file *file = csv_files_get(&tree->files, buf_text(&tree->path), &user, &header->header);
     if (!file)
         return tree->files.message[0] ? IO : NOMEM;
     size_t before = file->out.size;
@@ -165,13 +168,11 @@ static enum err write_sample(const struct row_place *place)
     struct csv_tree *tree = place->tree;
     const struct batch *batch = place->batch;
     const struct sample *sample = place->sample;
-    if (sample->job) {
-        const struct job *job = batch_job(batch, sample);
-        return write_to(place, tree->template, job ? job->user : "", sample->job);
-    }
-    enum err err = write_to(place, tree->node_template, "", NULL);
+    if (sample->job)
+        return write_to(place, tree->template, batch_job(batch, sample), sample->job);
+    enum err err = write_to(place, tree->node_template, NULL, NULL);
     for (size_t i = 0; tree->copies && i < batch->job_count && !err; i++)
-        err = write_to(place, tree->template, batch->jobs[i]->user, batch->jobs[i]->id);
+        err = write_to(place, tree->template, batch->jobs[i], batch->jobs[i]->id);
     return err;
 }
 

@@ -102,13 +102,15 @@ static void add_owner(struct buf *out, const struct sets_answer *sets, const str
     buf_printf(out, "%6s %6s %10s", uid_text, gid_text, item->job ? "-r--------" : "-r--r--r--");
 }
 
-/* Sampling is aligned to multiples of the interval, so the offset of the hint is 0. */
+/* Sampling is aligned to multiples of the interval, so the offset of the hint is 0. A collector has measured the interval:
+ * rounded to milliseconds it is the configured one. */
 static void add_info(struct buf *out, const struct sets_item *item, enum ls_form form)
 {
     uint64_t age_ns = item->time_ns > item->first_ns ? item->time_ns - item->first_ns : 0;
-    if (form == LS_LDMS)
-        buf_printf(out, "\"updt_hint_us\"=\"%llu:0\"", item->period_ns / NS_PER_US);
-    else
+    uint64_t period_us = (item->period_ns + NS_PER_MS / 2) / NS_PER_MS * 1000;
+    if (form == LS_LDMS && period_us)
+        buf_printf(out, "\"updt_hint_us\"=\"%llu:0\"", (unsigned long long)period_us);
+    else if (form == LS_OURS)
         buf_printf(out, "\"updates\"=\"%llu\" \"period\"=\"%lluus\" \"since\"=\"%llus\"",
                    (unsigned long long)item->updates, item->period_ns / NS_PER_US, age_ns / NS_PER_S);
     if (item->user) {

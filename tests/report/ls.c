@@ -128,6 +128,10 @@ static void table_layout(void **state)
     buf_reset(&out);
     ls_table(&out, &sets, all, LS_LDMS);
     assert_non_null(strstr(buf_text(&out), "          0.000026 \"updt_hint_us\"=\"1000000:0\"\n"));
+    sets.items[0].period_ns = 499986123; /* measured by a collector */
+    buf_reset(&out);
+    ls_table(&out, &sets, all, LS_LDMS);
+    assert_non_null(strstr(buf_text(&out), "\"updt_hint_us\"=\"500000:0\"\n"));
 }
 
 static void producers(void **state)

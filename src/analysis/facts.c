@@ -128,7 +128,12 @@ static void note_memory_source(struct facts *facts, const struct run_series *ser
         *source = FACTS_MEMORY_CGROUP;
     } else if (strcmp(series->set.name, SUMMARY_TREE_SET) == 0 && *source != FACTS_MEMORY_RSS) {
         size_t column = summary_memory_column(series);
-        if (column != SUMMARY_NO_COLUMN)
+        uint64_t peak = facts->job.summary.rss_peak_bytes;
+        bool is_cgroup = summary_peak_of(series, SUMMARY_CGROUP_METRIC) >= peak && column != SUMMARY_NO_COLUMN
+                         && summary_peak_of(series, series->set.metrics[column].name) < peak;
+        if (is_cgroup)
+            *source = FACTS_MEMORY_CGROUP;
+        else if (column != SUMMARY_NO_COLUMN && *source != FACTS_MEMORY_CGROUP)
             *source = strcmp(series->set.metrics[column].name, SUMMARY_PSS_METRIC) == 0 ? FACTS_MEMORY_PSS : FACTS_MEMORY_RSS;
     }
 }

@@ -23,7 +23,7 @@ enum facts_memory_source {
     FACTS_MEMORY_PROCESS, /* the largest process: the kernel's own maximum (VmHWM, ru_maxrss) */
     FACTS_MEMORY_PSS,     /* samples of all processes, shared pages counted once */
     FACTS_MEMORY_RSS,     /* samples of all processes, shared pages counted in each */
-    FACTS_MEMORY_CGROUP,  /* the cgroup's own maximum, with page cache */
+    FACTS_MEMORY_CGROUP,  /* the cgroup's own maximum; if recorded by agents, with page cache */
 };
 
 struct facts_event {

@@ -108,15 +108,40 @@ size_t summary_memory_column(const struct run_series *series)
     return column == SUMMARY_NO_COLUMN ? known_column(series, SUMMARY_RSS_METRIC) : column;
 }
 
-static uint64_t memory_peak(const struct run_series *series)
+static uint64_t column_peak(const struct run_series *series, size_t column)
 {
     uint64_t peak = 0;
-    size_t column = summary_memory_column(series);
     for (size_t row = 0; row < series->count && column != SUMMARY_NO_COLUMN; row++) {
         size_t at = row * series->set.size + column;
         if (series->known[at])
             take_larger(&peak, in_bytes(&series->set.metrics[column], series->values[at]));
     }
+    return peak;
+}
+
+uint64_t summary_peak_of(const struct run_series *series, const char *metric)
+{
+    return column_peak(series, known_column(series, metric));
+}
+
+/* The processes cannot have used more than the sum of their maxima. What a cgroup had beyond that was page cache of files that
+ * were removed between two readings. 0: a maximum is unknown. */
+static uint64_t sum_of_maxima(const struct run *run)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < run->process_count; i++) {
+        if (!counters_has(&run->processes[i].counters, COUNTER_rssmax))
+            return 0;
+        sum += run->processes[i].counters.value[COUNTER_rssmax] * 1024;
+    }
+    return sum;
+}
+
+static uint64_t memory_peak(const struct run *run, const struct run_series *series)
+{
+    uint64_t peak = column_peak(series, summary_memory_column(series)), most = sum_of_maxima(run);
+    uint64_t cgroup = summary_peak_of(series, SUMMARY_CGROUP_METRIC);
+    take_larger(&peak, cgroup < most ? cgroup : most);
     return peak;
 }
 
@@ -129,7 +154,7 @@ void summary_of_run(struct summary *summary, const struct run *run)
     check_calls(&summary->sum, run, COUNTER_wchar, COUNTER_syscw);
     for (size_t i = 0; i < run->series_count; i++) {
         if (strcmp(run->series[i].set.name, SUMMARY_TREE_SET) == 0)
-            take_larger(&summary->rss_peak_bytes, memory_peak(&run->series[i]));
+            take_larger(&summary->rss_peak_bytes, memory_peak(run, &run->series[i]));
     }
     concurrency_of_run(summary, run);
 }

@@ -35,11 +35,15 @@ struct summary {
 #define SUMMARY_TREE_SET "tree"
 #define SUMMARY_PSS_METRIC "pss"
 #define SUMMARY_RSS_METRIC "rss"
+#define SUMMARY_CGROUP_METRIC "cgroup_peak"
 #define SUMMARY_NO_COLUMN SIZE_MAX
 
 /* The column with the memory of all processes together: that of the first metric, if it is known in any row, else that of
  * the second. PSS is not read at every tick: never mix the two. */
 size_t summary_memory_column(const struct run_series *series);
+
+/* The largest value of a metric in bytes; 0: unknown. */
+uint64_t summary_peak_of(const struct run_series *series, const char *metric);
 
 /* All processes of one executable of a job. */
 struct summary_executable {

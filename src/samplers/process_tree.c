@@ -19,6 +19,7 @@
 #include "proc/monotonic_sum.h"
 #include "proc/pidmap.h"
 #include "proc/taskfile.h"
+#include "samplers/cgroup_peak.h"
 #include "samplers/pace.h"
 
 #include <errno.h>
@@ -39,9 +40,10 @@ static const struct metric metrics[] = {
     { "vol_ctxsw", "1", COUNTER, U64, "voluntary context switches, lower bound: of observed threads and exited processes" },
     { "invol_ctxsw", "1", COUNTER, U64, "involuntary context switches, lower bound: likewise" },
     { "pss", "B", GAUGE, U64, "resident memory, pages shared by several processes counted once" },
+    { "cgroup_peak", "B", GAUGE, U64, "peak of the cgroup, if the run has one of its own; lower bound, without page cache" },
 };
 
-enum { CPU, RSS, PROCESSES, THREADS, RCHAR, WCHAR, READ_BYTES, WRITE_BYTES, VOL_CTXSW, INVOL_CTXSW, PSS, METRICS };
+enum { CPU, RSS, PROCESSES, THREADS, RCHAR, WCHAR, READ_BYTES, WRITE_BYTES, VOL_CTXSW, INVOL_CTXSW, PSS, CGROUP_PEAK, METRICS };
 enum { IO_COUNTERS = 4 };
 
 static const struct set set = { "tree", metrics, METRICS };
@@ -50,6 +52,7 @@ _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each met
 #define SHARE_OF_ALL 20      /* at most 5 % of a CPU, by skipping ticks */
 #define SHARE_OF_SWITCHES 50 /* at most 2 %, by skipping these counters in some ticks */
 #define SHARE_OF_PSS 50      /* likewise */
+#define FREED_PART 20        /* if processes freed more than 5 % of the memory meanwhile, PSS is not consistent */
 
 struct tree_member {
     uint32_t pid;
@@ -90,6 +93,7 @@ struct process_tree {
     struct taskfile_io reaped_io;
     bool reaped_io_known;
     struct monotonic_sum cpu, io[IO_COUNTERS];
+    struct cgroup_peak cgroup_peak;
     struct pace pace, switches_pace, pss_pace;
     bool reads_switches; /* in this reading */
     bool has_pss;        /* the kernel has smaps_rollup */
@@ -189,6 +193,7 @@ static enum err process_tree_open(void *state, const struct sampler_context *con
     tree->ns_per_tick = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
     tree->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     tree->has_pss = faccessat(tree->proc_fd, "self/smaps_rollup", F_OK, 0) == 0;
+    cgroup_peak_open(&tree->cgroup_peak, context->root, tree->proc_fd, tree->pid);
     children_init(&tree->children, tree->proc_fd, tree->pid);
     if (tree->is_live)
         remember_before(tree);
@@ -417,16 +422,36 @@ static uint64_t pss_of(const struct process_tree *tree, const struct tree_member
     return is_known ? bytes : rss_bytes;
 }
 
-/* A process that we may not inspect (set-uid) counts in full, and so does a single one: it shares nothing within the run. */
-static void read_pss(struct process_tree *tree, struct tree_sums *sums)
+/* Pages that members have freed since they were listed. */
+static uint64_t freed_pages(const struct process_tree *tree)
 {
+    const struct tree_members *members = &tree->members[tree->now];
+    struct taskfile_stat stat;
+    uint64_t pages = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        const struct tree_member *member = &members->list[i];
+        bool is_same = member->rss_pages && taskfile_read_stat(tree->proc_fd, member->pid, &stat) == OK
+                       && stat.start_ticks == member->start_ticks;
+        pages += subtract(member->rss_pages, is_same ? stat.rss_pages : 0);
+    }
+    return pages;
+}
+
+/* A process that we may not inspect (set-uid) counts in full, and so does a single one: it shares nothing within the run. When a
+ * process exits, its share of a page passes to the others, and would count twice: false if that may be much. */
+static bool read_pss(struct process_tree *tree, struct tree_sums *sums)
+{
+    uint64_t freed_bytes = 0;
     const struct tree_members *members = &tree->members[tree->now];
     uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (sums->processes <= 1)
         sums->pss_bytes = sums->rss_pages * tree->page_bytes;
     for (size_t i = 0; i < members->count && sums->processes > 1; i++)
         sums->pss_bytes += pss_of(tree, &members->list[i]);
+    if (sums->processes > 1)
+        freed_bytes = freed_pages(tree) * tree->page_bytes;
     tree->pss_cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+    return freed_bytes <= sums->pss_bytes / FREED_PART;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -461,6 +486,7 @@ static enum err add_sample(struct process_tree *tree, const struct tree_sums *su
                            struct batch *out)
 {
     struct sample *sample = batch_add(out, &set, time_ns, "");
+    uint64_t peak_bytes;
     if (!sample)
         return NOMEM;
     uint64_t tolerance_us = 2 * (sums->parents + 1) * tree->ns_per_tick / NS_PER_US;
@@ -473,6 +499,8 @@ static enum err add_sample(struct process_tree *tree, const struct tree_sums *su
         set_switches(tree, sample);
     if (reads_pss)
         sample_set_u64(sample, PSS, sums->pss_bytes);
+    if (cgroup_peak_read(&tree->cgroup_peak, tree->proc_fd, &tree->found, &peak_bytes))
+        sample_set_u64(sample, CGROUP_PEAK, peak_bytes);
     return OK;
 }
 
@@ -492,7 +520,7 @@ static enum err process_tree_read(void *state, struct batch *out)
     pace_record(&tree->pace, now_ns, cost_ns - tree->switches_cost_ns, SHARE_OF_ALL);
     bool reads_pss = tree->has_pss && !err && pace_is_due(&tree->pss_pace, now_ns);
     if (reads_pss) {
-        read_pss(tree, &sums);
+        reads_pss = read_pss(tree, &sums);
         pace_record(&tree->pss_pace, now_ns, tree->pss_cost_ns, SHARE_OF_PSS);
     }
     return err ? err : add_sample(tree, &sums, time_ns, reads_pss, out);

@@ -134,6 +134,29 @@ static void the_memory_peak_counts_shared_pages_once(void **state)
     assert_true(summary_memory_column(&series) == SUMMARY_NO_COLUMN);
 }
 
+/* The cgroup's maximum misses nothing between samples, but may include page cache: at most what the processes had. */
+static void the_memory_peak_of_a_cgroup(void **state)
+{
+    (void)state;
+    const struct metric metrics[] = { { "pss", "B", GAUGE, U64, "" }, { "cgroup_peak", "B", GAUGE, U64, "" } };
+    union value values[] = { { 500 * 1024 }, { 0 }, { 600 * 1024 }, { 900 * 1024 } };
+    uint8_t known[] = { 1, 0, 1, 1 };
+    uint64_t times_ns[] = { 1, 2 };
+    struct run_series series = { .set = { "tree", metrics, 2 }, "", 2, times_ns, values, known };
+    struct process processes[2] = { 0 };
+    struct run run = { .series = &series, .series_count = 1, .processes = processes, .process_count = 2 };
+    struct summary summary;
+    summary_of_run(&summary, &run);
+    assert_int_equal(summary.rss_peak_bytes, 600 * 1024); /* nobody knows what the processes had */
+    counters_set(&processes[0].counters, COUNTER_rssmax, 700);
+    counters_set(&processes[1].counters, COUNTER_rssmax, 100);
+    summary_of_run(&summary, &run);
+    assert_int_equal(summary.rss_peak_bytes, 800 * 1024);
+    counters_set(&processes[1].counters, COUNTER_rssmax, 700);
+    summary_of_run(&summary, &run);
+    assert_int_equal(summary.rss_peak_bytes, 900 * 1024);
+}
+
 static void two_runs_are_summed_and_peaks_maximized(void **state)
 {
     (void)state;
@@ -167,6 +190,7 @@ int main(void)
         cmocka_unit_test(short_processes_are_those_under_ten_ms),
         cmocka_unit_test(the_memory_peak_is_that_of_the_samples),
         cmocka_unit_test(the_memory_peak_counts_shared_pages_once),
+        cmocka_unit_test(the_memory_peak_of_a_cgroup),
         cmocka_unit_test(two_runs_are_summed_and_peaks_maximized),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

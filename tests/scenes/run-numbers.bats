@@ -25,23 +25,27 @@ need_users() {
     [ "$(id -u)" -eq 0 ] || skip "needs root, to become another user"
 }
 
-# 100 MiB, and eight copies of the process for half a second.
+# 40 MiB, and eight copies of the process with 8 MiB of their own, for a second: 104 MiB.
 forks='import os, time
-memory = bytearray(100 << 20)
-memory[::4096] = b"x" * len(memory[::4096])
+def fill(size):
+    memory = bytearray(size)
+    memory[::4096] = b"x" * len(memory[::4096])
+    return memory
+shared = fill(40 << 20)
 for i in range(8):
     if os.fork() == 0:
-        time.sleep(0.5)
+        own = fill(8 << 20)
+        time.sleep(1)
         os._exit(0)
 for i in range(8):
     os.wait()'
 
 @test "memory that forked processes share counts once" {
     monitored as_root /usr/bin/python3 -c "$forks"
-    expect '.use.memory_peak_source == "pss" and (.use.memory_peak_bytes / 1048576 | . > 100 and . < 140)'
+    expect '.use.memory_peak_source == "pss" and (.use.memory_peak_bytes / 1048576 | . > 104 and . < 150)'
     expect '.use.memory_peak_bytes >= ([.over_time.memory_bytes[] | numbers] | max)'
-    "$SONDE" report | grep 'memory .*peak 1[0-3][0-9] MiB of .* (PSS)'
-    "$SONDE" list --json | jq -e '.[0].memory_max_bytes / 1048576 | . > 100 and . < 140'
+    "$SONDE" report | grep 'memory .*peak 1[0-4][0-9] MiB of .* (PSS)'
+    "$SONDE" list --json | jq -e '.[0].memory_max_bytes / 1048576 | . > 104 and . < 150'
 }
 
 # A process of 200 MiB starts small ones in four ways; one is killed.
@@ -119,4 +123,37 @@ late_output_is_attributed() {
     [ "$status" -eq 0 ]
     # Either it was counted, or sonde said that it was not.
     "$SONDE" report --json | jq -e '.events | length == 1' || [[ $stderr == *"event instructions is not counted"* ]]
+}
+
+# Five processes of 40 MiB at the same time, for too short a time to be sampled.
+burst='import os
+ready, go = os.pipe(), os.pipe()
+pids = []
+for i in range(5):
+    pid = os.fork()
+    if pid == 0:
+        memory = bytearray(40 << 20)
+        memory[::4096] = b"x" * len(memory[::4096])
+        os.write(ready[1], b"x")
+        os.read(go[0], 1)
+        os._exit(0)
+    pids.append(pid)
+for i in range(5):
+    os.read(ready[0], 1)
+os.write(go[1], b"x" * 5)
+for pid in pids:
+    os.waitpid(pid, 0)'
+
+@test "a cgroup of its own has the peak that samples miss" {
+    group=/sys/fs/cgroup/memory/sonde-$$-$BATS_TEST_NUMBER
+    mkdir "$group" 2>/dev/null || skip "no v1 memory controller, or no permission"
+    (
+        echo "$BASHPID" >"$group/cgroup.procs"
+        exec "$SONDE" run -q -p 60s -- /usr/bin/python3 -c "$burst"
+    )
+    kernel=$(cat "$group/memory.max_usage_in_bytes")
+    wait_for "rmdir $group"
+    "$SONDE" report --json >"$T/report.json"
+    expect '.use.memory_peak_source == "cgroup"'
+    expect ".use.memory_peak_bytes | . > 200 * 1048576 and . <= $kernel"
 }

@@ -70,7 +70,7 @@ static uint64_t left(struct user_budgets *budgets, uint32_t uid, enum budget bud
     const struct user_budget *user = find(budgets, uid);
     uint64_t free = budgets->max[budget] > budgets->taken[budget] ? budgets->max[budget] - budgets->taken[budget] : 0;
     if (!is_limited(budgets, uid))
-        return budget == BUDGET_DESCRIPTORS ? free : UINT64_MAX;
+        return budget == BUDGET_DESCRIPTORS ? free : UINT64_MAX / 2; /* callers add to it */
     if (!user)
         return 0;
     return free > user->taken[budget] ? (free - user->taken[budget] + 1) / 2 : 0; /* then the user has what is left, or less */

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ERROR_MAX 4096
@@ -147,6 +148,13 @@ static enum err listen_for_colmet(struct agent *agent, const struct agent_config
     return err ? err : agent_add_source(agent, colmet_fd(agent->colmet), AGENT_SOURCE_COLMET);
 }
 
+/* As tau's proxy does: scripts wait for these lines. */
+static void print_as_tau(const struct agent_config *config)
+{
+    fprintf(stderr, "INFO (tau_metric_exporter_init:483): now listening on %s\n"
+                    "INFO (__bind_unix_socket:212): UNIX push gateway running on %s\n", config->listen, config->programs.tau);
+}
+
 enum err agent_listen(struct agent *agent)
 {
     struct buf error;
@@ -157,6 +165,8 @@ enum err agent_listen(struct agent *agent)
     program_metrics_start(agent->programs);
     if (!err)
         err = listen_for_colmet(agent, &agent->config, &error);
+    if (!err && program_metrics_has_tau_paths(agent->programs) && agent->config.programs.tau)
+        print_as_tau(&agent->config);
     if (error.size)
         log_error("%s", buf_text(&error));
     buf_clear(&error);

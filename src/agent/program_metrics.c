@@ -17,15 +17,19 @@
 #include "api/program_page.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ERROR_MAX 1024
 #define LINGER_NS (2 * NS_PER_S) /* how long a job that only programs have named stays without any */
 #define RETRY_NS (5 * NS_PER_S)
 #define LOG_NS (60 * NS_PER_S)
+#define READING_SHARE 10u              /* reading for queries takes at most a tenth of the time, */
+#define READING_WAIT_NS (NS_PER_S / 10) /* ... but no query waits longer than this for it */
 #define LOOKUPS_MAX 30 /* of the name of a user, at ticks and for pages, before a series is exposed without it */
 
 struct program_metrics {
@@ -36,7 +40,9 @@ struct program_metrics {
     struct tau_endpoint endpoint;
     struct tau_server *tau;              /* NULL: there is none */
     struct tau_profile_writer *profiles; /* NULL: none are written */
-    struct segments *segments;           /* NULL: they are not read */
+    struct segments *segments;           /* NULL: they are not read. Under the mutex */
+    pthread_mutex_t reading;             /* of segments: at a tick, and by tau's thread for a query. Before the registry's lock */
+    uint64_t read_ns, reading_ns;        /* when they were read last, and how long that took */
     struct saved_state_file state;       /* if no segments are read: of what tau's clients have reported */
     int state_fd;                        /* the claim on it; -1: none */
     bool tau_is_taken, segments_are_taken; /* by another agent, maybe one that was killed and is about to exit: retry */
@@ -161,6 +167,30 @@ static enum err open_segments(struct program_metrics *metrics)
     return err == NOMEM ? err : OK;
 }
 
+/* Under the mutex. */
+static void read_segments(struct program_metrics *metrics)
+{
+    uint64_t begin_ns = clock_monotonic_ns();
+    if (!metrics->segments || !metrics->has_started)
+        return;
+    segments_tick(metrics->segments);
+    metrics->read_ns = clock_monotonic_ns();
+    metrics->reading_ns = metrics->read_ns - begin_ns;
+}
+
+/* For a query: what programs have counted until now, also those that have just ended. */
+static void refresh(void *context)
+{
+    struct program_metrics *metrics = context;
+    pthread_mutex_lock(&metrics->reading);
+    uint64_t since_ns = clock_monotonic_ns() - metrics->read_ns, pause_ns = READING_SHARE * metrics->reading_ns;
+    pause_ns = pause_ns < READING_WAIT_NS ? pause_ns : READING_WAIT_NS;
+    if (metrics->segments && since_ns < pause_ns)
+        nanosleep(&(struct timespec){ .tv_nsec = (long)(pause_ns - since_ns) }, NULL);
+    read_segments(metrics);
+    pthread_mutex_unlock(&metrics->reading);
+}
+
 static enum err create(struct program_metrics **metrics, const struct program_metrics_context *context)
 {
     struct program_metrics *new = *metrics = calloc(1, sizeof *new);
@@ -170,13 +200,14 @@ static enum err create(struct program_metrics **metrics, const struct program_me
     if (!new)
         return NOMEM;
     new->state_fd = -1;
+    pthread_mutex_init(&new->reading, NULL);
     new->context = *context;
     new->jobs.root = context->root;
     new->config.is_off = true; /* nothing is open yet */
     batch_init(&new->batch);
     users_init(&new->users, context->root);
     enum err err = registry_open(&new->registry, &settings);
-    new->endpoint = (struct tau_endpoint){ new->registry, &new->jobs };
+    new->endpoint = (struct tau_endpoint){ new->registry, &new->jobs, refresh, new };
     if (err)
         program_metrics_close(metrics);
     return err;
@@ -199,10 +230,12 @@ static enum err open_parts(struct program_metrics *metrics, const struct program
     bool by_socket = config->is_only_named || is_same(config->segment_dir, PROGRAM_CONFIG_NONE);
     bool are_others = before->is_only_named != config->is_only_named || (by_socket && !is_same(before->tau, config->tau));
     if (before->is_off || !is_same(before->segment_dir, config->segment_dir) || are_others) {
+        pthread_mutex_lock(&metrics->reading);
         segments_close(&metrics->segments);
         close_state(metrics);
         metrics->segments_are_taken = false;
         failed = open_segments(metrics);
+        pthread_mutex_unlock(&metrics->reading);
         err = err ? err : failed;
     }
     if (before->is_off || !is_same(before->tau, config->tau)) {
@@ -229,6 +262,7 @@ enum err program_metrics_apply(struct program_metrics **metrics, const struct pr
     before = now->config;
     err = program_config_copy(&now->config, config);
     registry_lock(now->registry);
+    now->registry->hides_aliased = config->has_tau_paths;
     now->registry->quota.max = config->metrics_max ? config->metrics_max : REGISTRY_METRICS_MAX;
     registry_unlock(now->registry);
     if (!err)
@@ -253,16 +287,17 @@ static void publish(struct program_metrics *metrics)
         return;
     batch_reset(&metrics->batch);
     metrics->batch.host = metrics->context.host;
-    if (metrics->segments) {
-        segments_tick(metrics->segments);
+    pthread_mutex_lock(&metrics->reading);
+    read_segments(metrics);
+    if (metrics->segments)
         segments_sample(metrics->segments, &metrics->batch, time_ns);
-    }
     program_samples_add(metrics->registry, &metrics->batch, time_ns);
     if (metrics->batch.count && metrics->context.out)
         metrics->context.out(metrics->context.out_context, &metrics->batch);
     batch_reset(&metrics->batch);
     if (metrics->segments)
         segments_forget_finished(metrics->segments);
+    pthread_mutex_unlock(&metrics->reading);
     saved_state_save(&metrics->state, NULL, false);
     if (metrics->state_fd >= 0)
         segment_claim_touch(metrics->state_fd);
@@ -287,6 +322,7 @@ void program_metrics_close(struct program_metrics **metrics)
     registry_close(&old->registry);
     program_config_clear(&old->config);
     users_clear(&old->users);
+    pthread_mutex_destroy(&old->reading);
     free(old);
     *metrics = NULL;
 }
@@ -319,9 +355,13 @@ static void name_users_now(struct program_metrics *metrics)
 
 void program_metrics_write_page(struct program_metrics *metrics, struct buf *out, int format, uint32_t viewer)
 {
-    struct program_page page = { (enum metrics_format)format, viewer, metrics ? metrics->config.has_tau_names : false };
     if (!metrics)
         return;
+    struct program_page page = {
+        .format = (enum metrics_format)format, .viewer = viewer, .has_tau_names = metrics->config.has_tau_names,
+        .is_node_only = metrics->config.has_tau_paths,
+    };
+    refresh(metrics);
     name_users_now(metrics);
     program_page_write(out, metrics->registry, &page);
 }
@@ -334,6 +374,7 @@ enum err program_metrics_write_json(struct program_metrics *metrics, struct buf 
         buf_add_text(out, "{\"error\": \"program metrics are disabled: enabled = no in [programs]\"}\n");
         return ABSENT;
     }
+    refresh(metrics);
     name_users_now(metrics);
     return program_json_write(out, metrics->registry, query, viewer);
 }
@@ -376,6 +417,7 @@ static void leave_job(struct program_metrics *metrics, const struct scope *scope
 /* A job starts again under the id of one that has just ended: it starts at 0. */
 static void drop_ended(struct program_metrics *metrics, const struct job *job)
 {
+    pthread_mutex_lock(&metrics->reading);
     registry_lock(metrics->registry);
     struct scope *scope = scopes_find_job(&metrics->registry->scopes, job->id, job->uid);
     bool has_ended = scope && scope->job.has_ended;
@@ -384,6 +426,7 @@ static void drop_ended(struct program_metrics *metrics, const struct job *job)
     if (has_ended && !scope->programs)
         drop(metrics, scope);
     registry_unlock(metrics->registry);
+    pthread_mutex_unlock(&metrics->reading);
 }
 
 void program_metrics_job_event(struct program_metrics *metrics, const struct job *job, enum job_event event)
@@ -423,6 +466,7 @@ void program_metrics_add_samples(struct program_metrics *metrics, const struct j
 static void drop_empty_scopes(struct program_metrics *metrics)
 {
     uint64_t now_ns = clock_monotonic_ns();
+    pthread_mutex_lock(&metrics->reading);
     registry_lock(metrics->registry);
     name_users(metrics);
     if (!metrics->registry->stats.segments)
@@ -433,6 +477,7 @@ static void drop_empty_scopes(struct program_metrics *metrics)
             drop(metrics, scope);
     }
     registry_unlock(metrics->registry);
+    pthread_mutex_unlock(&metrics->reading);
 }
 
 void program_metrics_start(struct program_metrics *metrics)
@@ -450,10 +495,13 @@ static void retry(struct program_metrics *metrics)
     if (now_ns - metrics->retried_ns < RETRY_NS)
         return;
     metrics->retried_ns = now_ns;
+    pthread_mutex_lock(&metrics->reading);
     if (metrics->segments_are_taken)
         open_segments(metrics);
+    pthread_mutex_unlock(&metrics->reading);
     if (metrics->tau_is_taken)
         open_tau(metrics);
+    tau_server_check_socket(metrics->tau);
 }
 
 /* One line a minute: sonde_programs_refused_total counts all. */

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "model/prom_number.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PAGE_MAX (192u << 20) /* less than HTTP_ANSWER_MAX by more than one value can take */
@@ -19,16 +20,22 @@ static char *put(char *at, const char *text, size_t size)
     return at + size;
 }
 
+/* Sums of different scopes have different names, so that the sum over the series of a name is right. */
+static const char *const prefixes[] = { [SCOPE_NODE] = "", [SCOPE_USER] = "user_", [SCOPE_JOB] = "job_" };
+
 /* suffix: after the name, "_min"; extra: a label before ours, "le=\"1\",". */
 static void add_line(struct buf *out, const struct cell *cell, const char *suffix, struct bytes extra, double value)
 {
     const struct program_metric *metric = cell->metric;
     const struct buf *labels = &cell->scope->labels;
-    size_t suffix_size = strlen(suffix);
-    char *begin = buf_reserve(out, metric->page.size + suffix_size + extra.size + labels->size + PROM_NUMBER_MAX + 2);
+    const char *prefix = prefixes[cell->scope->kind];
+    size_t suffix_size = strlen(suffix), prefix_size = strlen(prefix);
+    size_t name_size = prefix_size + metric->page.size + suffix_size;
+    char *begin = buf_reserve(out, name_size + extra.size + labels->size + PROM_NUMBER_MAX + 2);
     if (!begin)
         return;
-    char *at = put(begin, metric->page.text, metric->page.base_size);
+    char *at = put(begin, prefix, prefix_size);
+    at = put(at, metric->page.text, metric->page.base_size);
     at = put(at, suffix, suffix_size);
     at = put(at, metric->page.text + metric->page.base_size, metric->page.size - metric->page.base_size);
     if (extra.size)
@@ -68,8 +75,8 @@ static bool ends_in_total(struct bytes name)
 }
 
 /* What is exposed of a gauge. */
-enum aspect { SUM, MIN, MAX, MEAN };
-static const char *const aspects[] = { "", "_min", "_max", "_mean" };
+enum aspect { SUM, MIN, MAX, MEAN, TAU_MEAN };
+static const char *const aspects[] = { "", "_min", "_max", "_mean", "" };
 
 /* Is it a series of a gauge, or would it be if several programs had set it? */
 static bool is_aspect(const struct registry *registry, struct bytes name)
@@ -100,27 +107,28 @@ static const char *open_type(const struct registry *registry, const struct metri
     return types[PROGRAM_COUNTER];
 }
 
-static void add_head(struct buf *out, struct bytes name, const char *suffix, const char *what)
+static void add_head(struct buf *out, enum scope_kind kind, struct bytes name, const char *suffix, const char *what)
 {
     buf_add_text(out, what);
+    buf_add_text(out, prefixes[kind]);
     buf_add(out, name.data, name.size);
     buf_add_text(out, suffix);
     buf_add_char(out, ' ');
 }
 
 static void add_about(struct buf *out, const struct registry *registry, const struct metric_family *family,
-                      const char *suffix, bool is_open)
+                      enum scope_kind kind, const char *suffix, bool is_open)
 {
     static const char *const types[] = { "counter", "gauge", "histogram" };
     struct bytes name = name_of(family);
     const char *type = is_open ? open_type(registry, family, &name) : types[family->kind];
-    add_head(out, name, suffix, "# HELP ");
+    add_head(out, kind, name, suffix, "# HELP ");
     if (family->doc_size)
         add_help(out, (struct bytes){ family->doc, family->doc_size }, is_open);
     else
         buf_add_text(out, "published by programs");
     buf_add_char(out, '\n');
-    add_head(out, name, suffix, "# TYPE ");
+    add_head(out, kind, name, suffix, "# TYPE ");
     buf_add_text(out, type);
     buf_add_char(out, '\n');
 }
@@ -168,12 +176,17 @@ static void add_cell(struct buf *out, const struct cell *cell, enum aspect aspec
 
 static bool is_shown(const struct program_page *page, const struct program_metric *metric)
 {
-    return page->has_tau_names || !metric->is_alias;
+    return (page->has_tau_names || !metric->is_alias) && !(page->is_node_only && metric->values.node->aliases);
+}
+
+static bool is_in_page(const struct program_page *page, const struct cell *cell, enum scope_kind kind)
+{
+    return cell->scope->kind == kind && !cell->scope->user.is_pending && program_page_shows(page->viewer, cell->scope);
 }
 
 /* Names may be so long, and in so many jobs, that one user's metrics alone would fill the page. */
 static void add_cells(struct buf *out, const struct program_page *page, const struct metric_family *family,
-                      enum aspect aspect)
+                      enum scope_kind kind, enum aspect aspect)
 {
     struct program_metric *metric;
     const struct cell *cell;
@@ -181,10 +194,49 @@ static void add_cells(struct buf *out, const struct program_page *page, const st
         if (!is_shown(page, metric) || out->size >= PAGE_MAX)
             continue;
         cells_refresh_gauges(metric);
-        add_cell(out, metric->values.node, aspect);
+        if (kind == SCOPE_NODE) {
+            add_cell(out, metric->values.node, aspect);
+            continue;
+        }
         LIST_FOREACH(cell, &metric->values.cells, in_metric)
-            if (out->size < PAGE_MAX && !cell->scope->user.is_pending && program_page_shows(page->viewer, cell->scope))
+            if (out->size < PAGE_MAX && is_in_page(page, cell, kind))
                 add_cell(out, cell, aspect);
+    }
+}
+
+static bool has_cells(const struct program_page *page, const struct metric_family *family, enum scope_kind kind)
+{
+    struct program_metric *metric;
+    const struct cell *cell;
+    TAILQ_FOREACH(metric, &family->metrics, in_family)
+        LIST_FOREACH(cell, &metric->values.cells, in_metric)
+            if (is_shown(page, metric) && is_in_page(page, cell, kind) && (metric->kind != PROGRAM_GAUGE || cell->gauge.programs))
+                return true;
+    return false;
+}
+
+/* Has a program a metric with this name itself? */
+static bool is_taken(const struct registry *registry, const struct metric_family *family, enum scope_kind kind,
+                     const char *suffix)
+{
+    char name[METRIC_NAME_MAX + 32];
+    int size = snprintf(name, sizeof name, "%s%.*s%s", prefixes[kind], (int)family->name_size, family->name, suffix);
+    if (size < 0 || (size_t)size >= sizeof name)
+        return true;
+    struct bytes whole = { name, (size_t)size }, shorter = { name, (size_t)size - (ends_in_total(whole) ? 6 : 0) };
+    return families_has_series(&registry->metrics.families, whole) || families_has_series(&registry->metrics.families, shorter);
+}
+
+/* tau's proxy has sums of the node only. */
+static void add_scopes(struct buf *out, const struct registry *registry, const struct program_page *page,
+                       const struct metric_family *family, enum aspect aspect)
+{
+    for (enum scope_kind kind = SCOPE_NODE; kind <= SCOPE_JOB; kind++) {
+        if (kind != SCOPE_NODE && (page->is_node_only || !has_cells(page, family, kind)
+                                   || is_taken(registry, family, kind, aspects[aspect])))
+            continue;
+        add_about(out, registry, family, kind, aspects[aspect], page->format == METRICS_OPEN);
+        add_cells(out, page, family, kind, aspect);
     }
 }
 
@@ -205,7 +257,9 @@ static void add_gauges(struct buf *out, const struct registry *registry, const s
                        const struct metric_family *family)
 {
     uint64_t programs = programs_of(family);
-    for (enum aspect aspect = SUM; aspect <= MEAN && programs > (aspect != SUM); aspect++) {
+    if (page->is_node_only && programs)
+        add_scopes(out, registry, page, family, TAU_MEAN);
+    for (enum aspect aspect = SUM; aspect <= MEAN && programs > (aspect != SUM) && !page->is_node_only; aspect++) {
         char name[METRIC_NAME_MAX];
         size_t size = strlen(aspects[aspect]);
         if (family->name_size + size > sizeof name)
@@ -214,8 +268,7 @@ static void add_gauges(struct buf *out, const struct registry *registry, const s
         memcpy(name + family->name_size, aspects[aspect], size);
         if (aspect != SUM && families_has_series(&registry->metrics.families, (struct bytes){ name, family->name_size + size }))
             continue;
-        add_about(out, registry, family, aspects[aspect], page->format == METRICS_OPEN);
-        add_cells(out, page, family, aspect);
+        add_scopes(out, registry, page, family, aspect);
     }
 }
 
@@ -245,17 +298,24 @@ static void add_figures(struct buf *out, struct registry *registry, const struct
     add_own(out, registry, page, "no_room", true, "metrics without memory in their segment", stats->unpublished);
 }
 
+static bool has_shown(const struct program_page *page, const struct metric_family *family)
+{
+    const struct program_metric *metric = TAILQ_FIRST(&family->metrics);
+    while (metric && !is_shown(page, metric))
+        metric = TAILQ_NEXT(metric, in_family);
+    return metric != NULL;
+}
+
 static void add_family(struct buf *out, const struct registry *registry, const struct program_page *page,
                        const struct metric_family *family)
 {
-    if (!family->is_published && !page->has_tau_names)
+    if (!has_shown(page, family))
         return;
     if (family->kind == PROGRAM_GAUGE) {
         add_gauges(out, registry, page, family);
         return;
     }
-    add_about(out, registry, family, "", page->format == METRICS_OPEN);
-    add_cells(out, page, family, SUM);
+    add_scopes(out, registry, page, family, SUM);
 }
 
 /* Families with very long names are last, so that they are left out if the page is too long. */

@@ -11,6 +11,7 @@ struct program_page {
     enum metrics_format format;
     uint32_t viewer;    /* whose jobs are exposed; VIEW_ALL: everybody's; VIEW_NODE: nobody's */
     bool has_tau_names; /* also tau's names for what our probes count */
+    bool is_node_only;  /* as tau's proxy: only sums of the node; of gauges the mean, as for clients of tau */
 };
 
 /* Adds the families, without the end of the page. Takes the registry's lock. */

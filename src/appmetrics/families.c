@@ -145,7 +145,6 @@ void families_add_metric(struct metric_family *family, struct program_metric *me
 {
     metric->family = family;
     TAILQ_INSERT_TAIL(&family->metrics, metric, in_family);
-    family->is_published |= !metric->is_alias;
     family->is_long |= metric->page.size > METRIC_SLOT_BYTES;
     merge_doc(family, metric->doc);
 }

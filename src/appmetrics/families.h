@@ -15,7 +15,6 @@ enum program_kind { PROGRAM_COUNTER, PROGRAM_GAUGE, PROGRAM_HISTOGRAM };
 
 struct metric_family {
     enum program_kind kind;
-    bool is_published;  /* has or had a metric that is not just an alias */
     bool is_long;       /* has or had a metric with a very long name */
     char *doc;          /* common prefix of the docs of its metrics: a copy of the first doc, valid up to doc_size */
     size_t doc_size;

@@ -261,7 +261,6 @@ enum err registry_metric(struct registry *registry, const struct metric_descript
     if (err || description->is_alias)
         return err;
     (*metric)->is_alias = false;
-    (*metric)->family->is_published = true;
     return OK;
 }
 

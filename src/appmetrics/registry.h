@@ -58,6 +58,7 @@ struct registry {
     struct user_budgets budgets; /* of segments and clients of tau; has its own lock */
     registry_aliases *aliases;
     bool is_one_job;
+    bool hides_aliased;    /* metrics with aliases are listed under these only: as tau's proxy */
     TAILQ_HEAD(, program_metric) evicted; /* linked by in_family; samples may still borrow their strings */
     struct registry_stats stats;
     struct registry_conflict conflict; /* the first one since it was logged; the caller that logs it clears it */

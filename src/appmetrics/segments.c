@@ -587,13 +587,26 @@ size_t segments_count(const struct segments *segments)
     return segments->by_file.count;
 }
 
+/* Of the proxy of a user or a job, which may never start again, if nothing is left for it. Root's agent is restarted. */
+static void remove_claim(const struct segments *segments)
+{
+    char path[FILE_PATH_MAX];
+    bool is_lasting = geteuid() == 0 && !*segments->socket;
+    if (segments->claim_fd < 0 || is_lasting || segments->by_file.count || access(segments->state.path, F_OK) == 0
+        || segment_claim_path(path, segments->dirs->path, segments->socket, ""))
+        return;
+    unlink(path);
+}
+
 void segments_close(struct segments **segments)
 {
     struct segments *old = *segments;
     if (!old)
         return;
-    if (old->dirs)
+    if (old->dirs) {
         forget_finished(old, true);
+        remove_claim(old);
+    }
     while (!TAILQ_EMPTY(&old->entries))
         forget(old, TAILQ_FIRST(&old->entries));
     for (; old->dirs; segment_dir_close(&old->dirs, -1))

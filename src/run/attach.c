@@ -259,6 +259,8 @@ enum err attach_run(const struct attach_settings *settings, struct attach_result
         attach_target_explain(&attach.target, err, error);
     } else {
         log_way(&attach.calls, ptrace_reason);
+        if (settings->ready_fd && write(settings->ready_fd, "r", 1) < 0)
+            log_info("cannot report that counting has begun");
         run_attached(&attach, result);
     }
     attach_tree_close(&attach.tree);

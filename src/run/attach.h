@@ -15,6 +15,8 @@ struct attach_settings {
     bool wants_ptrace;    /* even if eBPF is available */
     bool publishes;     /* publish the counts in a metrics segment: attach_segment.h */
     bool shows_progress;  /* keep a progress line on stderr */
+    bool is_not_recorded; /* there is no spool */
+    int ready_fd;         /* gets a byte when the process is being counted; 0: none */
     const char *name, *job_id, *tags, *out_dir; /* as in struct run_settings; NULL: the same defaults */
 };
 

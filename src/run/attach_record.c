@@ -59,6 +59,8 @@ void attach_record_begin(struct attach_record *record, const struct attach_setti
     struct run_record_facts facts;
     char path[PATH_MAX];
     *record = (struct attach_record){ .writer.fd = SPOOL_WRITER_NONE };
+    if (settings->is_not_recorded)
+        return;
     find_job(settings, target, &facts);
     enum err err = spool_dir_create(&record->spool, settings->out_dir, facts.run_id, path);
     if (!err)

@@ -135,9 +135,10 @@ static int exec_error(const char *command)
 /* If the environment becomes too large with the probe's variables, run without the probe. */
 static int exec_command(const struct launch *launch, char *const *environment)
 {
-    execvpe(launch->command[0], launch->command, environment);
+    const char *file = launch->file ? launch->file : launch->command[0];
+    execvpe(file, launch->command, environment);
     if (errno == E2BIG && environment != environ)
-        execvpe(launch->command[0], launch->command, environ);
+        execvpe(file, launch->command, environ);
     return exec_error(launch->command[0]);
 }
 
@@ -175,7 +176,9 @@ static void become(const struct launch *launch, char *const *environment, const 
         tracer_launch_enter(launch->tracer_launch);
     if (launch->perf)
         perf_command_open(launch->perf, environment);
-    int error = exec_command(launch, environment);
+    if (launch->before_exec)
+        launch->before_exec(launch->context);
+    int error = exec_command(launch, launch->probe ? environment : environ);
     while (write(error_fd, &error, sizeof error) < 0 && errno == EINTR)
         continue;
     _exit(launch_status(error));

@@ -32,11 +32,14 @@ void launch_raise_limits(struct launch_limits *raised);
 
 struct launch {
     char *const *command;             /* NULL-terminated */
+    const char *file;                 /* the executable; NULL: command[0], which is searched for in PATH */
     const struct launch_probe *probe; /* NULL: none */
     const struct signals *signals;    /* restored for the command; NULL: never changed */
     const struct launch_limits *limits; /* likewise */
     const struct tracer_launch *tracer_launch; /* for tracing the command; NULL: no */
     const struct perf_command *perf;  /* perf events of the command; NULL: none */
+    void (*before_exec)(void *context); /* in the new process; without a probe it may change the environment. NULL: none */
+    void *context;
 };
 
 /* Forks and execs. OK: *pid runs the command. ABSENT: no such command; DENIED: it cannot be executed; in both cases

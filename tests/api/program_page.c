@@ -47,7 +47,7 @@ static struct program_metric *make(const char *name, enum program_kind kind)
 static const char *page(enum metrics_format format, uint32_t viewer)
 {
     buf_reset(&out);
-    program_page_write(&out, registry, &(struct program_page){ format, viewer, false });
+    program_page_write(&out, registry, &(struct program_page){ .format = format, .viewer = viewer });
     assert_int_equal(buf_err(&out), OK);
     return buf_text(&out);
 }
@@ -90,6 +90,46 @@ static void a_series_is_not_shown_before_its_user_is_known(void **state)
     job->user.is_pending = user->user.is_pending = false;
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"4711\""));
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "user=\"1001\""));
+}
+
+/* Otherwise the sum over the series of a name would contain what a job has counted two or three times. */
+static void scopes_have_different_names(void **state)
+{
+    (void)state;
+    struct scope *job = scopes_job(&registry->scopes, "4711", 1001);
+    cell_add(registry_cell(registry, make("x_total", PROGRAM_COUNTER), job), 3, 5);
+    cell_add(registry_cell(registry, make("y_total", PROGRAM_COUNTER), job), 4, 5);
+    cell_add(make("job_y_total", PROGRAM_COUNTER)->values.node, 5, 5); /* a program has the name of the sum of a job */
+    const char *text = page(METRICS_TEXT, VIEW_ALL);
+    assert_non_null(strstr(text, "# TYPE x_total counter\nx_total{host=\"n1\"} 3\n# HELP user_x_total"));
+    assert_non_null(strstr(text, "# TYPE user_x_total counter\nuser_x_total{host=\"n1\",user=\"1001\"} 3\n# HELP job_x_total"));
+    assert_non_null(strstr(text, "# TYPE job_x_total counter\njob_x_total{host=\"n1\",job=\"4711\""));
+    assert_non_null(strstr(text, "\njob_y_total{host=\"n1\"} 5\n"));
+    assert_null(strstr(text, "job_y_total{host=\"n1\",job="));
+    assert_non_null(strstr(page(METRICS_OPEN, VIEW_ALL), "# TYPE job_x counter\njob_x_total{"));
+}
+
+static void tau_has_one_series_per_metric(void **state)
+{
+    (void)state;
+    struct scope *job = scopes_job(&registry->scopes, "4711", 1001);
+    struct contribution one = { 0 }, two = { 0 };
+    cell_add(registry_cell(registry, make("x_total", PROGRAM_COUNTER), job), 3, 5);
+    struct cell *gauge = registry_cell(registry, make("g", PROGRAM_GAUGE), job);
+    contribution_join(&one, gauge);
+    contribution_join(&two, gauge);
+    one.cell = two.cell = gauge;
+    contribution_set(&one, 10, 5);
+    contribution_set(&two, 2, 5);
+    buf_reset(&out);
+    program_page_write(&out, registry, &(struct program_page){ .viewer = VIEW_ALL, .is_node_only = true });
+    assert_non_null(strstr(buf_text(&out), "\nx_total{host=\"n1\"} 3\n"));
+    assert_non_null(strstr(buf_text(&out), "\ng{host=\"n1\"} 6\n"));
+    assert_null(strstr(buf_text(&out), "4711"));
+    assert_null(strstr(buf_text(&out), "user_x"));
+    assert_null(strstr(buf_text(&out), "g_mean"));
+    contribution_leave(&one, 6);
+    contribution_leave(&two, 6);
 }
 
 static void a_family_stands_in_one_piece(void **state)
@@ -306,6 +346,7 @@ static void an_infinite_gauge_is_a_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(scopes_have_different_names), TEST(tau_has_one_series_per_metric),
         TEST(a_family_stands_in_one_piece), TEST(a_family_has_all_its_series),
         TEST(a_series_is_not_shown_before_its_user_is_known),
         TEST(help_is_utf8_whatever_a_program_says),

@@ -152,8 +152,8 @@ EOF
         SONDE_JOB=4711 "$BUILD/tests/segment_program" sonde counter of_root_total - 5 # root may
         SONDE_JOB=4711 setpriv --reuid=65534 --regid=65534 --clear-groups ./raised sonde counter raised_total - 3
         page() { curl -sf --unix-socket "$SONDE_SOCKET_DIR/agent.sock" http://agent/metrics >page && grep -E "^$1" page; }
-        eventually page 'of_root_total\{.*job="4711".* 5$'
-        eventually page 'raised_total\{.*user="root".* 3$'
+        eventually page 'job_of_root_total\{.*job="4711".* 5$'
+        eventually page 'user_raised_total\{.*user="root".* 3$'
         [ -z "$(grep 'raised_total.*job=' page)" ]
 EOF
 }

@@ -57,7 +57,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     tau -j 1 counter x_total add x_total 1.7e308
     coproc ONE { exec "$SOURCE/tests/tools/tau_client.py" -j 2 counter x_total add x_total 1.7e308 add x_total inf add x_total 1 stay; }
     wait_for 'is "x_total{host=\"$(host)\"}" +Inf'
-    ask /metrics | grep -q "^x_total{host=\"$(host)\",job=\"2\".*} 1.7e+308$"
+    ask /metrics | grep -q "^job_x_total{host=\"$(host)\",job=\"2\".*} 1.7e+308$"
     "$TOOLS/instrumented_numbers" too-much
     wait_for 'is "phase_seconds_total{part=\"a\",host=\"$(host)\"}" +Inf'
     is "phase_sizes_sum{host=\"$(host)\"}" +Inf
@@ -112,7 +112,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     program sonde counter cells_total 'phase="solve"' 41 observe wait_seconds - 0.5 ticks busy_seconds_total - 2 kill || :
     SONDE_JOB=4711 program sonde counter cells_total 'phase="solve"' 1 leave
     wait_for 'is "cells_total{phase=\"solve\",host=\"$(host)\"}" 42'
-    is "cells_total{phase=\"solve\",host=\"$(host)\",job=\"4711\",user=\"$(id -un)\"}" 1 || [ "$(id -u)" -ne 0 ]
+    is "job_cells_total{phase=\"solve\",host=\"$(host)\",job=\"4711\",user=\"$(id -un)\"}" 1 || [ "$(id -u)" -ne 0 ]
     is "wait_seconds_bucket{le=\"1\",host=\"$(host)\"}" 1
     is "wait_seconds_bucket{le=\"0.1\",host=\"$(host)\"}" 0
     value "busy_seconds_total{host=\"$(host)\"}" | awk '{ exit !($1 > 1.9 && $1 < 2.1) }'
@@ -158,8 +158,8 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     setpriv --reuid=65534 --regid=65534 --clear-groups env TAU_METRIC_PROXY="$T/tau.sock" /usr/bin/python3 "$T/tau_client.py" -j 42 \
         counter secret_total add secret_total 10 wait 60 >/dev/null 2>&1 3>&- &
     wait_for 'is "secret_total{host=\"$(host)\"}" 11'
-    wait_for 'is "secret_total{host=\"$(host)\",job=\"42\",user=\"root\"}" 1'
-    wait_for 'is "secret_total{host=\"$(host)\",job=\"42\",user=\"nobody\"}" 10'
+    wait_for 'is "job_secret_total{host=\"$(host)\",job=\"42\",user=\"root\"}" 1'
+    wait_for 'is "job_secret_total{host=\"$(host)\",job=\"42\",user=\"nobody\"}" 10'
     as_nobody curl -sf --unix-socket "$T/run/agent.sock" 'http://agent/programs?all' | python3 -c '
 import json, sys
 values = {(m["job"], m["user"]): m["value"] for m in json.load(sys.stdin)["metrics"] if m["name"] == "secret_total"}
@@ -200,10 +200,10 @@ start_level() {
     need_root
     start </dev/null
     as_nobody "$BUILD/tests/segment_program" sonde counter level - 7
-    wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    wait_for 'is "user_level{host=\"$(host)\",user=\"nobody\"}" 7 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
     start_level
-    wait_for 'is "level{host=\"$(host)\",job=\"4711\",user=\"root\"}" 42'
-    [ -z "$(value "level{host=\"$(host)\",user=\"nobody\"}")" ]
+    wait_for 'is "job_level{host=\"$(host)\",job=\"4711\",user=\"root\"}" 42'
+    [ -z "$(value "user_level{host=\"$(host)\",user=\"nobody\"}")" ]
     is "sonde_programs_refused_total{host=\"$(host)\"}" 0
     ask /metrics | promtool check metrics
 }
@@ -213,13 +213,13 @@ start_level() {
     start </dev/null
     mkfifo "$T/others"
     setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde counter level - 7 wait <>"$T/others" 3>&- &
-    wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7'
+    wait_for 'is "user_level{host=\"$(host)\",user=\"nobody\"}" 7'
     start_level
     wait_for 'grep "a program of user 0 .* level is a gauge in one program and a counter in another" "$T/log"'
     is "sonde_programs_refused_total{host=\"$(host)\"}" 1
-    is "level{host=\"$(host)\",user=\"nobody\"}" 7
+    is "user_level{host=\"$(host)\",user=\"nobody\"}" 7
     echo >"$T/others"
-    wait_for 'is "level{host=\"$(host)\",job=\"4711\",user=\"root\"}" 42'
+    wait_for 'is "job_level{host=\"$(host)\",job=\"4711\",user=\"root\"}" 42'
     is "sonde_programs_refused_total{host=\"$(host)\"}" 1
     [ "$(grep -c "level is a gauge" "$T/log")" -eq 1 ]
 }
@@ -236,12 +236,12 @@ start_level() {
     sh -c 'echo 0 >"$1/uid_1/job_4711/step_0/cgroup.procs" && shift && exec setpriv --reuid=1 --regid=1 --clear-groups "$@"' \
         - "$GROUP" "$BUILD/tests/segment_program" sonde counter own_total - 3 wait <>"$T/stay" 3>&- &
     victim=$!
-    wait_for 'is "own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3'
+    wait_for 'is "job_own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3'
     setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/segment_program" sonde pid "$victim" counter own_total - 7 wait \
         <>"$T/stay" 3>&- &
     wait_for 'is "own_total{host=\"$(host)\"}" 10'
-    is "own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3
-    is "own_total{host=\"$(host)\",user=\"nobody\"}" 7
+    is "job_own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3
+    is "user_own_total{host=\"$(host)\",user=\"nobody\"}" 7
 }
 
 @test "a socket that another user created first is reported, and root's agent replaces it" {
@@ -376,8 +376,8 @@ agent_of() {
 @test "a job that only its programs name has its user from the first scrape on" {
     start </dev/null
     tau -j 55 counter early_total add early_total 1 wait 4 3>&- & client=$!
-    until_true ask_has 'early_total{.*job="55"'
-    for i in {1..20}; do ask /metrics; sleep 0.1; done | grep '^early_total{.*job="55"' | sed 's/ .*//' | sort -u >"$T/series"
+    until_true ask_has 'job_early_total{.*job="55"'
+    for i in {1..20}; do ask /metrics; sleep 0.1; done | grep '^job_early_total{.*job="55"' | sed 's/ .*//' | sort -u >"$T/series"
     [ "$(wc -l <"$T/series")" -eq 1 ]
     grep -q "user=\"$(id -un)\"" "$T/series"
     wait "$client"

@@ -122,8 +122,8 @@ straced() {
     [ "$(value 'strace_total{desc="write_size"}')" = 777 ]
     [ "$(value strace_read_size_total)" = "$(value 'strace_total{desc="read_size"}')" ]
     value 'strace_time_total{scall="write"}' | awk '{ exit !($1 > 0) }'
-    [ "$(on_page strace_write_size_total)" = 777 ]
-    [ "$(on_page syscall_bytes_total 'call="write"')" = 777 ]
+    [ "$(on_page job_strace_write_size_total)" = 777 ]
+    [ "$(on_page job_syscall_bytes_total 'call="write"')" = 777 ]
     "$SONDE" list-metrics 'strace_*' | grep -q strace_total
     [ "$(tail -n +2 "$T"/csv/*/one/*/syscall.csv | awk -F, '$8 == "write" { last = $11 } END { print last }')" = 777 ]
     # The programs' own counts are used again when the kernel does not count.

@@ -93,6 +93,77 @@ logs() {
     done
 }
 
+@test "tau_metric_proxy prints tau's lines at its start, and leaves nothing in /dev/shm" {
+    need_root # for a private /dev/shm
+    use_private_shm
+    start_proxy
+    grep -x 'INFO ([a-z_]*:[0-9]*): now listening on 127.0.0.1:'"$PORT" "$T/log"
+    grep -x "INFO ([a-z_]*:[0-9]*): UNIX push gateway running on $TAU" "$T/log"
+    inside env TAU_METRIC_PROXY="$TAU" "$BUILD/tests/segment_program" sonde counter x_total - 1
+    [ "$(./tau_metric_client -u "$TAU" -g x_total -f json | jq '.[0].value')" = 1 ]
+    stop "$AGENT"
+    [ "$(inside find /dev/shm -type f -printf '%f\n')" = own ]
+}
+
+@test "a query has what programs have counted until now, also of one that has just exited" {
+    need_root # for a private /dev/shm
+    use_private_shm
+    start_proxy
+    for i in {1..20}; do
+        inside env TAU_METRIC_PROXY="$TAU" "$BUILD/tests/segment_program" sonde counter x_total - 1
+        [ "$(./tau_metric_client -u "$TAU" -g x_total -f json | jq '.[0].value')" = "$i" ]
+        [ "$(./tau_metric_client -u "$TAU" -v -f json | jq '.[] | select(.name == "x_total").value')" = "$i" ]
+    done
+    for i in {1..200}; do
+        inside env TAU_METRIC_PROXY="$TAU" "$BUILD/tests/segment_program" sonde counter fast_total - 1
+        sleep 0.02
+    done 3>&- &
+    many=$!
+    timeout -s INT 3 ./tau_metric_client -u "$TAU" -T fast_total -F 10 -o log.js >/dev/null || :
+    kill "$many"
+    wait "$many" || :
+    [ "$(jq '[flatten[].value] | unique | length' log.js)" -ge 15 ]
+}
+
+@test "tau_metric_proxy has one series per metric while a job runs, and lists nothing twice" {
+    need_root # for a private /dev/shm
+    use_private_shm
+    start_proxy
+    mkfifo "$T/stay"
+    chmod 666 "$T/stay"
+    for i in 1 2; do
+        SONDE_JOB=77 inside env TAU_METRIC_PROXY="$TAU" "$BUILD/tests/segment_program" calls counter syscall_calls_total 'call="read"' 5 \
+            gauge level - $((i * 4)) wait <>"$T/stay" 3>&- &
+    done
+    wait_for '[ "$(./tau_metric_client -u "$TAU" -g "strace_hits_total{scall=read}" -f json | jq ".[0].value")" = 10 ]'
+    curl -sf "http://127.0.0.1:$PORT/metrics" >page
+    [ "$(grep -c 'strace_hits_total{' page)" -eq 1 ]
+    grep -q '^strace_hits_total{.*} 10$' page
+    run ! grep 'syscall_calls_total' page
+    # the mean, as for clients
+    grep -q '^level{.*} 6$' page
+    [ "$(./tau_metric_client -u "$TAU" -g level -f json | jq '.[0].value')" = 6 ]
+    ./tau_metric_client -u "$TAU" -l -f json | jq -r '.[].name' >names
+    [ -z "$(sort names | uniq -d)" ]
+    run ! grep syscall_calls_total names
+    echo >"$T/stay"
+    echo >"$T/stay"
+}
+
+@test "a deleted socket is created again, and connected clients stay" {
+    start_proxy
+    coproc STAY { exec env TAU_METRIC_PROXY="$TAU" "$SOURCE/tests/tools/tau_client.py" counter x_total add x_total 1 stay; }
+    read -r _ <&"${STAY[0]}"
+    rm "$TAU"
+    wait_for '[ -S "$TAU" ]'
+    grep -q "$TAU, was deleted: it is created again" "$T/log"
+    wait_for '[ "$(./tau_metric_client -u "$TAU" -g x_total -f json | jq ".[0].value")" = 1 ]'
+    [ "$(curl -s "http://127.0.0.1:$PORT/metrics" | sed -n 's/^sonde_programs_connections{.*} //p')" -ge 1 ]
+    kill "$STAY_PID"
+    stop "$AGENT"
+    [ ! -e "$TAU" ]
+}
+
 @test "sonde agent serves /metrics and no similar paths, unless it is configured to" {
     start_tau_agent
     code() { curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$PORT$1"; }
@@ -241,6 +312,30 @@ logs() {
     done
 }
 
+# total_hits: system calls of all names that the proxy has.
+total_hits() { ./tau_metric_client -u "$TAU" -g 'strace_total{desc=hits}' -f json | jq '.[0].value // 0'; }
+
+@test "tau_metric_proxy_run -s counts all system calls, as strace does, for root and for users" {
+    need_root # for a private /dev/shm
+    use_private_shm
+    start_proxy
+    strace -f -c -o truth ls -R "$SOURCE/docs" >/dev/null
+    truth=$(awk '$NF == "total" { print $4 }' truth)
+    inside ./tau_metric_proxy_run -u "$TAU" -s -- ls -R "$SOURCE/docs" >/dev/null
+    echo "$(total_hits) calls, $truth according to strace"
+    [ "$(total_hits)" -ge "$truth" ]
+    [ "$(total_hits)" -le $((truth + 2)) ] # waits until it is counted
+    [ "$(./tau_metric_client -u "$TAU" -g 'strace_hits_total{scall=getdents64}' -f json | jq '.[0].value')" = 2 ]
+    stop "$AGENT"
+    # a user has ptrace; children are counted, too
+    chmod 711 "$T"
+    start_proxy
+    chmod 777 "$TAU"
+    inside setpriv --reuid=65534 --regid=65534 --clear-groups ./tau_metric_proxy_run -u "$TAU" -s -- sh -c 'ls /; ls /' >/dev/null 2>"$T/messages"
+    grep -q 'ptrace is slow' "$T/messages"
+    [ "$(./tau_metric_client -u "$TAU" -g 'strace_hits_total{scall=getdents64}' -f json | jq '.[0].value')" = 4 ]
+}
+
 # start_other_proxy PATH: starts a second proxy with its socket there.
 start_other_proxy() {
     local socket=$1
@@ -276,7 +371,7 @@ writev_calls() { ./tau_metric_client -u "$1" -g 'strace_hits_total{scall=writev}
     touch go
     wait "$runner"
     start_other_proxy "$T/real/second"
-    wait_for '[ "$(writev_calls real/second)" = 100 ]'
+    wait_for '[ "$(writev_calls real/second)" = 200 ]'
     [ "$(writev_calls first)" = 20 ]
     kill "$other"
     wait "$other"

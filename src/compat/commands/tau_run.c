@@ -7,17 +7,21 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "run/attach.h"
 #include "run/launch.h"
 #include "spool/probe_env.h"
 #include "compat/tau/client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +33,7 @@
 #define TIME_NAME "tau_metric_proxy_run_total{metric=\"time\"}"
 #define BAD_NAME "tau_metric_proxy_run_total{operation=\"badreturn\"}"
 #define ATTACH_NAME "tau_metric_proxy_run_total{operation=\"attach\"}"
+#define ERROR_MAX 1024
 #define COMMAND_MAX (128 << 10) /* the kernel's limit for one environment variable (MAX_ARG_STRLEN) */
 
 struct tau_run_options {
@@ -161,12 +166,100 @@ static void set_environment(const struct tau_run_options *settings, char *const 
     set_target(command);
     if (is_inhibited())
         return;
-    if (settings->calls) {
-        preload(CALLS_PROBE);
-        setenv(PROBE_ENV_CALLS, "time", 0); /* tau's -s always measures times */
-    }
     if (settings->mpi)
         preload(MPI_PROBE);
+}
+
+/* --- system calls: as sonde attach counts them, in the kernel or with ptrace, in a process of our own --- */
+
+struct counting {
+    pid_t pid;             /* of the process that counts; 0: none */
+    int pid_fds[2];        /* the command's process sends its pid, before exec, */
+    int ready_fds[2];      /* ... and waits until it is counted */
+};
+
+static bool is_timed(void)
+{
+    const char *calls = getenv(PROBE_ENV_CALLS); /* tau's -s always measures times */
+    return !calls || strcmp(calls, "count") != 0;
+}
+
+/* Exits when the command and its descendants have, or on SIGTERM. */
+static void count_calls(const struct counting *counting)
+{
+    struct attach_settings settings = {
+        .timed = is_timed(), .publishes = true, .is_not_recorded = true, .period_ns = NS_PER_S / 10,
+        .ready_fd = counting->ready_fds[1],
+    };
+    struct attach_result result;
+    struct buf error;
+    setpgid(0, 0); /* Ctrl-C is for the command */
+    close(counting->pid_fds[1]);
+    buf_init(&error, ERROR_MAX);
+    if (read(counting->pid_fds[0], &settings.pid, sizeof settings.pid) != (ssize_t)sizeof settings.pid)
+        _exit(EXIT_FAILURE);
+    if (attach_run(&settings, &result, &error))
+        log_warn("cannot count system calls in the kernel or with ptrace: %s", buf_text(&error));
+    _exit(EXIT_SUCCESS);
+}
+
+static void close_counting(struct counting *counting)
+{
+    for (int i = 0; i < 2; i++) {
+        close(counting->pid_fds[i]);
+        close(counting->ready_fds[i]);
+    }
+}
+
+static void start_counting(struct counting *counting)
+{
+    if (pipe2(counting->pid_fds, O_CLOEXEC) || pipe2(counting->ready_fds, O_CLOEXEC)) {
+        log_warn("system calls are not counted: %s", strerror(errno));
+        return;
+    }
+    counting->pid = fork();
+    if (counting->pid == 0)
+        count_calls(counting);
+}
+
+/* Attempts of exec to find it in PATH would be counted as calls of the command. NULL: let exec report what is wrong. */
+static const char *find_executable(const char *command, char path[PATH_MAX])
+{
+    const char *at = strchr(command, '/') ? NULL : getenv("PATH");
+    while (at) {
+        size_t size = strcspn(at, ":");
+        int all = snprintf(path, PATH_MAX, "%.*s/%s", size ? (int)size : 1, size ? at : ".", command);
+        struct stat st;
+        if (all < PATH_MAX && access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+            return path;
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* In the process that becomes the command. */
+static void wait_for_counting(void *context)
+{
+    struct counting *counting = context;
+    pid_t pid = getpid();
+    char ready = 0;
+    close(counting->ready_fds[1]);
+    prctl(PR_SET_PTRACER, (unsigned long)counting->pid, 0, 0, 0);
+    if (write(counting->pid_fds[1], &pid, sizeof pid) == (ssize_t)sizeof pid && read(counting->ready_fds[0], &ready, 1) == 1)
+        return;
+    log_warn("system calls are counted only where programs call them through libc, and not those of libc itself");
+    preload(CALLS_PROBE);
+    setenv(PROBE_ENV_CALLS, "time", 0);
+}
+
+/* What was counted is complete when this returns. */
+static void finish_counting(struct counting *counting)
+{
+    if (counting->pid <= 0)
+        return;
+    kill(counting->pid, SIGTERM);
+    while (waitpid(counting->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
 }
 
 /* All signals that may be sent to us, and SIGCHLD. */
@@ -209,6 +302,8 @@ static int run_command(const struct command_call *call)
 {
     struct tau_run run = { .settings = call->settings, .client = { -1 }, .start_ns = clock_monotonic_ns() };
     struct signals before = { .fd = -1 };
+    struct counting counting = { 0 };
+    char path[PATH_MAX];
     sigset_t set;
     pid_t pid;
     int error = 0;
@@ -219,12 +314,24 @@ static int run_command(const struct command_call *call)
     report_begin(&run);
     passed_signals(&set);
     prepare_signals(&set, &before);
-    if (launch_start(&(struct launch){ .command = call->operands, .signals = &before }, &pid, &error)) {
+    if (run.settings->calls && !is_inhibited())
+        start_counting(&counting);
+    struct launch launch = { .command = call->operands, .signals = &before, .context = &counting };
+    if (counting.pid > 0) {
+        launch.before_exec = wait_for_counting;
+        launch.file = find_executable(call->operands[0], path);
+    }
+    enum err err = launch_start(&launch, &pid, &error);
+    if (counting.pid > 0)
+        close_counting(&counting);
+    if (err) {
+        finish_counting(&counting);
         command_fail(call, "cannot run %s: %s", call->operands[0], strerror(error));
         finish(&run, true);
         return launch_status(error);
     }
     int status = wait_for(pid, &set);
+    finish_counting(&counting);
     finish(&run, status != 0);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

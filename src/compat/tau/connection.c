@@ -341,7 +341,7 @@ static enum err handle(struct tau_connection *connection, struct tau_endpoint *e
     case TAU_JOB:
         return handle_job(connection, endpoint, bytes + sizeof *message);
     default:
-        tau_reply_begin(&connection->reply, endpoint->registry, message->type, message->descriptor.name);
+        tau_reply_begin(&connection->reply, message->type, message->descriptor.name);
         return OK;
     }
 }

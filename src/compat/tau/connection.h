@@ -10,6 +10,8 @@
 struct tau_endpoint {
     struct registry *registry;
     struct program_jobs *jobs;
+    void (*refresh)(void *context); /* called before a query is answered, without the lock; NULL: nothing to do */
+    void *context;
 };
 
 /* The metrics of a program in the order in which it described them, which is that of its messages or the reverse. */

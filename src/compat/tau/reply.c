@@ -10,6 +10,12 @@ static bool is_for_tau(const struct program_metric *metric)
     return metric && metric->kind != PROGRAM_HISTOGRAM && metric->name.size < TAU_TEXT_MAX;
 }
 
+/* tau's proxy lists what our probes count under tau's names only. */
+static bool is_listed(const struct registry *registry, const struct program_metric *metric)
+{
+    return is_for_tau(metric) && !(registry->hides_aliased && metric->values.node->aliases);
+}
+
 /* A gauge has no value if no live program has set it. */
 static bool has_value(struct program_metric *metric)
 {
@@ -19,9 +25,9 @@ static bool has_value(struct program_metric *metric)
     return metric->values.node->gauge.programs > 0;
 }
 
-static bool is_requested(int32_t type, struct program_metric *metric)
+static bool is_requested(const struct registry *registry, int32_t type, struct program_metric *metric)
 {
-    return type == TAU_LIST_ALL ? is_for_tau(metric) : has_value(metric);
+    return is_listed(registry, metric) && (type == TAU_LIST_ALL || has_value(metric));
 }
 
 static void write_descriptor(const struct program_metric *metric, char *out)
@@ -49,20 +55,25 @@ static void write_event(struct program_metric *metric, char *out)
     memcpy(out, &event, sizeof event);
 }
 
-void tau_reply_begin(struct tau_reply *reply, struct registry *registry, int32_t type, const char *name)
+void tau_reply_begin(struct tau_reply *reply, int32_t type, const char *name)
 {
+    size_t size = type == TAU_GET_ONE ? strnlen(name, TAU_TEXT_MAX) : 0;
     *reply = (struct tau_reply){ .type = type };
-    if (type == TAU_GET_ONE) {
-        size_t size = strnlen(name, TAU_TEXT_MAX);
-        struct program_metric *metric = NULL;
-        if (size < TAU_TEXT_MAX)
-            metric = metric_table_find(&registry->metrics, (struct bytes){ name, size });
-        write_event(metric, (char *)&reply->one);
-        reply->left = reply->has_head = true;
-        return;
-    }
+    if (size < TAU_TEXT_MAX)
+        memcpy(reply->name, name, size);
+}
+
+/* The number of items comes first, except for a query for one. Returns its size. */
+static size_t write_head(struct tau_reply *reply, const struct registry *registry, char *out)
+{
+    reply->has_head = true;
+    reply->left = reply->type == TAU_GET_ONE;
+    if (reply->type == TAU_GET_ONE)
+        return 0;
     for (size_t i = 0; i < registry->metrics.metrics.count; i++)
-        reply->left += is_requested(type, registry->metrics.metrics.items[i]);
+        reply->left += is_requested(registry, reply->type, registry->metrics.metrics.items[i]);
+    memcpy(out, &reply->left, sizeof reply->left);
+    return sizeof reply->left;
 }
 
 /* NULL: some were removed since their number was sent. */
@@ -70,19 +81,19 @@ static struct program_metric *next_metric(struct tau_reply *reply, const struct 
 {
     struct program_metric *const *metrics = registry->metrics.metrics.items;
     size_t count = registry->metrics.metrics.count;
-    while (reply->next < count && !is_requested(reply->type, metrics[reply->next]))
+    while (reply->next < count && !is_requested(registry, reply->type, metrics[reply->next]))
         reply->next++;
     return reply->next < count ? metrics[reply->next++] : NULL;
 }
 
-static void write_next(struct tau_reply *reply, const struct registry *registry, char *out)
+static void write_next(struct tau_reply *reply, struct registry *registry, char *out)
 {
     if (reply->type == TAU_LIST_ALL)
         write_descriptor(next_metric(reply, registry), out);
     else if (reply->type == TAU_GET_ALL)
         write_event(next_metric(reply, registry), out);
     else
-        memcpy(out, &reply->one, sizeof reply->one);
+        write_event(metric_table_find(&registry->metrics, bytes_of(reply->name)), out);
 }
 
 size_t tau_reply_fill(struct tau_reply *reply, struct registry *registry, char *out, size_t capacity)
@@ -90,11 +101,8 @@ size_t tau_reply_fill(struct tau_reply *reply, struct registry *registry, char *
     size_t size = 0, item = reply->type == TAU_LIST_ALL ? sizeof(struct tau_descriptor) : sizeof(struct tau_event);
     if (reply->type == TAU_DESC)
         return 0;
-    if (!reply->has_head) {
-        memcpy(out, &reply->left, sizeof reply->left);
-        size = sizeof reply->left;
-        reply->has_head = true;
-    }
+    if (!reply->has_head)
+        size = write_head(reply, registry, out);
     for (; reply->left > 0 && size + item <= capacity; reply->left--, size += item)
         write_next(reply, registry, out + size);
     if (size == 0)

@@ -14,11 +14,11 @@ struct tau_reply {
     size_t next;        /* metric: its index in the registry */
     int32_t left;       /* items to send */
     bool has_head;      /* the number of items was sent */
-    struct tau_event one; /* the reply to GET_ONE */
+    char name[TAU_TEXT_MAX]; /* of TAU_GET_ONE */
 };
 
 /* Both under the registry's lock. name: TAU_TEXT_MAX bytes, for GET_ONE. */
-void tau_reply_begin(struct tau_reply *reply, struct registry *registry, int32_t type, const char *name);
+void tau_reply_begin(struct tau_reply *reply, int32_t type, const char *name);
 
 /* Returns the size of the next piece; 0: the reply is complete, and cleared. capacity is at least TAU_REPLY_SIZE. */
 size_t tau_reply_fill(struct tau_reply *reply, struct registry *registry, char *out, size_t capacity);

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BLOCK_BYTES (256u << 10) /* more than a UNIX socket holds */
@@ -23,6 +24,7 @@
 #define GATHER_NS (100 * NS_PER_US)
 #define UNREAD_MAX 64   /* clients of one user that do not read their replies; each holds TAU_REPLY_SIZE and a block */
 #define LOG_NS (60 * NS_PER_S)
+#define ERROR_MAX 1024
 #define DRAIN_NS NS_PER_S /* at the end, for what is in the sockets: a client may go on forever */
 
 struct tau_server_client {
@@ -42,7 +44,8 @@ struct tau_server {
     struct tau_socket socket;
     int epoll_fd, wake_fd;
     pthread_t thread;
-    bool is_running, is_paused, stop;
+    bool is_running, is_paused, stop, must_listen;
+    char path[TAU_PATH_MAX];
     struct tau_server_client *clients, *closed; /* closed ones are freed after the round. Changed under the registry's lock */
     size_t round_bytes;               /* read in this round */
     uint64_t logged_ns;                /* when a refusal was logged last */
@@ -272,8 +275,11 @@ static enum err handle_block(struct tau_server *server, struct tau_server_client
         err = tau_connection_receive(&client->connection, server->endpoint, rest, &used);
         registry_unlock(server->endpoint->registry);
         at += used;
-        if (!err && client->connection.reply.type != TAU_DESC)
+        if (!err && client->connection.reply.type != TAU_DESC) {
+            if (server->endpoint->refresh)
+                server->endpoint->refresh(server->endpoint->context);
             err = send_reply(server, client);
+        }
     } while (!err && used && size - at >= sizeof(struct tau_message));
     if (!err || err == AGAIN)
         keep_unread(client, server->block + at, size - at);
@@ -323,6 +329,31 @@ static void write_client(struct tau_server *server, struct tau_server_client *cl
 
 /* --- the thread --- */
 
+/* Connected clients stay. */
+static void listen_again(struct tau_server *server)
+{
+    struct tau_socket fresh;
+    struct buf error;
+    buf_init(&error, ERROR_MAX);
+    if (tau_socket_open(&fresh, server->path, &error)) {
+        log_warn("%s", buf_text(&error));
+    } else {
+        log_warn("the socket for clients of tau, %s, was deleted: it is created again", server->path);
+        watch(server, EPOLL_CTL_DEL, server->socket.fd, 0, NULL);
+        close(server->socket.fd);
+        server->socket = fresh;
+        watch(server, EPOLL_CTL_ADD, fresh.fd, server->is_paused ? 0 : EPOLLIN, &server->socket);
+    }
+    buf_clear(&error);
+}
+
+static void handle_wake(struct tau_server *server)
+{
+    uint64_t count;
+    if (read(server->wake_fd, &count, sizeof count) > 0 && __atomic_exchange_n(&server->must_listen, false, __ATOMIC_ACQ_REL))
+        listen_again(server);
+}
+
 static void handle_event(struct tau_server *server, const struct epoll_event *event)
 {
     if (event->data.ptr == &server->socket) {
@@ -330,6 +361,8 @@ static void handle_event(struct tau_server *server, const struct epoll_event *ev
         return;
     }
     struct tau_server_client *client = event->data.ptr;
+    if (!client)
+        handle_wake(server);
     if (!client || client->fd < 0)
         return;
     if (client->waits_to_write && (event->events & (EPOLLHUP | EPOLLERR)))
@@ -395,6 +428,7 @@ enum err tau_server_open(struct tau_server **server, const char *path, struct ta
         return NOMEM;
     new->endpoint = endpoint;
     new->epoll_fd = new->wake_fd = new->socket.fd = -1;
+    snprintf(new->path, sizeof new->path, "%s", path);
     enum err err = tau_socket_open(&new->socket, path, error);
     if (!err && (err = start(new)))
         buf_printf(error, "cannot start the thread for clients of tau: %s", err_text(err));
@@ -410,14 +444,28 @@ void tau_server_leave_job(struct tau_server *server, const struct scope *scope)
             tau_connection_leave_job(&client->connection, server->endpoint);
 }
 
-void tau_server_stop(struct tau_server *server)
+static void wake(struct tau_server *server)
 {
     uint64_t one = 1;
+    if (write(server->wake_fd, &one, sizeof one) < 0)
+        log_info("cannot wake the thread for clients of tau");
+}
+
+void tau_server_check_socket(struct tau_server *server)
+{
+    struct stat st;
+    if (!server || lstat(server->path, &st) == 0 || errno != ENOENT)
+        return;
+    __atomic_store_n(&server->must_listen, true, __ATOMIC_RELEASE);
+    wake(server);
+}
+
+void tau_server_stop(struct tau_server *server)
+{
     if (!server || !server->is_running)
         return;
     __atomic_store_n(&server->stop, true, __ATOMIC_RELEASE);
-    if (write(server->wake_fd, &one, sizeof one) < 0)
-        log_info("cannot wake the thread for clients of tau");
+    wake(server);
     pthread_join(server->thread, NULL);
     server->is_running = false;
 }

@@ -16,6 +16,9 @@ void tau_server_default_path(char path[TAU_PATH_MAX], uint32_t uid);
  * there belongs to another user; USAGE: the path is too long, or not a socket. error gets a message. */
 enum err tau_server_open(struct tau_server **server, const char *path, struct tau_endpoint *endpoint, struct buf *error);
 
+/* Creates the socket again if somebody has deleted it, for example a service that cleans /tmp. NULL is fine. */
+void tau_server_check_socket(struct tau_server *server);
+
 /* A job has ended: clients in it count for their users from now on. Under the registry's lock. NULL is fine. */
 void tau_server_leave_job(struct tau_server *server, const struct scope *scope);
 

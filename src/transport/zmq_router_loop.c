@@ -21,7 +21,7 @@
 
 #define EVENTS 256
 #define ACCEPTED_MAX 64 /* per turn, so that other peers are served too */
-#define UNOPENED_MAX 1024 /* connections of one address that have not completed the handshake */
+#define UNOPENED_MAX 4096 /* connections of one address that have not completed the handshake */
 #define BUFFER_MAX ((size_t)128 << 20)
 #define BUFFER_KEPT ((size_t)1 << 20)
 #define UNREAD_MAX ((size_t)1 << 20) /* bytes queued for a peer that does not read before it is disconnected */

@@ -362,9 +362,9 @@ static void many_dealers(void **state)
 static void silent_connections_are_bounded(void **state)
 {
     (void)state;
-    enum { COUNT = 1200, MAX = 1024 };
+    enum { COUNT = 4300, MAX = 4096 };
     static int silent[COUNT];
-    struct rlimit limit = { 4096, 4096 };
+    struct rlimit limit = { 16384, 16384 };
     struct zmq_router *router;
     struct zmq_dealer *dealer;
     struct zmq_peer peer;
@@ -389,7 +389,7 @@ static void silent_connections_are_bounded(void **state)
         open += recv(silent[i], greeting, sizeof greeting, MSG_DONTWAIT) < 0 && errno == EAGAIN;
         close(silent[i]);
     }
-    assert_in_range(open, 900, MAX);
+    assert_in_range(open, 3900, MAX);
     zmq->dealer_close(&dealer);
     zmq->router_close(&router);
 }

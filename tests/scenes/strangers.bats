@@ -37,6 +37,22 @@ load strangers
     [[ $output == *"several users have a job 4711"* ]]
 }
 
+@test "a job that the node has seen stays its owner's, whoever claims its id first" {
+    start_collector
+    start_agent
+    as_attacker "$SONDE" --db agent: run -q -j 4712 -n forged -- /bin/true
+    wait_for "[ \"\$(rows \"SELECT count(*) FROM jobs WHERE job_id = '4712'\")\" = 1 ]"
+    "$SONDE" job begin 4712 --user $VICTIM
+    wait_for "[ \"\$(rows \"SELECT count(*) FROM jobs WHERE job_id = '4712'\")\" = 2 ]"
+    as_victim "$SONDE" --db agent: run -q -j 4712 -n simulate -- /bin/true
+    wait_for "[ \"\$(rows \"SELECT name FROM jobs WHERE job_id = '4712' AND uid = $VICTIM_UID\")\" = simulate ]"
+    "$SONDE" job end 4712
+    [ "$(rows "SELECT user, name, processes FROM jobs WHERE job_id = '4712' AND uid = $ATTACKER_UID")" = "$ATTACKER|forged|1" ]
+    [ "$(rows "SELECT user, name, processes FROM jobs WHERE job_id = '4712' AND uid = $VICTIM_UID")" = "$VICTIM|simulate|1" ]
+    "$SONDE" report 4712 | grep -q simulate # the one that the node has seen
+    "$SONDE" report "4712@$ATTACKER" | grep -q forged
+}
+
 @test "a spool in another user's name, or with the id of another user's run, replaces nothing" {
     start_collector
     start_agent

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* Checks the pids in the spool and the environment of all readable processes. False for a run of another node, about
- * which nothing is known here. */
+/* Checks the pids in the spool and the environment of all readable processes. True if that cannot be
+ * determined. False for a run of another node, about which nothing is known here. */
 bool survivors_any(const struct run *run, const char *spool_path);
 
 #endif

@@ -2,11 +2,16 @@
  * spool is removed only when its run is in the job database. */
 #include "merge/submit.h"
 
+#include "merge/survivors.h"
+#include "proc/host.h"
 #include "tools/faults.h"
 #include "tools/merge_fixture.h"
 #include "tools/store_fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A set with one counter, and samples of two instances. */
@@ -174,11 +179,44 @@ static void submit_while_calls_fail(void **state)
     }
 }
 
+/* A process that is still running is found, or whether there is one is unknown: the spool must not be removed in either case. */
+static void survivor_while_calls_fail(void **state)
+{
+    (void)state;
+    static const enum fault_kind kinds[] = { FAULT_MEMORY, FAULT_READ };
+    char variable[TEMP_PATH_MAX + 32], byte;
+    struct host_facts here;
+    int ready[2];
+    temp_dir(dir);
+    temp_join(spool, dir, "a.spool");
+    temp_write(spool, "", 0);
+    snprintf(variable, sizeof variable, "SONDE_SPOOL=%s", spool);
+    host_read(NULL, &here);
+    struct run run = { .host = host_from_facts(&here), .start_ns = 1 };
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execle("/bin/sleep", "sleep", "600", (char *)NULL, (char *[]){ variable, NULL });
+        _exit(1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 0); /* closed by its exec */
+    close(ready[0]);
+    for (size_t i = 0; i < 2; i++)
+        for (struct fault fault = { .kind = kinds[i], .step = i ? 97 : 1 }; faults_next(&fault); faults_end(&fault))
+            assert_true(survivors_any(&run, spool));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_false(survivors_any(&run, spool));
+    temp_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(merge_without_memory),
         T(submit_while_calls_fail),
+        cmocka_unit_test(survivor_while_calls_fail),
     };
     faults_init_sqlite();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,13 @@ uint64_t map_hash(uint64_t previous, const void *data, size_t size)
     return map_hash_with_key(hash_key, previous, data, size);
 }
 
+/* Both halves of the product: each bit of the number changes half of them, by an amount that only the key determines. */
+uint64_t map_hash_number(uint64_t number)
+{
+    __extension__ unsigned __int128 product = (unsigned __int128)(number ^ hash_key[0]) * (hash_key[1] | 1);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 uint64_t map_hash_string(uint64_t previous, const char *string)
 {
     return map_hash(previous, string ? string : "", string ? strlen(string) : 0);

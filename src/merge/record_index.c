@@ -167,7 +167,7 @@ bool record_index_numbers(const struct record_index *records, const struct recor
 /* The pids of a spool are whatever its sender wrote. */
 static uint32_t hash_of(uint32_t pid)
 {
-    return (uint32_t)map_hash(0, &pid, sizeof pid);
+    return (uint32_t)map_hash_number(pid);
 }
 
 static bool grow_table(struct record_index *records)

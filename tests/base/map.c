@@ -61,6 +61,22 @@ static void the_parts_of_a_key_are_separate(void **state)
     assert_true(map_hash_string(0, NULL) == map_hash_string(0, ""));
 }
 
+/* Numbers in a row, and multiples of the table's size, which would share a slot without a key. */
+static void numbers_are_spread(void **state)
+{
+    (void)state;
+    static const uint64_t steps[] = { 1, 1024, 1u << 16, UINT64_C(1) << 32, UINT64_C(0x100000001) };
+    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+        unsigned used[1024] = { 0 }, most = 0;
+        for (uint64_t i = 0; i < 1024; i++) {
+            unsigned *slot = &used[map_hash_number(i * steps[s]) & 1023];
+            most = ++*slot > most ? *slot : most;
+        }
+        assert_in_range(most, 1, 32);
+    }
+    assert_true(map_hash_number(7) == map_hash_number(7));
+}
+
 static void an_empty_map_finds_and_removes_nothing(void **state)
 {
     (void)state;
@@ -219,6 +235,7 @@ int main(void)
         cmocka_unit_test(the_hash_is_siphash_1_3),
         cmocka_unit_test(the_key_of_the_process_is_not_zero),
         cmocka_unit_test(the_parts_of_a_key_are_separate),
+        cmocka_unit_test(numbers_are_spread),
         cmocka_unit_test(an_empty_map_finds_and_removes_nothing),
         cmocka_unit_test(adding_and_removing_at_random),
         cmocka_unit_test(adding_and_removing_with_collisions),

@@ -7,11 +7,13 @@ setup() {
     need_root
     export SONDE_SOCKET_DIR=$T/run XDG_STATE_HOME=$T/state SONDE_DB=$T/run/sonde.db
     AGENT='' OTHER='' NAME=totals$$
-    [ -w /sys/fs/cgroup/cpuacct/cgroup.procs ] && [ -d /sys/fs/cgroup/unified ] || skip "no cgroup v1 beside v2"
+    [ -w /sys/fs/cgroup/cpuacct/cgroup.procs ] || skip "no cgroup v1"
+    [ -d /sys/fs/cgroup/unified ] || skip "no cgroup v2 beside it"
 }
 
 teardown() {
-    [ -z "$AGENT$OTHER" ] || kill -9 $AGENT $OTHER 2>/dev/null || :
+    local pid
+    for pid in $AGENT $OTHER; do kill -9 "$pid" 2>/dev/null || :; done
     find /sys/fs/cgroup/*/slurm_"$NAME" -depth -type d -exec rmdir {} + 2>/dev/null || :
     scene_teardown
 }
@@ -35,7 +37,8 @@ stop_agent() {
 
 # Each job in the file truth has ended, and its stored CPU time is the last one that was sampled. That is the kernel's own, if the
 # sample was taken 0.2 s after the process had exited (a loaded machine may take that long to read it). A cgroup that is removed at
-# once can no longer be read, but the value is never too high (exit records include what a task used before it joined).
+# once can no longer be read, but the value is never too high. Exit records, which are used then, include what a task used before it
+# joined, and lack its last moments.
 compare_totals() {
     sql "SELECT job_id, ended, coalesce(total_usertime, 0) + coalesce(total_systemtime, 0) FROM jobs" | sort >"$T/stored"
     tr -d '\r' <"$T/out.csv" | awk -F, '$4 == "cgroup" && $5 == "" && $6 == "cpu" { time[$3] = $1; cpu[$3] = $8 }
@@ -43,7 +46,7 @@ compare_totals() {
     sort "$T/truth" | tr ' ' '|' | join -t'|' -a1 -e none -o 0,1.2,1.3,2.2,2.3 - "$T/stored" |
         join -t'|' -a1 -e 0 -o 0,1.2,1.3,1.4,1.5,2.2,2.3 - "$T/sampled" >"$T/all"
     awk -F'|' '{ is_exact = $7 > $3 + 2e8; exact += is_exact }
-        $4 != 1 || $5 != $6 || $5 > $2 + 6000 || (is_exact && $5 < $2 - 10) { print; wrong++ }
+        $4 != 1 || $5 != $6 || $5 > $2 + 6000 || (is_exact && $5 < $2 - 500) { print; wrong++ }
         END { print NR " jobs, " exact + 0 " sampled 0.2 s after their exit, " wrong + 0 " wrong"; exit wrong > 0 || exact < NR / 8 }' "$T/all"
 }
 
@@ -108,7 +111,10 @@ stored() {
     OTHER=''
     stored steady >"$T/expected"
     [ "$(wc -l <"$T/expected")" -eq 40 ]
-    stored run | grep '^20' | diff "$T/expected" -
+    # All the same, except for the time that a task used before it joined, which only its exit record has.
+    stored run | grep '^20' | paste -d'|' "$T/expected" - | awk -F'|' '
+        $1 != $7 || $2 != $8 || $3 != $9 || $4 != $10 || $5 != 1 || $11 != 1 || $6 - $12 > 6000 || $12 - $6 > 6000 { print; wrong++ }
+        END { exit wrong > 0 || NR != 40 }'
     [ "$(sql "SELECT group_concat(job_id || ended) FROM (SELECT * FROM jobs WHERE job_id IN ('over', 'registered') ORDER BY job_id)")" = over1,registered1 ]
 }
 

@@ -164,6 +164,16 @@ PY
     grep -qP '^\taverage_power_consumption : 211 \(watts\)$' out
 }
 
+@test "a host name that could be a path is rejected" {
+    collect --enable-stdout-backend
+    sed 's|vm\x00\x00|a/b\x00|g' "$SOURCE/tests/compat/colmet/golden_all10.bin" >forged.bin
+    push forged.bin "$SOURCE/tests/compat/colmet/golden_all10.bin"
+    wait_for 'grep -q vm out'
+    stop
+    run ! grep -q a/b out
+    grep -q 'a record with an invalid host' err
+}
+
 @test "colmet-node pushes records that a foreign collector decodes, and leaves its mapping files" {
     need_root
     timeout 120 /usr/bin/python3 - "$ADDRESS" >received 3>&- <<'PY' &

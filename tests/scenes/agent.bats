@@ -361,6 +361,7 @@ PY
 capabilities_of() {
     local task
     for task in "/proc/$AGENT/task"/*; do
+        # shellcheck disable=SC2053 # a pattern
         if [[ $(cat "$task/comm") == $1 ]]; then sed -n 's/^Cap\(Eff\|Prm\):\t//p' "$task/status"; fi
     done | sort -u
 }

@@ -7,7 +7,7 @@ ATTACKER=nobody ATTACKER_UID=65534
 setup() {
     scene_setup
     need_root
-    [ "$(id -nu $VICTIM_UID)" = $VICTIM ] && [ "$(id -nu $ATTACKER_UID)" = $ATTACKER ] || skip "no users $VICTIM and $ATTACKER"
+    [ "$(id -nu $VICTIM_UID) $(id -nu $ATTACKER_UID)" = "$VICTIM $ATTACKER" ] || skip "no users $VICTIM and $ATTACKER"
     export SONDE_SOCKET_DIR=$T/run XDG_STATE_HOME=$T/state
     PIDS=() PORT=$(free_port)
     mkdir -m 755 "$T/run"

@@ -9,9 +9,9 @@ load strangers
     wait_for '[ "$(node_rows)" -ge 5 ]'
     local before
     before=$(node_rows)
-    forge erase "node/$(hostname)" x "$ATTACKER" $ATTACKER_UID "$(hostname)"
+    forge erase "node/$(hostname)" x "$ATTACKER" "$ATTACKER_UID" "$(hostname)"
     post erase | grep -q '"ok": true'
-    forge erase2 "agent/$(hostname)/4711" 4711 "$ATTACKER" $ATTACKER_UID "$(hostname)"
+    forge erase2 "agent/$(hostname)/4711" 4711 "$ATTACKER" "$ATTACKER_UID" "$(hostname)"
     post erase2 | grep -q '"ok": true'
     settled 1
     [ "$(node_rows)" -ge "$before" ]
@@ -25,7 +25,7 @@ load strangers
     start_agent
     as_victim "$SONDE" --db agent: run -q -j 4711 -n simulate -- /bin/sh -c /bin/true
     wait_for "[ \"\$(rows \"SELECT processes FROM jobs WHERE job_id = '4711'\")\" = 2 ]"
-    forge claim claimed 4711 $VICTIM $ATTACKER_UID elsewhere 1
+    forge claim claimed 4711 "$VICTIM" "$ATTACKER_UID" elsewhere 1
     post claim | grep -q '"ok": true'
     settled 2
     [ "$(rows "SELECT user, uid, name, processes FROM jobs WHERE job_id = '4711' AND uid = $VICTIM_UID")" = "$VICTIM|$VICTIM_UID|simulate|2" ]
@@ -42,7 +42,7 @@ load strangers
     start_agent
     as_attacker "$SONDE" --db agent: run -q -j 4712 -n forged -- /bin/true
     wait_for "[ \"\$(rows \"SELECT count(*) FROM jobs WHERE job_id = '4712'\")\" = 1 ]"
-    "$SONDE" job begin 4712 --user $VICTIM
+    "$SONDE" job begin 4712 --user "$VICTIM"
     wait_for "[ \"\$(rows \"SELECT count(*) FROM jobs WHERE job_id = '4712'\")\" = 2 ]"
     as_victim "$SONDE" --db agent: run -q -j 4712 -n simulate -- /bin/true
     wait_for "[ \"\$(rows \"SELECT name FROM jobs WHERE job_id = '4712' AND uid = $VICTIM_UID\")\" = simulate ]"
@@ -60,11 +60,11 @@ load strangers
     wait_for "[ \"\$(rows \"SELECT count(*) FROM jobs WHERE job_id = 'mine'\")\" = 1 ]"
     local id
     id=$(rows "SELECT run_id FROM runs WHERE job = (SELECT id FROM jobs WHERE job_id = 'mine')")
-    forge name r1 mine $VICTIM $VICTIM_UID "$(hostname)"
+    forge name r1 mine "$VICTIM" "$VICTIM_UID" "$(hostname)"
     post name | grep -q '"ok": true'
-    forge "${id##*/}" "${id##*/}" mine "$ATTACKER" $ATTACKER_UID "$(hostname)"
+    forge "${id##*/}" "${id##*/}" mine "$ATTACKER" "$ATTACKER_UID" "$(hostname)"
     post "${id##*/}" | grep -q '"ok": true'
-    forge whole "$id" mine "$ATTACKER" $ATTACKER_UID "$(hostname)"
+    forge whole "$id" mine "$ATTACKER" "$ATTACKER_UID" "$(hostname)"
     post whole | grep -q '"ok": true'
     settled 3
     grep -q 'it belongs to another user' "$T/collector.log"
@@ -73,18 +73,18 @@ load strangers
 }
 
 @test "root who saves spools of users believes only their owners" {
-    "$BUILD/tests/forge_spool" r1 4711 $VICTIM $VICTIM_UID host >"$T/open/forged.spool"
-    chown $ATTACKER_UID "$T/open/forged.spool"
+    "$BUILD/tests/forge_spool" r1 4711 "$VICTIM" "$VICTIM_UID" host >"$T/open/forged.spool"
+    chown "$ATTACKER_UID" "$T/open/forged.spool"
     run -1 "$SONDE" submit "$T/open/forged.spool"
     [[ $output == *"another user's than the owner of the file"* ]]
-    chown $VICTIM_UID "$T/open/forged.spool"
+    chown "$VICTIM_UID" "$T/open/forged.spool"
     "$SONDE" submit "$T/open/forged.spool"
-    [ "$(rows "SELECT uid FROM jobs")" = $VICTIM_UID ]
-    "$BUILD/tests/forge_spool" r1 4711 $ATTACKER $ATTACKER_UID host >"$T/open/forged.spool"
-    chown $ATTACKER_UID "$T/open/forged.spool"
+    [ "$(rows "SELECT uid FROM jobs")" = "$VICTIM_UID" ]
+    "$BUILD/tests/forge_spool" r1 4711 "$ATTACKER" "$ATTACKER_UID" host >"$T/open/forged.spool"
+    chown "$ATTACKER_UID" "$T/open/forged.spool"
     run -1 "$SONDE" submit "$T/open/forged.spool"
     [[ $output == *"another user has saved a run with the same id"* ]]
-    [ "$(rows "SELECT uid FROM jobs")" = $VICTIM_UID ]
+    [ "$(rows "SELECT uid FROM jobs")" = "$VICTIM_UID" ]
 }
 
 @test "posts of one user fill neither the journal nor the queue of others" {
@@ -92,7 +92,7 @@ load strangers
     # The collector is away. Each post has its own name; all fit into the size of one run.
     local i refused=0
     for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-        forge "fill$i" "fill$i" fill "$ATTACKER" $ATTACKER_UID "$(hostname)" 1 2000000
+        forge "fill$i" "fill$i" fill "$ATTACKER" "$ATTACKER_UID" "$(hostname)" 1 2000000
         post "fill$i" | grep -q '"ok": true' || refused=$((refused + 1))
     done
     [ "$refused" -ge 3 ]
@@ -163,6 +163,7 @@ END
     "$SONDE" keygen --collector "$T/collector.key" >/dev/null
     "$SONDE" keygen "$T/host.key" >"$T/allowed.keys"
     chmod 666 "$T/allowed.keys"
+    # shellcheck disable=SC2153 # set by strangers.bash
     run -1 "$SONDE" collect --key "$T/collector.key" --allow "$T/allowed.keys" --listen "tcp://127.0.0.1:$PORT" \
         --journal "$T/journal" --http none --socket none --sink "csv:path=$T/out.csv"
     [[ $output == *"can be changed by others"* ]]

@@ -170,13 +170,13 @@ used() {
     wait "$collector" "$agent" || :
     for unit in agent collect; do
         allowed_by "$unit" >allowed
-        used $unit.trace | grep -vx execve >used # before the filter, by systemd's own process
-        [ "$(wc -l <used)" -ge 30 ]
+        used $unit.trace | grep -vx execve >used.$unit # before the filter, by systemd's own process
+        [ "$(wc -l <"used.$unit")" -ge 30 ]
         grep -qx recvmsg allowed
         run -1 grep -xE 'mount|init_module|ptrace|reboot|kexec_load|settimeofday' allowed
         echo "not allowed by sonde-$unit.service:"
-        comm -23 used allowed
-        [ -z "$(comm -23 used allowed)" ]
+        comm -23 "used.$unit" allowed
+        [ -z "$(comm -23 "used.$unit" allowed)" ]
     done
 }
 

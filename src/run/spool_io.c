@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#define SPARE_PAGES 2             /* on a node where others sync their files, a page is written back sooner */
 #define EXPIRE_NS (30 * NS_PER_S) /* vm.dirty_expire_centisecs: how often a page that keeps changing is written back */
 
 /* Of this thread, which writes nothing but the spool until the run is saved. 0: unknown. */
@@ -25,11 +26,10 @@ void spool_io_begin(struct spool_io *io)
     *io = (struct spool_io){ .begin_ns = clock_monotonic_ns(), .write_bytes_before = own_write_bytes() };
 }
 
-/* The last page is written back now and then while it is partly full: assume that a program was the next to write to it, and
- * once more, so that the result is a lower bound. */
+/* The last page is written back now and then while it is partly full: assume that a program was the next to write to it. */
 uint64_t spool_io_dirty_bytes(uint64_t spool_bytes, uint64_t own_bytes, uint64_t page_bytes, uint64_t elapsed_ns)
 {
-    uint64_t again = 1 + elapsed_ns / EXPIRE_NS;
+    uint64_t again = SPARE_PAGES + elapsed_ns / EXPIRE_NS;
     uint64_t bytes = ((spool_bytes + page_bytes - 1) / page_bytes + again) * page_bytes;
     return bytes > own_bytes ? bytes - own_bytes : 0;
 }

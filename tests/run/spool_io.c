@@ -9,9 +9,9 @@
 static void pages_that_we_wrote_first_are_not_theirs(void **state)
 {
     (void)state;
-    assert_int_equal(spool_io_dirty_bytes(10 * PAGE, 0, PAGE, NS_PER_S), 11 * PAGE);
-    assert_int_equal(spool_io_dirty_bytes(10 * PAGE, 4 * PAGE, PAGE, NS_PER_S), 7 * PAGE);
-    assert_int_equal(spool_io_dirty_bytes(9 * PAGE + 1, 4 * PAGE, PAGE, NS_PER_S), 7 * PAGE);
+    assert_int_equal(spool_io_dirty_bytes(10 * PAGE, 0, PAGE, NS_PER_S), 12 * PAGE);
+    assert_int_equal(spool_io_dirty_bytes(10 * PAGE, 4 * PAGE, PAGE, NS_PER_S), 8 * PAGE);
+    assert_int_equal(spool_io_dirty_bytes(9 * PAGE + 1, 4 * PAGE, PAGE, NS_PER_S), 8 * PAGE);
     assert_int_equal(spool_io_dirty_bytes(2 * PAGE, 5 * PAGE, PAGE, NS_PER_S), 0);
 }
 
@@ -19,8 +19,8 @@ static void pages_that_we_wrote_first_are_not_theirs(void **state)
 static void pages_are_written_back(void **state)
 {
     (void)state;
-    assert_int_equal(spool_io_dirty_bytes(10 * PAGE, 4 * PAGE, PAGE, 29 * NS_PER_S), 7 * PAGE);
-    assert_int_equal(spool_io_dirty_bytes(10 * PAGE, 4 * PAGE, PAGE, 61 * NS_PER_S), 9 * PAGE);
+    assert_int_equal(spool_io_dirty_bytes(10 * PAGE, 4 * PAGE, PAGE, 29 * NS_PER_S), 8 * PAGE);
+    assert_int_equal(spool_io_dirty_bytes(10 * PAGE, 4 * PAGE, PAGE, 61 * NS_PER_S), 10 * PAGE);
 }
 
 int main(void)

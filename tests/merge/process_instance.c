@@ -52,6 +52,37 @@ static void known_only_by_a_kernel_exit(void **state)
     assert_int_equal(p->state, PROCESS_ENDED);
     assert_int_equal(p->exit_signal, 9);
     assert_int_equal(p->counters.known, 0);
+    assert_int_equal(p->sources, SEEN_CONNECTOR);
+}
+
+static void known_only_by_a_kernel_fork(void **state)
+{
+    struct fixture *f = *state;
+    spool_kernel_fork(&f->spool, 11, MAKER_RUN_PID, 12);
+    const struct process *p = run_process(merge(f), 11, 0);
+    assert_int_equal(p->start_ns, AT(12));
+    assert_int_equal(p->sources, SEEN_CONNECTOR);
+}
+
+/* Group, session and user are those of the record that the process wrote itself; other records fill what it lacks. */
+static void ids_of_several_records(void **state)
+{
+    struct fixture *f = *state;
+    for (uint32_t pid = 11; pid < 13; pid++) {
+        if (pid == 11)
+            spool_add(&f->spool, image, .pid = pid, .ppid = MAKER_RUN_PID, .pgid = 50, .sid = 40, .uid = 1000,
+                      .time_ns = AT(1), .path = PATH("/bin/a"));
+        spool_add(&f->spool, kernel_exec, .pid = pid, .ppid = MAKER_RUN_PID, .pgid = 51, .sid = 41, .uid = 1001,
+                  .stat_known = 1, .time_ns = AT(1.1), .path = PATH("/bin/a"));
+    }
+    const struct run *run = merge(f);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct process *p = run_process(run, 11 + i, 0);
+        assert_true(p->pgid_known && p->sid_known && p->uid_known);
+        assert_int_equal(p->pgid, 50 + i);
+        assert_int_equal(p->sid, 40 + i);
+        assert_int_equal(p->uid, 1000 + i);
+    }
 }
 
 static void known_only_by_taskstats(void **state)
@@ -416,6 +447,8 @@ int main(void)
         T(all_sources_one_process),
         T(known_only_by_a_wait),
         T(known_only_by_a_kernel_exit),
+        T(known_only_by_a_kernel_fork),
+        T(ids_of_several_records),
         T(known_only_by_taskstats),
         T(known_only_by_a_spawn),
         T(known_only_by_an_exec),

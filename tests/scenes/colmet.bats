@@ -155,10 +155,11 @@ PY
 }
 
 @test "standard output as Colmet prints it" {
-    collect --enable-stdout-backend
+    collect -vvv --enable-stdout-backend
     push "$SOURCE/tests/compat/colmet/golden_all10.bin"
     until_true grep -q nvidiastats_default out
     stop
+    grep -q "[0-9] counters in 10 samples of vm written to colmet-stdout" err
     grep -qF '1794767740  Job(42)/ taskstats_default -> Host(vm) -> {' out
     grep -qP '^\t +cpu_run_virtual_total : 29 \(seconds\)$' out
     grep -qP '^\taverage_power_consumption : 211 \(watts\)$' out

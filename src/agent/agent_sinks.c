@@ -51,20 +51,18 @@ static enum err open_state(struct agent_sink *sink, struct buf *error)
     return err;
 }
 
-/* Opened here and not by its thread, so that invalid settings are reported before anything changes. */
+/* A thread opens its sink itself: that may wait for a server, and libraries start threads, which should have the
+ * capabilities of that thread only. Invalid settings are reported before anything changes. */
 static enum err open_sink(struct agent_sink *sink, const struct sink_choice *choice, struct journal *journal,
                           struct buf *error)
 {
     *sink = (struct agent_sink){ .journal = journal_of(choice, journal) };
     enum err err = sink_choice_copy(&sink->choice, choice);
-    bool opens_itself = sink->journal && choice->sink->is_unprivileged; /* libraries may start threads when it is opened */
     if (!err)
-        err = opens_itself ? sink_choice_check(choice, error) : open_state(sink, error);
+        err = sink->journal ? sink_choice_check(choice, error) : open_state(sink, error);
     if (!err && sink->journal) {
-        struct sink_worker_settings settings = { .journal = journal, .choice = &sink->choice, .state = sink->state };
+        struct sink_worker_settings settings = { .journal = journal, .choice = &sink->choice };
         err = sink_worker_start(&sink->worker, &settings);
-        if (!err)
-            sink->state = NULL;
     }
     if (err) {
         sink_choice_close(&sink->choice, &sink->state);

@@ -36,7 +36,7 @@
 enum step { CONTINUE, REOPEN, STOP };
 
 struct sink_worker {
-    struct sink_worker_settings settings; /* choice and state are below */
+    struct sink_worker_settings settings; /* choice is below */
     struct sink_choice choice;
     char label[LABEL_MAX]; /* for messages: NAME:KEY=VALUE,... without secrets */
     pthread_t thread;
@@ -198,11 +198,7 @@ static enum step open_sink(struct sink_worker *worker)
     enum step step = CONTINUE;
     buf_init(&error, 1024);
     atomic_store(&worker->wants_reopen, false);
-    enum err err = OK;
-    worker->state = worker->settings.state;
-    worker->settings.state = NULL;
-    if (!worker->state)
-        err = sink_choice_open(&worker->choice, &worker->state, &error);
+    enum err err = sink_choice_open(&worker->choice, &worker->state, &error);
     if (!err) {
         if (worker->choice.sink->watch_stop)
             worker->choice.sink->watch_stop(worker->state, &worker->stop_ns);

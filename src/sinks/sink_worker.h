@@ -30,7 +30,6 @@ struct sink_worker_figures {
 struct sink_worker_settings {
     struct journal *journal; /* must stay open until sink_worker_close */
     const struct sink_choice *choice; /* copied */
-    void *state; /* from sink_choice_open of this choice, which must then live as long; NULL: the thread opens the sink */
 
     /* Receives the parts of runs that are in the journal, and the host whose agent sent them; NULL: ignore them. Called
      * by the thread, which logs error and retries. */
@@ -38,7 +37,7 @@ struct sink_worker_settings {
     void *context;
 };
 
-/* Starts the thread. On an error the caller still owns settings->state. */
+/* Starts the thread, which opens the sink. */
 enum err sink_worker_start(struct sink_worker **worker, const struct sink_worker_settings *settings);
 
 /* Writes and flushes what the journal holds, for at most linger_ns, then stops the thread. The rest stays in the

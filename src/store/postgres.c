@@ -86,8 +86,10 @@ static enum err open_connection(struct driver_connection **connection, const cha
     *connection = calloc(1, sizeof **connection);
     if (!*connection)
         return NOMEM;
-    const char *keys[] = { "dbname", "connect_timeout", "application_name", "client_encoding", NULL };
-    const char *values[] = { url, "10", "sonde", "UTF8", NULL };
+    /* a server that disappears is noticed within seconds, not after the kernel's 15 minutes */
+    const char *keys[] = { "dbname", "connect_timeout", "tcp_user_timeout", "keepalives_idle", "keepalives_interval",
+                           "keepalives_count", "application_name", "client_encoding", NULL };
+    const char *values[] = { url, "5", "10000", "10", "5", "2", "sonde", "UTF8", NULL };
     (*connection)->pg = PQconnectdbParams(keys, values, 1);
     if (PQstatus((*connection)->pg) != CONNECTION_OK)
         return connect_failed(*connection);

@@ -395,3 +395,19 @@ capabilities_of() {
     run -2 "$SONDE" agent --check -q --sink "csv:dir=$T/csv,access=none"
     [[ $output == *"invalid access (expected all or user)"* ]]
 }
+
+@test "start and reload do not wait for a database server that does not answer" {
+    [ -e "$SONDE_MODULES/store-postgres.so" ] || skip "no libpq"
+    silent=$(free_port)
+    python3 -c 'import socket, sys, time
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=64)
+time.sleep(1000)' "$silent" 3>&- &
+    server=$!
+    wait_for 'timeout 1 bash -c "exec 4<>/dev/tcp/127.0.0.1/$silent"'
+    SECONDS=0
+    start -p 100ms --sensors loadavg --spool "$T/spool" --sink "store:path=postgresql://ada@127.0.0.1:$silent/x"
+    "$SONDE" ctl reload
+    [ "$SECONDS" -lt 5 ]
+    wait_for 'grep -q "cannot open the sink store:path=postgresql://ada@127.0.0.1:$silent/x: .*timeout" "$T/log"'
+    kill "$server"
+}

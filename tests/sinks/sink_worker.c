@@ -348,17 +348,13 @@ static void put_piece(struct fixture *f)
 }
 
 /* The caller may pass an open sink; parts of runs are delivered again until they are accepted. */
-static void worker_accepts_an_open_sink_and_delivers_parts_of_runs(void **state)
+static void worker_delivers_parts_of_runs(void **state)
 {
     struct fixture *f = *state;
     unsigned pieces = 0;
     struct sink_choice choice = { .sink = &sink_plain };
     struct sink_worker_settings settings = { .journal = f->journal, .choice = &choice, .take_piece = take_piece,
                                              .context = &pieces };
-    struct buf error;
-    buf_init(&error, 1024);
-    assert_int_equal(sink_choice_open(&choice, &settings.state, &error), OK);
-    buf_clear(&error);
     put(f);
     put_piece(f);
     put(f);
@@ -454,7 +450,7 @@ int main(void)
         TEST(close_does_not_wait_for_a_failing_sink),
         TEST(close_writes_the_rest_of_the_journal),
         TEST(a_sink_with_resume_starts_at_its_own_position),
-        TEST(worker_accepts_an_open_sink_and_delivers_parts_of_runs),
+        TEST(worker_delivers_parts_of_runs),
         TEST(a_closed_pipe_ends_the_worker),
         cmocka_unit_test(cursor_names_belong_to_their_sinks),
         cmocka_unit_test(cursor_names_are_stable),

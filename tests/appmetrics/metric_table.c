@@ -1,6 +1,8 @@
 /* Metrics by name and family, without values and limits. */
 #include "appmetrics/metric_table.h"
 
+#include "base/hash.h"
+
 #include "tools/unit.h"
 
 static struct metric_table table;
@@ -103,6 +105,30 @@ static void empty_name_is_refused(void **state)
     assert_int_equal(metric_table_parse(&table, bytes_of(""), &metric), USAGE);
 }
 
+/* FNV, as tables of names once had, or another hash without a key: somebody could choose names that are all in one place. */
+static void chosen_names_are_spread(void **state)
+{
+    enum { COUNT = 2000, SAME = 4096 };
+    char name[32];
+    size_t added = 0, farthest = 0;
+    (void)state;
+    for (uint32_t i = 0; added < COUNT; i++) {
+        size_t size = (size_t)snprintf(name, sizeof name, "m%08x", i);
+        if (hash_add(HASH_START, name, size) % SAME != 0)
+            continue;
+        add(name, PROGRAM_COUNTER, "");
+        added++;
+    }
+    const struct map *map = &table.by_name;
+    for (size_t at = 0; at < map->slot_count; at++) {
+        size_t distance = (at - map->slots[at].hash) & (map->slot_count - 1);
+        if (map->slots[at].item && distance > farthest)
+            farthest = distance;
+    }
+    assert_int_equal(map->count, COUNT);
+    assert_in_range(farthest, 1, 200); /* of 2,000, if all had one place */
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, open_table, close_table)
 
 int main(void)
@@ -115,6 +141,7 @@ int main(void)
         T(removed_metric_leaves_its_place_and_family),
         T(family_doc_is_what_all_docs_begin_with),
         T(empty_name_is_refused),
+        T(chosen_names_are_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ void check_syscalls_kernel(const struct doctor_target *target, struct finding *f
     char reason[REASON_MAX];
     enum err err = try_kernel(target, reason);
     if (!err)
-        finding_available(finding, "eBPF, loaded on demand: every call of every thread, with bytes by file type");
+        finding_available(finding, "every call of every thread, with bytes by file type; loaded on demand");
     else
         finding_missing(finding, err == DENIED ? "Run as root, or run an agent as root on this node" : "", "%s", reason);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The rules of the house that a compiler does not know, each one a test in TAP: rules.py ROOT.
+"""Rules of this project that a compiler does not check, each one a test in TAP: rules.py ROOT.
 
-A place that breaks a rule for a good reason stands in ROOT/tests/house/allowed: rule, place, reason."""
+A place that breaks a rule for a good reason is listed in ROOT/tests/house/allowed: rule, place, reason."""
 import re
 import sys
 from pathlib import Path
@@ -23,8 +23,8 @@ BANNED = {  # what is called, and what to call in its place
 FILE_LINES, FUNCTION_LINES, LINE_WIDTH = 800, 60, 130  # most files stay under 500 lines, most lines under 120 columns
 
 
-def sources(root, *folders):
-    return sorted(f for folder in folders for f in (root / folder).rglob("*.[ch]"))
+def sources(root, *directories):
+    return sorted(f for directory in directories for f in (root / directory).rglob("*.[ch]"))
 
 
 def without_comments(text):
@@ -69,11 +69,11 @@ def check_own_header_first(root):
 def check_banned(root):
     names = "|".join(BANNED)
     for file in sources(root, "src"):
-        folder = file.relative_to(root / "src").parts[0]
+        directory = file.relative_to(root / "src").parts[0]
         for number, line in enumerate(without_comments(file.read_text()).split("\n"), 1):
             for name in re.findall(rf"\b({names})\s*\(", line):
                 yield file, number, f"{name}: use {BANNED[name]}"
-            if folder not in ("cli", "main.c") and re.search(r"(?<![\w>.])exit\s*\(", line):
+            if directory not in ("cli", "main.c") and re.search(r"(?<![\w>.])exit\s*\(", line):
                 yield file, number, "exit: only in cli/"
 
 
@@ -134,10 +134,10 @@ def check_scenes(root):
     for file in sorted([*root.glob("tests/*/*.bats"), *root.glob("tests/*/*.bash")]):
         lines = file.read_text().split("\n")
         for number, (line, after) in enumerate(zip(lines, lines[1:]), 1):
-            is_unheard = re.match(r"\s+!\s", line) or re.match(r"\s+\[\[? .* \]\]? && \[", line)
+            is_ignored = re.match(r"\s+!\s", line) or re.match(r"\s+\[\[? .* \]\]? && \[", line)
             is_let = re.search(r"\|\|", line) or re.search(r"&& (break|continue|return)\b", line)
-            if is_unheard and not is_let and after != "}":
-                yield file, number, "its failure is not heard: \"run ! …\" in place of \"! …\", two lines in place of \"… && …\""
+            if is_ignored and not is_let and after != "}":
+                yield file, number, "its failure is ignored: write \"run ! …\" instead of \"! …\", two lines instead of \"… && …\""
 
 
 def string_literals(text):
@@ -258,14 +258,14 @@ def check_sink_docs(root):
 
 
 RULES = [
-    ("includes", check_includes, "folders include only from the folders before them"),
+    ("includes", check_includes, "directories include only from those above them"),
     ("own-header", check_own_header_first, "a file includes its own header first"),
-    ("banned", check_banned, "no call that the house has banned"),
+    ("banned", check_banned, "no banned function is called"),
     ("lengths", check_lengths, "files and functions are short"),
     ("width", check_width, "lines are not too wide and end without blanks"),
-    ("opening", check_opening, "every file begins by saying what it is"),
-    ("documents", check_documents, "documents name files that are there"),
-    ("scenes", check_scenes, "a line of a scene that fails is heard"),
+    ("opening", check_opening, "every file begins with a comment that describes it"),
+    ("documents", check_documents, "documents refer to existing files"),
+    ("scenes", check_scenes, "every line of a scene that fails fails its test"),
     ("tags", check_tags, "no two structs share a tag"),
     ("identifiers", check_identifiers, "identifiers use the words of docs/glossary.md"),
     ("phrases", check_phrases, "messages are plain English"),

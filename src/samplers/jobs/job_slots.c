@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#define INITIAL_CAPACITY 64
-
 static enum err reserve(struct job_slots *slots, uint32_t slot)
 {
     return array_reserve_zeroed(slots->items, slots->capacity, (size_t)slot + 1, VEC_MAX);

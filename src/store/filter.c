@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#define RUNNING_NS "300000000000" /* a running job has data of the last minutes only, see report/list.c */
+
 /* Largest or newest first, names from a to z; the second element is reversed. */
 static const char *const orders[][2] = {
     [BY_START] = { "start_ns DESC NULLS LAST, id DESC", "start_ns NULLS FIRST, id" },
@@ -37,7 +39,7 @@ void filter_add_sql(struct buf *sql, const struct store_filter *filter)
     for (const char *const *tag = filter->tags; tag && *tag; tag++)
         add_tag(sql, *tag);
     if (filter->since_ns)
-        buf_add_text(sql, " AND end_ns >= ?");
+        buf_add_text(sql, " AND end_ns + CASE WHEN ended = 0 THEN " RUNNING_NS " ELSE 0 END >= ?");
     if (filter->until_ns)
         buf_add_text(sql, " AND start_ns <= ?");
     filter_add_order(sql, filter);

@@ -245,6 +245,36 @@ static void another_job_with_the_same_id_replaces_it(void **state)
     assert_sql(fixture->path, FIGURES_SQL, "anna 1000 20 21 0 4000 5000 2 5 6 7");
 }
 
+static enum err count_job(void *context, const struct store_job *job)
+{
+    (void)job;
+    ++*(unsigned *)context;
+    return OK;
+}
+
+static unsigned count_since(struct store_fixture *fixture, uint64_t since_ns)
+{
+    unsigned count = 0;
+    assert_int_equal(store_jobs(fixture->store, &(struct store_filter){ .since_ns = since_ns }, count_job, &count), OK);
+    return count;
+}
+
+/* Its row is updated once a minute, but it runs until now. */
+static void running_job_is_found_by_recent_times(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct job ended = running;
+    struct append_run run = run_of(&running);
+    save(fixture, &run);
+    assert_int_equal(count_since(fixture, START_NS + 60 * SECOND), 1);
+    assert_int_equal(count_since(fixture, START_NS + 600 * SECOND), 0); /* no data for minutes: it was interrupted */
+    ended.end_ns = run.end_ns;
+    run.job = &ended;
+    save(fixture, &run);
+    assert_int_equal(count_since(fixture, START_NS + 60 * SECOND), 0);
+    assert_int_equal(count_since(fixture, START_NS + 5 * SECOND), 1);
+}
+
 static void running_job_has_not_ended(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -470,6 +500,7 @@ int main(void)
         STORE_TEST(a_restart_loses_no_figures),
         STORE_TEST(another_job_with_the_same_id_replaces_it),
         STORE_TEST(running_job_has_not_ended),
+        STORE_TEST(running_job_is_found_by_recent_times),
         STORE_TEST(node_has_no_job),
         STORE_TEST(chunks_of_a_series_are_read_as_one),
         STORE_TEST(series_saved_by_two_collectors),

@@ -132,7 +132,8 @@ static const struct option options[] = {
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_LIST, .offset = offsetof(struct run_options, events),
       .help = "Count these perf events in every thread, comma-separated: page-faults,context-switches,instructions; may be "
               "repeated. With the suffix ':u' an event counts in user mode only. Unprivileged users may be limited to user "
-              "mode; ':u' is then added with a warning" },
+              "mode; ':u' is then added with a warning. Counting starts at exec and includes the dynamic loader; for programs "
+              "started with posix_spawn it starts after the loader" },
     { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, .offset = offsetof(struct run_options, mpi),
       .help = "Count the MPI calls of each rank: calls, time, bytes, wait time, and the communication matrix" },
     { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, .offset = offsetof(struct run_options, calls),

@@ -167,6 +167,13 @@ static enum err open_segments(struct program_metrics *metrics)
     return err == NOMEM ? err : OK;
 }
 
+static void refresh_syscalls(struct program_metrics *metrics)
+{
+    registry_lock(metrics->registry);
+    program_syscalls_refresh(metrics->registry);
+    registry_unlock(metrics->registry);
+}
+
 /* Under the mutex. */
 static void read_segments(struct program_metrics *metrics)
 {
@@ -179,9 +186,8 @@ static void read_segments(struct program_metrics *metrics)
 }
 
 /* For a query: what programs have counted until now, also those that have just ended. */
-static void refresh(void *context)
+static void refresh(struct program_metrics *metrics)
 {
-    struct program_metrics *metrics = context;
     pthread_mutex_lock(&metrics->reading);
     uint64_t since_ns = clock_monotonic_ns() - metrics->read_ns, pause_ns = READING_SHARE * metrics->reading_ns;
     pause_ns = pause_ns < READING_WAIT_NS ? pause_ns : READING_WAIT_NS;
@@ -189,6 +195,20 @@ static void refresh(void *context)
         nanosleep(&(struct timespec){ .tv_nsec = (long)(pause_ns - since_ns) }, NULL);
     read_segments(metrics);
     pthread_mutex_unlock(&metrics->reading);
+}
+
+/* In tau's thread, where it is unknown whether the kernel still counts the calls of a job: then the next tick reads. */
+static void refresh_for_client(void *context)
+{
+    struct program_metrics *metrics = context;
+    const struct scope *scope;
+    bool is_counted = false;
+    registry_lock(metrics->registry);
+    LIST_FOREACH(scope, &metrics->registry->scopes.list, link)
+        is_counted |= scope->job.counts_syscalls;
+    registry_unlock(metrics->registry);
+    if (!is_counted)
+        refresh(metrics);
 }
 
 static enum err create(struct program_metrics **metrics, const struct program_metrics_context *context)
@@ -207,7 +227,7 @@ static enum err create(struct program_metrics **metrics, const struct program_me
     batch_init(&new->batch);
     users_init(&new->users, context->root);
     enum err err = registry_open(&new->registry, &settings);
-    new->endpoint = (struct tau_endpoint){ new->registry, &new->jobs, refresh, new };
+    new->endpoint = (struct tau_endpoint){ new->registry, &new->jobs, refresh_for_client, new };
     if (err)
         program_metrics_close(metrics);
     return err;
@@ -269,13 +289,6 @@ enum err program_metrics_apply(struct program_metrics **metrics, const struct pr
         err = open_parts(now, &before);
     program_config_clear(&before);
     return err;
-}
-
-static void refresh_syscalls(struct program_metrics *metrics)
-{
-    registry_lock(metrics->registry);
-    program_syscalls_refresh(metrics->registry);
-    registry_unlock(metrics->registry);
 }
 
 /* Reads segments and passes on samples of what has changed. Not before the running jobs are known: else what a program
@@ -361,6 +374,7 @@ void program_metrics_write_page(struct program_metrics *metrics, struct buf *out
         .format = (enum metrics_format)format, .viewer = viewer, .has_tau_names = metrics->config.has_tau_names,
         .is_node_only = metrics->config.has_tau_paths,
     };
+    refresh_syscalls(metrics);
     refresh(metrics);
     name_users_now(metrics);
     program_page_write(out, metrics->registry, &page);
@@ -374,6 +388,7 @@ enum err program_metrics_write_json(struct program_metrics *metrics, struct buf 
         buf_add_text(out, "{\"error\": \"program metrics are disabled: enabled = no in [programs]\"}\n");
         return ABSENT;
     }
+    refresh_syscalls(metrics);
     refresh(metrics);
     name_users_now(metrics);
     return program_json_write(out, metrics->registry, query, viewer);

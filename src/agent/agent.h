@@ -64,7 +64,8 @@ enum err agent_listen(struct agent *agent);
 /* Saves the jobs, for the next agent, if they have changed. */
 void agent_save_jobs(struct agent *agent);
 
-/* The same, unless saving would take more than 1/20 of our time: then it is left to the next maintenance. */
+/* The same, unless there are so many that saving would take more than 1/20 of our time: then it is left to the next
+ * maintenance. */
 void agent_save_jobs_soon(struct agent *agent);
 
 /* Changes the listeners to those of another configuration; on an error nothing changes. */

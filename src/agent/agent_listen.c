@@ -14,6 +14,7 @@
 
 #define ERROR_MAX 4096
 #define SAVE_COST_FACTOR 20u
+#define SAVE_CHEAP_NS NS_PER_MS /* saving that takes less is not postponed */
 
 static bool is_none(const char *text)
 {
@@ -100,8 +101,8 @@ void agent_save_jobs_soon(struct agent *agent)
     if (!agent->jobs_changed || begin_ns < agent->next_save_ns)
         return;
     agent_save_jobs(agent);
-    uint64_t end_ns = clock_monotonic_ns();
-    agent->next_save_ns = end_ns + SAVE_COST_FACTOR * (end_ns - begin_ns);
+    uint64_t end_ns = clock_monotonic_ns(), cost_ns = end_ns - begin_ns;
+    agent->next_save_ns = cost_ns < SAVE_CHEAP_NS ? 0 : end_ns + SAVE_COST_FACTOR * cost_ns;
 }
 
 /* Before the response is sent: a requester that was told that a job is known may rely on it, even after kill -9. */

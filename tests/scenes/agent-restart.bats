@@ -246,7 +246,7 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     "$SONDE" job end 4
     told_1 >"$T/before"
     grep '"memory_bytes": 1073741824' "$T/before"
-    wait_for 'grep -q "\"id\": \"3\"" "$SONDE_SOCKET_DIR/agent.sock.jobs"'
+    wait_for 'grep -q "\"id\": \"3\"" "$SONDE_SOCKET_DIR/agent.sock.jobs" && ! grep "\"id\": \"4\"" "$SONDE_SOCKET_DIR/agent.sock.jobs"'
     stop KILL || :
     kill "$goes"
     wait "$goes" || :

@@ -311,7 +311,9 @@ refuse() {
 import resource, socket, sys, time
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-held = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for i in range(10000)]
+# From ten addresses, since each may have only 4096 silent connections.
+held = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), source_address=("127.0.0.%d" % (2 + i % 10), 0))
+        for i in range(10000)]
 print("all of them", flush=True)
 time.sleep(300)
 P

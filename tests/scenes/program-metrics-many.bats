@@ -236,7 +236,7 @@ PY
     program sonde programs 79000 b_total
     wait_for 'is "x_total{host=\"$(host)\"}" 100000 && is "b_total{host=\"$(host)\"}" 100000'
     wait_for '[ "$(value "sonde_programs_connections{host=\"$(host)\"}")" -eq 0 ]'
-    [ "$(find "/proc/$AGENT/fd" | wc -l)" -lt 60 ]
+    wait_for '[ "$(find "/proc/$AGENT/fd" | wc -l)" -lt 60 ]' # the next tick closes those of programs that a query has read to their end
     sleep 1.5
     echo "$before kB before, $(rss_kb) kB after"
     [ "$(rss_kb)" -lt $((before + 2048)) ]

@@ -81,6 +81,17 @@ hardened() {
     [ "$checked" -ge 1 ]
 }
 
+@test "no library that programs load makes their stack executable" {
+    checked=0
+    for library in "$BUILD"/src/probe/*.so* "$BUILD"/src/probe/mpi/*.so; do
+        [ -f "$library" ] || continue
+        echo "$library"
+        readelf -lW "$library" | grep -qE 'GNU_STACK .* RW +0x'
+        checked=$((checked + 1))
+    done
+    [ "$checked" -ge 3 ]
+}
+
 @test "an install below a directory with a space works without the probe, and doctor explains why" {
     install_to "$T/root"
     mv "$T/root" "$T/two words"

@@ -3,7 +3,9 @@
 #ifndef SONDE_PROBE_MPI_JUMP_H
 #define SONDE_PROBE_MPI_JUMP_H
 
-#define JUMP_BEGIN .text; .globl jump_table; .globl jump_names; .hidden jump_table; .hidden jump_names; .hidden dispatch_resolve
+/* The note: this code needs no executable stack. Without it, programs that load the library would get one. */
+#define JUMP_BEGIN .section .note.GNU-stack, "", %progbits; .text; .globl jump_table; .globl jump_names; \
+    .hidden jump_table; .hidden jump_names; .hidden dispatch_resolve
 
 #if defined(__x86_64__)
 

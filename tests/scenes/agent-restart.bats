@@ -10,7 +10,7 @@ restart() {
     start </dev/null
 }
 
-of_job() { is "$1{host=\"$(host)\",job=\"${3:-4711}\",user=\"$(id -un)\"}" "$2"; }
+of_job() { is "job_$1{host=\"$(host)\",job=\"${3:-4711}\",user=\"$(id -un)\"}" "$2"; }
 
 # Starts a program of the job that continues when a line is written to descriptor 7. Its segment is read from the start each time.
 start_program() {

@@ -33,7 +33,7 @@ static int end(void **state)
 /* A sample received from Colmet, with 7 in all columns, on a node with jobs 42 and 43. */
 static void came(enum colmet_backend_id id)
 {
-    static const struct job a = { .id = "43" }, b = { .id = "42" };
+    static const struct job a = { .id = "43", .source = "slurm" }, b = { .id = "42", .source = "slurm" };
     static const struct job *const jobs[] = { &a, &b };
     const struct colmet_backend *backend = &colmet_backends[id];
     for (size_t i = 0; i < backend->count; i++)

@@ -83,8 +83,9 @@ const struct command command_report = {
         "missing; and then recommendations, each with the number that led to it and what to do. Default: the last job. The "
         "page is 80 columns wide.\n\n"
         "CPU usage is the kernel's total for all processes that were waited for, or what was recorded if that is more, divided "
-        "by the elapsed time and the cores that affinity and cgroups allow. Memory is the largest sampled sum of the resident "
-        "memory of all processes; shared pages count for each process. Bytes 'read' and 'written' went through system calls, "
+        "by the elapsed time and the cores that affinity and cgroups allow. Memory is the peak of all processes together, in "
+        "which shared pages count once, or that of the largest process if it is higher; the source is shown. "
+        "Bytes 'read' and 'written' went through system calls, "
         "including pipes and terminals; those 'from disk' and 'to disk' were transferred from and to storage. In the tables, "
         "CPU time is that of the process without its children; 'wall' is its elapsed time, summed up for executables. 'Other "
         "processes' is the load on the node outside the job.",

@@ -168,6 +168,8 @@ static enum err begin(struct jobs *jobs, const struct job_requester *requester, 
     uint32_t sent_pid = post->job.pid;
     if (requester->saved_ns)
         return restore(jobs, requester, post);
+    if (!requester->is_privileged && strcmp(post->job.source, "run") != 0)
+        return DENIED; /* before translate_pid, which may read all of /proc */
     if (translate_pid(requester, &post->job))
         return GONE;
     if (!is_that_process(post))

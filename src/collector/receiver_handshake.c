@@ -110,7 +110,7 @@ static void update_known_host(struct peer *peer, const struct message_hello *hel
                  known_host->clock_ahead_ns < 0 ? "behind" : "ahead");
 }
 
-static bool set_peer(struct receiver *receiver, struct peer *peer, const struct message_hello *hello)
+static bool set_peer(struct peer *peer, const struct message_hello *hello)
 {
     bool is_collector = bytes_equal(hello->role, bytes_of("collector"));
     if (peer->known_host && peer->known_host->connections[peer->is_collector] == peer)
@@ -118,8 +118,8 @@ static bool set_peer(struct receiver *receiver, struct peer *peer, const struct 
     peer_close_feeds(peer);
     peer->is_collector = is_collector;
     peer->instance = hello->instance;
-    return replace(&peer->host, hello->host) && replace(&peer->software, hello->software)
-        && !known_hosts_get(&receiver->known_hosts, hello->host, &peer->known_host);
+    peer->known_host = NULL;
+    return replace(&peer->host, hello->host) && replace(&peer->software, hello->software);
 }
 
 void receiver_handle_hello(struct receiver *receiver, const struct zmq_peer *from, struct peer *peer,
@@ -135,9 +135,12 @@ void receiver_handle_hello(struct receiver *receiver, const struct zmq_peer *fro
     peer->last_received_ns = clock_monotonic_ns();
     peer->received = message->number;
     peer->state = PEER_ACCEPTED;
-    if (!set_peer(receiver, peer, &hello))
+    bool is_set = set_peer(peer, &hello);
+    if (is_set && !is_allowed(receiver, peer, &hello))
+        return; /* its host does not become a known one */
+    if (!is_set || known_hosts_get(&receiver->known_hosts, hello.host, &peer->known_host))
         receiver_refuse(receiver, peer, false, "this collector is out of memory");
-    else if (is_allowed(receiver, peer, &hello) && is_only_peer(receiver, peer)) {
+    else if (is_only_peer(receiver, peer)) {
         update_known_host(peer, &hello);
         welcome(receiver, peer, &hello);
     }

@@ -346,6 +346,7 @@ static void keys_are_bound_to_host_names(void **state)
     send_hello(&f->receiver, &f->one);
     caught_text();
     assert_non_null(strstr(f->one.error, "its key belongs to n7, but its host name is n1"));
+    assert_null(known_hosts_find(&f->receiver.known_hosts, bytes_of("n1")));
     f->two.role = "collector";
     f->two.name = "n2"; /* a key for one host does not make a collector */
     send_hello(&f->receiver, &f->two);

@@ -118,7 +118,7 @@ static enum err find_run(struct store *store, struct bytes id, struct known_run 
     columns_bind_bytes(statement, 1, id);
     err = db_step(store, statement, "look up a run", &found);
     *run = (struct known_run){ .uid = UINT32_MAX };
-    if (found)
+    if (err == OK && found)
         read_run(statement, run);
     statement_free(statement);
     return err;
@@ -234,17 +234,19 @@ static enum err settle_owner(struct saving *saving, int64_t old_job)
 
 static enum err find_or_insert(struct saving *saving, const struct append_run *it, struct run *run, char *id)
 {
-    struct known_run known;
+    struct known_run known = { .uid = UINT32_MAX };
     enum err err = find_run(saving->store, run->id, &known);
     if (err == OK && it->job && run->uid != UINT32_MAX && known.uid != UINT32_MAX && known.uid != run->uid) {
         run->id = run_id(it, true, id);
         err = find_run(saving->store, run->id, &known);
     }
+    if (err != OK)
+        return err;
     merge(saving, run, &known);
     saving->job = known.job;
     saving->run_row = known.row;
-    if (err != OK || (known.row && (!it->job || known.uid == run->uid || run->uid == UINT32_MAX)))
-        return err;
+    if (known.row && (!it->job || known.uid == run->uid || run->uid == UINT32_MAX))
+        return OK;
     if (known.row)
         return settle_owner(saving, known.job);
     return it->job ? save_run_row_with_job(saving) : save_run_row(saving);

@@ -30,7 +30,9 @@ static enum err add(struct job_events *events, const struct job *job)
 static uint64_t facts_of(const struct job *job)
 {
     const uint64_t numbers[] = { job->uid, job->start_ns, job->end_ns, job->cores_milli, job->memory_bytes };
-    uint64_t hash = hash_add(HASH_START, numbers, sizeof numbers);
+    uint64_t hash = HASH_START;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        hash = (hash ^ numbers[i]) * HASH_PRIME;
     return hash_add_text(hash_add_text(hash_add_text(hash, job->other_id), job->source), job->user);
 }
 

@@ -457,6 +457,8 @@ static void read_entries(struct segments *segments, enum entry_state state)
 /* Closes directories of runs that are over, when nothing in them is being read any more. */
 static void close_dirs(struct segments *segments)
 {
+    if (!segments->dirs)
+        return;
     for (struct segment_dir **at = &segments->dirs->next; *at;)
         if (segment_dir_has_ended(*at) && (*at)->segments == 0) {
             user_budgets_return(segments->budgets, (*at)->uid, BUDGET_DESCRIPTORS, 1);

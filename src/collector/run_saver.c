@@ -131,7 +131,7 @@ static const char *find_fault(const struct run *run, const struct run_file *file
 
 static enum err save(struct run_saver *saver, struct store *store, const struct run_file *file)
 {
-    struct merged merged;
+    struct merged merged = { 0 };
     char id[PATH_BYTES], user[NAME_MAX + 1];
     enum err err = merge(saver, file, &merged);
     if (err == CORRUPT)

@@ -50,7 +50,7 @@ enum err journal_each_file(struct journal *journal, enum err (*each)(struct jour
     int directory = openat(journal->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = directory < 0 ? NULL : fdopendir(directory);
     enum err err = dir ? OK : err_from_errno(errno);
-    while (!err) {
+    while (dir && !err) {
         errno = 0;
         const struct dirent *entry = readdir(dir);
         if (!entry) {

@@ -24,14 +24,14 @@ static enum err write_address(const struct sockaddr_storage *address, socklen_t 
 
 enum err tcp_address_own(int fd, char text[TCP_ADDRESS_MAX])
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = { 0 };
     socklen_t size = sizeof address;
     return getsockname(fd, (struct sockaddr *)&address, &size) ? err_from_errno(errno) : write_address(&address, size, text);
 }
 
 enum err tcp_address_peer(int fd, char text[TCP_ADDRESS_MAX])
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = { 0 };
     socklen_t size = sizeof address;
     return getpeername(fd, (struct sockaddr *)&address, &size) ? err_from_errno(errno) : write_address(&address, size, text);
 }

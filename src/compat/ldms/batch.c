@@ -306,11 +306,11 @@ static enum err convert(struct ldms_batch *ldms, const struct batch *batch)
 static void add_row(struct ldms_batch *ldms, const struct sample *sample, struct ldms_row row)
 {
     struct batch *out = &ldms->batch;
-    const struct ldms_row *last = out->count ? &ldms->rows[out->count - 1] : NULL;
-    bool is_next = last && out->samples[out->count - 1].set == sample->set && last->producer == row.producer;
-    row.index = is_next ? last->index + 1 : 0;
-    ldms->rows[out->count] = row;
-    out->samples[out->count++] = *sample;
+    size_t at = out->count++;
+    bool is_next = at && out->samples[at - 1].set == sample->set && ldms->rows[at - 1].producer == row.producer;
+    row.index = is_next ? ldms->rows[at - 1].index + 1 : 0;
+    ldms->rows[at] = row;
+    out->samples[at] = *sample;
 }
 
 static void add_job_row(struct ldms_batch *ldms, const struct sample *sample, const char *template, const char *host)
@@ -346,7 +346,9 @@ static enum err add_producers(struct ldms_batch *ldms)
     struct batch *out = &ldms->batch;
     const char *host = out->host ? out->host : "", *template = ldms->producer ? ldms->producer : LDMS_PRODUCER;
     enum err err = ldms_producers_make(&ldms->producers, template, host, out->jobs, out->job_count);
-    size_t need = ldms->converted_count * ldms->producers.count;
+    size_t need = ldms->converted_count * (ldms->producers.count ? ldms->producers.count : 1);
+    if (!err && !need)
+        return OK;
     if (err || array_reserve(out->samples, ldms->capacity, need, VEC_MAX)
         || array_reserve(ldms->rows, ldms->rows_capacity, need, VEC_MAX))
         return NOMEM;

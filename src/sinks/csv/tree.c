@@ -115,7 +115,7 @@ static void add_key_columns(struct buf *row, const char *host, const struct samp
     buf_add_char(row, ',');
     buf_add_u64(row, ldms_component(host));
     buf_add_char(row, ',');
-    csv_add_text(row, bytes_of(*facts->jobs ? facts->jobs : "0"));
+    csv_add_text(row, bytes_of(facts->jobs && *facts->jobs ? facts->jobs : "0"));
     buf_add_text(row, ",0");
     if (sample->set->instances) {
         buf_add_char(row, ',');

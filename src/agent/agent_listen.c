@@ -105,7 +105,7 @@ void agent_save_jobs_soon(struct agent *agent)
     agent->next_save_ns = cost_ns < SAVE_CHEAP_NS ? 0 : end_ns + SAVE_COST_FACTOR * cost_ns;
 }
 
-/* Before the response is sent: a requester that was told that a job is known may rely on it, even after kill -9. */
+/* Before the response is sent: a requester that got the response "known" may rely on it, even after kill -9. */
 static void on_job_posted(void *context)
 {
     struct agent *agent = context;

@@ -152,7 +152,7 @@ newest() {
     [ "$(value "$id" 1 cpu)" -ge 100000 ]
 }
 
-# The agent has a node of its own only if it is told which one.
+# If several slurmd run on a machine, only SONDE_NODE says which node the agent is for.
 @test "with several slurmd and no SONDE_NODE no job is counted, and the log says what to do" {
     stop
     env -u SONDE_NODE "$SONDE" agent --listen none --jobs slurm --sensors cgroup --sink "csv:path=$T/out.csv" >"$T/log" 2>&1 3>&- &
